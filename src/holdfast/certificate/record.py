@@ -1,0 +1,165 @@
+"""The certificate as a value: what was kept, what is protected, how strongly, and why that is true.
+
+It holds nothing that depends on the confidential table beyond the invariants: the released counts stand
+in the table's own file, which the certificate names by its hash.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.errors import ReleaseError
+from holdfast.mechanisms.accuracy import Accuracy, Expected
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.setting import Setting
+from holdfast.spec.model import Spec
+from holdfast.version import VERSION
+
+FORMAT = "holdfast-certificate/1"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A frozen record; ``content`` is what `certificate.json` says, without file hashes and digest."""
+
+    content: Mapping[str, Any]
+
+    def sealed(self, files: Mapping[str, str]) -> str:
+        """Return the JSON text with the hashes of the files beside it and a digest of the whole."""
+        body = {**self.content, "files": dict(files)}
+        return json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record in a canonical form."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def certify(
+    spec: Spec,
+    setting: Setting,
+    mechanism: LatticeLaplace,
+    accuracy: Accuracy | None,
+    *,
+    secure: bool,
+) -> Certificate:
+    """Record a release of a mechanism in its setting."""
+    universe, guarantee = setting.universe, mechanism.guarantee
+    return Certificate(
+        {
+            "format": FORMAT,
+            "software": {"name": "holdfast", "version": VERSION},
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "table": {"count": spec.data.count or "count", "schema": setting.schema.to_dict()},
+            "invariants": [
+                {**block.to_dict(), "labels": list(block.labels), "values": value.tolist()}
+                for block, value in zip(setting.invariants, setting.values, strict=True)
+            ],
+            "universe": {
+                "cells": universe.cells,
+                "invariants": universe.rank,
+                "dimension": universe.dimension,
+                "records": universe.total,
+                "semi_adjacency": {
+                    "worst_case": mechanism.adjacency.worst_case,
+                    "literal": mechanism.adjacency.literal,
+                    "exact": mechanism.adjacency.exact,
+                },
+                "sensitivity": {
+                    "l1": mechanism.sensitivity.l1,
+                    "l2_squared": mechanism.sensitivity.l2_squared,
+                    "linf": mechanism.sensitivity.linf,
+                    "exact": mechanism.sensitivity.exact,
+                },
+            },
+            "mechanism": {
+                "name": mechanism.name,
+                "norm": mechanism.norm,
+                "epsilon_per_unit": str(mechanism.kappa),
+                "sampling": list(mechanism.noise.methods),
+            },
+            "target": _target(spec),
+            "guarantee": _guarantee(guarantee),
+            "randomness": {
+                "source": "operating system" if secure else "seeded",
+                "secure": secure,
+            },
+            "expected_error": None if accuracy is None else _accuracy(accuracy),
+            "caveats": _caveats(setting, secure=secure),
+        }
+    )
+
+
+def read_certificate(text: str, place: str) -> dict[str, Any]:
+    """Parse a sealed certificate; raises ReleaseError where it is none."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ReleaseError(f"{place} is not JSON ({error}): restore it from the release.") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: name a release folder.")
+    return content
+
+
+def _target(spec: Spec) -> dict[str, Any]:
+    asked = spec.privacy
+    return {
+        "unit": asked.unit,
+        "adjacency": asked.adjacency,
+        "standard": asked.standard,
+        "epsilon": None if asked.epsilon is None else str(asked.epsilon),
+    }
+
+
+def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    return {
+        "statement": guarantee.statement,
+        "domain": guarantee.domain,
+        "scope": asdict(guarantee.scope),
+        "unit": asdict(guarantee.unit),
+        "standard": guarantee.intensity.standard,
+        "intensity": {"epsilon": str(guarantee.intensity.epsilon)},
+        "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
+    }
+
+
+def _accuracy(accuracy: Accuracy) -> dict[str, Any]:
+    def row(expected: Expected) -> dict[str, Any]:
+        return {
+            "attributes": list(expected.attributes),
+            "mean_absolute_error": round(expected.error, 4),
+            "standard_error": round(expected.standard_error, 4),
+            "exact": expected.exact,
+        }
+
+    return {
+        "method": f"simulated from the noise law alone, {accuracy.draws} draws",
+        "cell": row(accuracy.cell),
+        "margins": [row(margin) for margin in accuracy.margins],
+        "noise": {"first": accuracy.first, "shares": [round(s, 6) for s in accuracy.shares.tolist()]},
+    }
+
+
+def _caveats(setting: Setting, *, secure: bool) -> list[str]:
+    caveats = []
+    if not secure:
+        caveats.append(
+            "This release was drawn from a seeded generator. Whoever knows the seed can take the noise"
+            " off again: it protects nobody and is for tests and studies only."
+        )
+    if setting.inferred:
+        names = ", ".join(setting.inferred)
+        caveats.append(
+            f"The levels of {names} were taken from the data, so the list of levels is published as it"
+            " is. Declare them in the spec to leave the data out of it."
+        )
+    caveats.append(
+        "The invariants are published exactly. What they reveal by themselves, alone or with other"
+        " sources, is outside of the guarantee."
+    )
+    return caveats

@@ -1,0 +1,54 @@
+"""Writing a release: a new folder that appears whole or not at all."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from holdfast.certificate.page import render
+from holdfast.certificate.record import Certificate
+from holdfast.errors import ReleaseError
+from holdfast.tables.table import Table
+from holdfast.tables.write import write_table
+
+CERTIFICATE, PAGE = "certificate.json", "certificate.html"
+
+
+def refuse_to_overwrite(folder: Path) -> None:
+    """Raise ReleaseError where a folder cannot become a new release; called before anything is drawn."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ReleaseError(f"{folder} exists already: name a new folder, a release is never overwritten.")
+    parent = folder.absolute().parent
+    if not parent.is_dir():
+        raise ReleaseError(f"the folder {parent} does not exist: create it first.")
+    if not os.access(parent, os.W_OK):
+        raise ReleaseError(f"the folder {parent} cannot be written to: name another.")
+
+
+def write_release(table: Table, certificate: Certificate, folder: Path, *, parquet: bool) -> Path:
+    """Write table, certificate and page into a new folder, in one step for everyone else."""
+    refuse_to_overwrite(folder)
+    try:
+        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+    except OSError as error:
+        raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
+    try:
+        name = "table.parquet" if parquet else "table.csv"
+        write_table(table, draft / name, str(certificate.content["table"]["count"]))
+        (draft / PAGE).write_text(render(certificate.content), encoding="utf-8")
+        files = {file: sha256(draft / file) for file in (name, PAGE)}
+        (draft / CERTIFICATE).write_text(certificate.sealed(files), encoding="utf-8")
+        draft.chmod(0o755)
+        draft.rename(folder)
+    except OSError as error:
+        raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

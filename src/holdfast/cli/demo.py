@@ -1,0 +1,58 @@
+"""`holdfast demo`: the four counties of [fcsm2005], both margins kept."""
+
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from holdfast.certificate.verify import verify
+from holdfast.certificate.write import refuse_to_overwrite
+from holdfast.cli.init import FILES
+from holdfast.cli.summary import print_summary
+from holdfast.cli.verify import print_verification
+from holdfast.release import Release, prepare
+from holdfast.sampling.entropy import SeededEntropy
+
+
+def run(out: Path, *, seed: int | None) -> None:
+    """Release the built-in table, show before and after, verify, and say what to open."""
+    refuse_to_overwrite(out)
+    console = Console(highlight=False)
+    console.print("Delinquent children by county and education of the household head (fictitious data).")
+    console.print("Both margins must be published exactly; the cells behind them need protection.\n")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in FILES.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
+        prepared = prepare(Path(folder) / "holdfast.toml")
+    release = prepared.release(None if seed is None else SeededEntropy(seed))
+    release.write(out)
+    console.print(_before_after(release))
+    console.print("Each cell: true count, noise, released count. A curator sees this; nobody else does.\n")
+    print_summary(release.certificate.content, console)
+    console.print()
+    print_verification(verify(out), console)
+    console.print("\nOpen these:")
+    for name, what in (
+        ("certificate.html", "the page for everyone"),
+        ("certificate.json", "the same for machines"),
+        ("table.csv", "the release"),
+    ):
+        console.print(f"  {out / name}  {what}", soft_wrap=True)
+
+
+def _before_after(release: Release) -> Grid:
+    schema = release.table.schema
+    before = release.prepared.table.counts.reshape(schema.shape)
+    after = release.table.counts.reshape(schema.shape)
+    rows, columns = schema.attributes
+    grid = Grid(title="Before and after")
+    grid.add_column(rows.name)
+    for level in (*columns.levels, "Total"):
+        grid.add_column(level, justify="right")
+    for i, level in enumerate(rows.levels):
+        cells = [f"{b} {a - b:+d} = {a}" for b, a in zip(before[i], after[i], strict=True)]
+        grid.add_row(level, *cells, str(after[i].sum()))
+    grid.add_section()
+    grid.add_row("Total", *map(str, after.sum(axis=0)), str(after.sum()))
+    return grid

@@ -1,0 +1,19 @@
+"""The one array type of the package's integers, and its bridge to exact arithmetic."""
+
+import numpy as np
+from flint import fmpz, fmpz_mat
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+
+
+def to_flint(matrix: IntArray) -> fmpz_mat:
+    """Return the matrix as exact integers, an empty one with its shape."""
+    rows, columns = matrix.shape
+    return fmpz_mat(rows, columns, [fmpz(int(entry)) for entry in matrix.ravel()])
+
+
+def from_flint(matrix: fmpz_mat) -> IntArray:
+    """Return exact integers as int64; an entry beyond 64 bits raises OverflowError."""
+    flat = np.array([int(entry) for entry in matrix.entries()], dtype=np.int64)
+    return flat.reshape(matrix.nrows(), matrix.ncols())

@@ -1,0 +1,78 @@
+"""How large additive noise is expected to be, per cell and per margin.
+
+The noise law is public, so this is simulated with a seeded generator from the law alone: nothing of the
+table or of the release enters. A margin that the invariants determine has no error at all, by algebra.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from holdfast.lattice.rows import independent_rows
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.tables.invariants import margin_matrix
+from holdfast.tables.schema import Schema
+from holdfast.universe.universe import Universe
+
+MOST_DRAWS, FEWEST_DRAWS = 4000, 20
+WORK = 4e7
+"""Integers that may be proposed for all simulated draws together: a few seconds."""
+MOST_MARGIN_CELLS = 200_000
+"""Margins with more cells are left out of the account."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The mean absolute error of one kind of count, averaged over its cells."""
+
+    attributes: tuple[str, ...]
+    error: float
+    standard_error: float
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """Expected errors, and the law of the noise in one cell as shares of the values first, first + 1, ..."""
+
+    draws: int
+    cell: Expected
+    margins: tuple[Expected, ...]
+    first: int
+    shares: NDArray[np.float64]
+
+
+def accuracy(noise: LatticeLaplaceLaw, schema: Schema, universe: Universe) -> Accuracy | None:
+    """Simulate the noise; None where a draw takes too long to repeat."""
+    draws = int(min(MOST_DRAWS, WORK / max(noise.work, 1.0)))
+    if draws < FEWEST_DRAWS:
+        return None
+    sample = noise.sample(SeededEntropy(0), draws)
+    possible = np.flatnonzero(schema.possible)
+    margins = [
+        _margin(names, csr_array(margin_matrix(schema, names, {})[0][:, possible]), sample, universe)
+        for size in range(min(2, len(schema.names) - 1) + 1)
+        for names in combinations(schema.names, size)
+        if np.prod([len(schema.attribute(name).levels) for name in names]) <= MOST_MARGIN_CELLS
+    ]
+    first = int(sample.min())
+    shares = np.bincount((sample - first).ravel()) / sample.size
+    return Accuracy(draws, _expected(schema.names, sample), tuple(margins), first, shares)
+
+
+def _margin(
+    names: tuple[str, ...], rows: csr_array, sample: NDArray[np.int64], universe: Universe
+) -> Expected:
+    if independent_rows(csr_array(vstack([universe.matrix, rows], format="csr"))).size == universe.rank:
+        return Expected(names, 0.0, 0.0, exact=True)
+    return _expected(names, (rows @ sample.T).T)
+
+
+def _expected(names: tuple[str, ...], errors: NDArray[np.int64]) -> Expected:
+    means = np.abs(errors).mean(axis=1)
+    spread = float(means.std(ddof=1)) / np.sqrt(means.size)
+    return Expected(names, float(means.mean()), float(spread), exact=False)

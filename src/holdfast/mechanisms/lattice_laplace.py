@@ -1,0 +1,135 @@
+"""`lattice-laplace`: integer noise on the lattice of the invariants [integer-subspace-dp, Definition 9].
+
+Notation: L = {u in Z^d : A u = 0}; kappa is the parameter per unit of the norm, q(z) prop. to
+exp(-kappa ||z||) on L; S_a is the sensitivity space at distance a.
+
+The noise does not depend on the table, and x - x' lies in L for conforming tables, so the log ratio of
+the two laws at any output is kappa (||z + u|| - ||z||) <= kappa ||u|| with u = x - x'
+[integer-subspace-dp, Theorem 10]; z = 0 attains it. Hence at semi-adjacency a the loss is exactly kappa
+times the largest norm in S_a, and per record of distance it is kappa times the largest ||u|| / (||u||_1 / 2).
+The *stretch* is that largest norm; its square is rational.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import GuaranteeError
+from holdfast.mechanisms.protocol import Shifted
+from holdfast.privacy.evidence import Evidence, Proved
+from holdfast.privacy.guarantee import Guarantee, Pure, Scope, Unit
+from holdfast.privacy.roots import ceil_root, floor_root
+from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw, Norm
+from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.sensitivity import Sensitivity
+from holdfast.universe.spread import spread
+from holdfast.universe.universe import Universe
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeLaplace:
+    """The generalized discrete Laplace mechanism on one universe."""
+
+    universe: Universe
+    scope: Scope
+    adjacency: SemiAdjacency
+    sensitivity: Sensitivity
+    per: Literal["semi", "unit"]
+    norm: Norm
+    kappa: Fraction
+
+    name = "lattice-laplace"
+
+    @classmethod
+    def calibrate(
+        cls,
+        universe: Universe,
+        scope: Scope,
+        adjacency: SemiAdjacency,
+        sensitivity: Sensitivity,
+        *,
+        per: Literal["semi", "unit"],
+        norm: Norm,
+        intensity: Pure,
+    ) -> "LatticeLaplace":
+        """Return the mechanism with the least noise whose guarantee meets the intensity."""
+        square = _squared_stretch(universe, sensitivity, per, norm)
+        kappa = floor_root(intensity.epsilon**2 / square)
+        if ceil_root(kappa**2 * square) > intensity.epsilon:  # an irrational root: round once more
+            kappa *= 1 - Fraction(1, 10**10)
+        return cls(universe, scope, adjacency, sensitivity, per, norm, kappa)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss is kappa times the stretch [integer-subspace-dp, Theorem 10]."""
+        square = _squared_stretch(self.universe, self.sensitivity, self.per, self.norm)
+        epsilon = ceil_root(self.kappa**2 * square)
+        unit = Unit("record", self.per, self.adjacency.worst_case if self.per == "semi" else 1)
+        return Guarantee(self.scope, unit, Pure(epsilon), tuple(self._evidence(square)))
+
+    @cached_property
+    def noise(self) -> LatticeLaplaceLaw:
+        """The law of the noise, which every table shares."""
+        return LatticeLaplaceLaw(self.universe.matrix, self.kappa, self.norm)
+
+    def law(self, counts: NDArray[np.int64]) -> Shifted:
+        """Return the law of the release of a table."""
+        return Shifted(counts, self.noise)
+
+    def _evidence(self, square: Fraction) -> list[Evidence]:
+        proofs: list[Evidence] = [
+            Proved(
+                f"noise with probability proportional to exp(-{self.kappa} ||z||) on the lattice of the"
+                f" invariants, in the {self.norm} norm, loses at most {self.kappa} for each unit of the"
+                " norm between two tables",
+                "integer-subspace-dp, Theorem 10; theory, 4",
+            )
+        ]
+        if self.per == "semi":
+            a, s = self.adjacency, self.sensitivity
+            bound = "" if a.exact else " (an upper bound)"
+            proofs.append(
+                Proved(
+                    f"any one person can take any possible value by changing at most {a.worst_case}"
+                    f" records{bound}",
+                    a.reference,
+                )
+            )
+            size = f"{s.l1} in l1" if self.norm == "l1" else f"the root of {s.l2_squared} in l2"
+            bound = "" if s.exact else ", an upper bound"
+            proofs.append(
+                Proved(
+                    f"two such tables are at most {size} apart{bound}",
+                    "theory, 3; semi-dp, Definition 4",
+                )
+            )
+        else:
+            proofs.append(
+                Proved(
+                    f"one record of distance is at most the root of {square} in {self.norm}",
+                    "theory, 1",
+                )
+            )
+        proofs.append(
+            Proved("the noise is drawn exactly, in integers", "holdfast, sampling/exact; canonne2020")
+        )
+        return proofs
+
+
+def _squared_stretch(
+    universe: Universe, sensitivity: Sensitivity, per: Literal["semi", "unit"], norm: Norm
+) -> Fraction:
+    """Return the square of the largest norm that the guarantee has to cover."""
+    if per == "unit":
+        # ||u||_1 = 2 d(x, x') [theory, 1]; for l2 the largest ratio over the lattice.
+        return Fraction(4) if norm == "l1" else spread(universe)
+    if sensitivity.l1 == 0:
+        raise GuaranteeError(
+            "the invariants leave one possible table, so nothing is left to protect and any guarantee"
+            " would be vacuous: drop or coarsen an invariant, or publish the table as it is."
+        )
+    return Fraction(sensitivity.l1) ** 2 if norm == "l1" else Fraction(sensitivity.l2_squared)

@@ -1,0 +1,1 @@
+"""What is promised: guarantees with their evidence, targets, and calibration between them."""

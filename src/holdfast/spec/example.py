@@ -1,0 +1,68 @@
+"""The example that a new user starts from: four counties' children by education of the parents."""
+
+EXAMPLE_DATA = """\
+county,education,children
+Alpha,Low,15
+Alpha,Medium,1
+Alpha,High,3
+Alpha,Very High,1
+Beta,Low,20
+Beta,Medium,10
+Beta,High,10
+Beta,Very High,15
+Gamma,Low,3
+Gamma,Medium,10
+Gamma,High,10
+Gamma,Very High,2
+Delta,Low,12
+Delta,Medium,14
+Delta,High,7
+Delta,Very High,2
+"""
+
+EXAMPLE_SPEC = """\
+# What to release, what to keep exactly, and how strongly to protect the rest.
+
+[data]
+path = "children.csv"            # CSV or Parquet, relative to this file
+cells = ["county", "education"]  # the columns whose levels make the cells of the table
+count = "children"               # records in each row; without it every row is one record
+
+# The levels, in order. Levels that are left out are taken from the data, and so reveal which occur.
+[data.levels]
+county = ["Alpha", "Beta", "Gamma", "Delta"]
+education = ["Low", "Medium", "High", "Very High"]
+
+# Invariants are released exactly as they are in the data: nothing protects them.
+[[invariants]]
+margin = ["county"]              # the number of children in each county
+
+[[invariants]]
+margin = ["education"]           # the number of children at each level of education
+
+# Other invariants:
+#   total = true                                      the total of the table
+#   where = { county = "Alpha" }                      the count of a selection
+#   where = { county = ["Alpha", "Beta"] }            several levels
+#   where = { age = [18, 120] }                       a range, when all levels are numbers
+#   margin = ["education"]                            with a where: the margin within a selection
+#   weights = { file = "weights.csv" }                any whole-number combinations of cells:
+#                                                     columns invariant, county, education, weight
+
+# Constraints are what everybody knows without the data.
+[constraints]
+nonnegative = false              # true: no released count is below zero, at the price of some bias
+structural_zeros = []            # cells that cannot be: [{ county = "Alpha", education = "Low" }]
+
+# The target. A release is refused when it would not reach it.
+[privacy]
+unit = "record"                  # whom one protects: the person behind one record
+standard = "pure"                # or "approximate" (epsilon, delta), "zcdp" (rho), "gaussian" (mu)
+epsilon = "1"                    # in quotes and exact: "1", "1/2", "0.25"; smaller protects more
+adjacency = "semi"               # tables that differ as little as the invariants allow; or "unit"
+
+[mechanism]
+name = "lattice-laplace"         # whole-number noise that keeps every invariant
+norm = "l1"                      # how the size of the noise is measured; or "l2"
+# epsilon_per_unit = "1/4"       # instead of epsilon: the privacy loss for each unit of distance
+"""

@@ -1,0 +1,310 @@
+"""The spec as values: one class a section of the TOML file."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, StrictBool, StrictInt, field_validator, model_validator
+
+from holdfast.errors import SpecError
+from holdfast.spec.choice import Where
+from holdfast.spec.closest import closest
+from holdfast.spec.part import Part
+from holdfast.spec.rational import Rational
+
+InvariantKind = Literal["margin", "total", "where", "weights"]
+Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
+
+Text = Annotated[str, Field(strict=True)]
+
+
+class Data(Part):
+    """The confidential table: its file, the attributes that make its cells, and its count column.
+
+    Without a count column every row of the file is one record.
+    """
+
+    section: ClassVar = ("data",)
+
+    path: Text
+    cells: tuple[Text, ...]
+    count: Text | None = None
+    levels: Mapping[str, tuple[Text, ...]] = {}
+
+    @field_validator("path")
+    @classmethod
+    def _named(cls, path: str) -> str:
+        if not path:
+            raise ValueError("is empty: name a .csv or .parquet file")
+        return path
+
+    @field_validator("cells")
+    @classmethod
+    def _some_distinct_cells(cls, cells: tuple[str, ...]) -> tuple[str, ...]:
+        if not cells:
+            raise ValueError("is empty: name at least one column")
+        if "" in cells:
+            raise ValueError("has an empty name: name a column")
+        _distinct(cells)
+        return cells
+
+    @field_validator("levels")
+    @classmethod
+    def _some_distinct_levels(cls, levels: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        for attribute, names in levels.items():
+            if not names:
+                raise ValueError(f"{attribute} is empty: name its levels, or leave it out")
+            if "" in names:
+                raise ValueError(f"{attribute} has an empty level: give every level a name")
+            _distinct(names, f"{attribute} ")
+        return levels
+
+    @model_validator(mode="after")
+    def _columns_agree(self) -> Self:
+        if self.count is not None and self.count in self.cells:
+            raise ValueError(f"count is {self.count!r}, which is also among cells: take it out of one")
+        if self.count == "":
+            raise ValueError("count is empty: name a column, or leave it out to count records")
+        for attribute in self.levels:
+            if attribute not in self.cells:
+                raise ValueError(
+                    f"levels names {attribute!r}, which is not among cells: {closest(attribute, self.cells)}"
+                )
+        return self
+
+
+class Weights(Part):
+    """Any integer combinations of cells, read from a file."""
+
+    section: ClassVar = ("invariants", "weights")
+
+    file: Text
+
+
+class Invariant(Part):
+    """A statistic released exactly: a margin, the total, a selection's count, or weights."""
+
+    section: ClassVar = ("invariants",)
+
+    name: Text | None = None
+    margin: tuple[Text, ...] | None = None
+    total: StrictBool = False
+    where: Where | None = None
+    weights: Weights | None = None
+    equals: StrictInt | None = None
+
+    @field_validator("margin")
+    @classmethod
+    def _some_distinct_attributes(cls, margin: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if margin is not None:
+            if not margin:
+                raise ValueError("is empty: name its attributes, or write total = true")
+            _distinct(margin)
+        return margin
+
+    @field_validator("name")
+    @classmethod
+    def _some_name(cls, name: str | None) -> str | None:
+        if name == "":
+            raise ValueError("is empty: name the invariant, or leave the name out")
+        return name
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        given = [
+            kind
+            for kind, present in (
+                ("margin", self.margin is not None),
+                ("total", self.total),
+                ("where", self.where is not None),
+                ("weights", self.weights is not None),
+            )
+            if present
+        ]
+        if not given:
+            raise ValueError("says nothing: give it one of margin, total = true, where or weights")
+        if len(given) > 1 and given != ["margin", "where"]:
+            raise ValueError(
+                f"has {' and '.join(given)} together: keep one (only margin and where can be combined)"
+            )
+        if self.equals is not None and (self.margin is not None or self.weights is not None):
+            raise ValueError("has equals, which is for a total or a where: leave it out")
+        return self
+
+    @property
+    def kind(self) -> InvariantKind:
+        """Which of the four it is; a margin within a selection is a margin."""
+        if self.margin is not None:
+            return "margin"
+        if self.total:
+            return "total"
+        return "where" if self.weights is None else "weights"
+
+
+class Constraints(Part):
+    """What the public knows of every table, whatever the data."""
+
+    section: ClassVar = ("constraints",)
+
+    nonnegative: StrictBool = False
+    structural_zeros: tuple[Where, ...] = ()
+
+
+_NEEDS: Mapping[Standard, tuple[str, ...]] = {
+    "pure": ("epsilon",),
+    "approximate": ("epsilon", "delta"),
+    "zcdp": ("rho",),
+    "gaussian": ("mu",),
+}
+
+
+class Privacy(Part):
+    """The target: who is protected, by which standard, and how strongly."""
+
+    section: ClassVar = ("privacy",)
+
+    unit: Literal["record"] = "record"
+    standard: Standard = "pure"
+    epsilon: Rational | None = None
+    delta: Rational | None = None
+    rho: Rational | None = None
+    mu: Rational | None = None
+    adjacency: Literal["semi", "unit"] = "semi"
+
+    if TYPE_CHECKING:  # numbers may be given as text
+
+        def __init__(self, **values: Any) -> None: ...
+
+    @field_validator("epsilon", "rho", "mu")
+    @classmethod
+    def _positive(cls, value: Rational | None) -> Rational | None:
+        if value is not None and value <= 0:
+            raise ValueError(f'is {value}: nothing could be released; give a positive budget such as "1"')
+        return value
+
+    @field_validator("delta")
+    @classmethod
+    def _probability(cls, delta: Rational | None) -> Rational | None:
+        if delta is not None and not 0 < delta < 1:
+            raise ValueError(f'is {delta}: give a small probability above 0, such as "1e-10"')
+        return delta
+
+    @model_validator(mode="after")
+    def _what_the_standard_needs(self) -> Self:
+        needed = _NEEDS[self.standard]
+        for key in ("epsilon", "delta", "rho", "mu"):
+            if getattr(self, key) is not None and key not in needed:
+                raise ValueError(
+                    f'{key} does not belong to the standard "{self.standard}", '
+                    f"which takes {' and '.join(needed)}: leave it out or change the standard"
+                )
+        missing = [key for key in needed if getattr(self, key) is None]
+        # A pure epsilon may follow from the mechanism's own parameter: the spec decides.
+        if missing and self.standard != "pure":
+            raise ValueError(
+                f'{missing[0]} is missing: the standard "{self.standard}" needs {" and ".join(needed)}'
+            )
+        return self
+
+
+class Mechanism(Part):
+    """How the table is protected."""
+
+    section: ClassVar = ("mechanism",)
+
+    name: Text = "lattice-laplace"
+    norm: Literal["l1", "l2"] = "l1"
+    epsilon_per_unit: Rational | None = None
+
+    if TYPE_CHECKING:  # numbers may be given as text
+
+        def __init__(self, **values: Any) -> None: ...
+
+    @field_validator("epsilon_per_unit")
+    @classmethod
+    def _positive(cls, value: Rational | None) -> Rational | None:
+        if value is not None and value <= 0:
+            raise ValueError(f'is {value}: give a positive number such as "1/4"')
+        return value
+
+
+class Spec(Part):
+    """All that was asked of a release."""
+
+    data: Data
+    invariants: tuple[Invariant, ...] = ()
+    constraints: Constraints = Constraints()
+    privacy: Privacy = Privacy()
+    mechanism: Mechanism = Mechanism()
+    folder: Path = Field(default=Path(), exclude=True)
+    """What relative paths are relative to: the folder of the spec file."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, folder: Path = Path()) -> Self:
+        """Return the spec that a mapping, such as parsed TOML, describes."""
+        known = [key for key in cls.model_fields if key != "folder"]
+        for key in values:
+            if key not in known:
+                raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, known)}")
+        return cls(**values, folder=folder)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Spec":
+        """Return the spec in a TOML file."""
+        from holdfast.spec.load import read_spec  # noqa: PLC0415 - load imports this module
+
+        return read_spec(path)
+
+    @property
+    def data_path(self) -> Path:
+        """Where the confidential table is."""
+        return self.resolve(self.data.path)
+
+    def resolve(self, path: str) -> Path:
+        """Return a path in the spec, relative to the spec's folder."""
+        return self.folder / path
+
+    @field_validator("invariants", mode="before")
+    @classmethod
+    def _double_brackets(cls, invariants: object) -> object:
+        if isinstance(invariants, Mapping):
+            raise ValueError("is one table: write each invariant under its own [[invariants]]")  # noqa: TRY004
+        return invariants
+
+    @model_validator(mode="after")
+    def _names_attributes(self) -> Self:
+        for number, invariant in enumerate(self.invariants, start=1):
+            place = f"[[invariants]] {number}"
+            self._among_cells(invariant.margin or (), f"{place} margin")
+            self._among_cells(tuple(invariant.where or ()), f"{place} where")
+        for number, zero in enumerate(self.constraints.structural_zeros, start=1):
+            self._among_cells(tuple(zero), f"[constraints] structural_zeros {number}")
+        return self
+
+    def _among_cells(self, attributes: Sequence[str], place: str) -> None:
+        for attribute in attributes:
+            if attribute not in self.data.cells:
+                raise SpecError(
+                    f"{place} names {attribute!r}, which is not among the cells of [data]: "
+                    f"{closest(attribute, self.data.cells)}"
+                )
+
+    @model_validator(mode="after")
+    def _has_a_budget(self) -> Self:
+        if (
+            self.privacy.standard == "pure"
+            and self.privacy.epsilon is None
+            and self.mechanism.epsilon_per_unit is None
+        ):
+            raise SpecError(
+                '[privacy] epsilon is missing: give a budget such as "1", or [mechanism] epsilon_per_unit'
+            )
+        return self
+
+
+def _distinct(names: Sequence[str], place: str = "") -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{place}names {name!r} twice: keep one")
+        seen.add(name)

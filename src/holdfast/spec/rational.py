@@ -1,0 +1,45 @@
+"""Exact rational numbers in a spec: budgets are written in quotes and never rounded."""
+
+import re
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+# Few digits of exponent: "1e999999999" would fill the memory.
+_NUMBER = re.compile(
+    r"[+-]?(\d{1,100}/\d{1,100}|(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?)", re.ASCII
+)
+
+
+def parse_rational(value: object) -> Fraction:
+    """Return the exact value of a Fraction, an int, or text such as "1", "1/2", "0.25" or "1e-10".
+
+    >>> parse_rational("0.25")
+    Fraction(1, 4)
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool):
+        raise ValueError(f'is {str(value).lower()}: write a number in quotes, such as "1/2"')  # noqa: TRY004
+    if isinstance(value, int):
+        return Fraction(value)
+    if isinstance(value, float):
+        raise ValueError(  # noqa: TRY004
+            f'is the rounded number {value}: write it in quotes, as in "{value}", to keep it exact'
+        )
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        try:
+            return Fraction(value.strip())
+        except ZeroDivisionError:
+            raise ValueError(f'is {value!r}, a division by zero: write a number such as "1/2"') from None
+    raise ValueError(f'is {value!r}, which is not a number: write one in quotes, such as "1/2" or "0.25"')
+
+
+Rational = Annotated[
+    Fraction,
+    BeforeValidator(parse_rational),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": "string"}),
+]
+"""A Fraction that a spec writes as text, "1/2", and that no float may become."""

@@ -1,0 +1,1 @@
+"""Contingency tables: their schema, margins, selections and invariants, and their files."""

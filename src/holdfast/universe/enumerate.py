@@ -1,0 +1,46 @@
+"""Every table of a small universe, one by one: the slow truth for tests and audits."""
+
+import numpy as np
+
+from holdfast.errors import GuaranteeError
+from holdfast.lattice.arrays import IntArray
+from holdfast.universe.capacity import capacities
+from holdfast.universe.program import UNBOUNDED
+from holdfast.universe.universe import Universe
+
+
+def conforming_tables(universe: Universe, limit: int) -> IntArray:
+    """Return all tables x >= 0 with A x = t as rows, in lexicographic order, largest first.
+
+    Raises GuaranteeError when there are more than `limit` of them, or infinitely many.
+    """
+    bound = capacities(universe)[universe.patterns.of_cell]
+    if (bound == UNBOUNDED).any():
+        cell = int(np.flatnonzero(bound == UNBOUNDED)[0])
+        raise GuaranteeError(
+            f"cell {cell} is bounded by no invariant, so the universe cannot be enumerated: fix "
+            "the total number of records"
+        )
+    matrix = universe.matrix.toarray()
+    below = np.minimum(matrix, 0) * bound
+    above = np.maximum(matrix, 0) * bound
+    # the least and the most that cells j, j+1, ... can still add to each row
+    least = np.pad(np.cumsum(below[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    most = np.pad(np.cumsum(above[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+
+    found: list[list[int]] = []
+    stack: list[tuple[list[int], IntArray]] = [([], universe.values)]
+    while stack:
+        prefix, left = stack.pop()
+        cell = len(prefix)
+        if ((left < least[:, cell]) | (left > most[:, cell])).any():
+            continue
+        if cell == universe.cells:
+            found.append(prefix)
+            if len(found) > limit:
+                raise GuaranteeError(
+                    f"the universe holds more than {limit} tables: raise the limit or use a smaller table"
+                )
+            continue
+        stack.extend(([*prefix, count], left - matrix[:, cell] * count) for count in range(bound[cell] + 1))
+    return np.array(found, dtype=np.int64).reshape(len(found), universe.cells)

@@ -1,0 +1,183 @@
+"""The semi-adjacency a(t): how many records must change so that one record can be any other.
+
+Records are labelled and their number n stays, whether or not it is an invariant. Let P be the cells
+that some conforming table occupies. For a table X in D_t, a record in cell x and another cell y of
+P,
+
+    d(X; x -> y) = 1 + min { ||w||_1 / 2 : w integer, sum w = 0, A w = A (e_x - e_y),
+                             X - e_x + w >= 0 }.
+
+[semi-dp, Definition 13] can be read in two ways [theory, 2]:
+
+    worst_case  max over X, x, y of d(X; x -> y), as its prose and proofs mean it;
+    literal     max over x, y of min over X of d(X; x -> y), as it is printed.
+
+A change that no conforming table of the same size allows is not counted. A universe of one table
+has nothing left to protect: both are 0.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holdfast.errors import GuaranteeError
+from holdfast.lattice.arrays import IntArray
+from holdfast.universe.bounds import Bound, literal_is_two, upper_bound
+from holdfast.universe.program import Status
+from holdfast.universe.universe import Universe
+from holdfast.universe.witness import Witnesses
+
+PATTERNS = 1_500  # search all pairs of patterns up to this many
+SEARCH = "theory, 2"
+
+
+@dataclass(frozen=True)
+class SemiAdjacency:
+    """The semi-adjacency of a universe in both readings.
+
+    Attributes:
+        worst_case: the value to use; an upper bound when not exact.
+        literal: the value of the printed definition; an upper bound when not exact.
+        exact: whether both are attained.
+        reference: the theorem or the search that gives the worst case.
+
+    """
+
+    worst_case: int
+    literal: int
+    exact: bool
+    reference: str
+
+
+def semi_adjacency(universe: Universe) -> SemiAdjacency:
+    """Return the semi-adjacency of the universe.
+
+    Raises GuaranteeError when the search is beyond the work limit and no bound is known.
+    """
+    if universe.rank == 0 or universe.dimension == 0:
+        return _exactly(1 if universe.dimension > 1 else 0)
+    witnesses = Witnesses(universe)
+    tables, complete = witnesses.covering_tables()
+    bound = _bound(universe)
+    if not witnesses.bounded or not complete:
+        return _only(bound)
+    possible = np.flatnonzero(np.any(tables, axis=0))
+    start = int((universe.patterns.size[possible] > 1).any())
+    if start == 0 and _unique(witnesses, tables, possible):
+        return _exactly(0)
+    worst = _worst_case(witnesses, possible, bound, start)
+    literal = _literal(witnesses, possible, tables, start)
+    if worst is None:
+        only = _only(bound)
+        literal = only.worst_case if literal is None else min(literal, only.worst_case)
+        return replace(only, literal=literal)
+    reference = bound.reference if bound is not None and worst == bound.value else SEARCH
+    return SemiAdjacency(
+        worst, worst if literal is None else literal, exact=literal is not None, reference=reference
+    )
+
+
+def _bound(universe: Universe) -> Bound | None:
+    """Return the best upper bound; 2 when t and n fix every pattern: y is there to exchange."""
+    return Bound(2, SEARCH) if _fixed_patterns(universe) else upper_bound(universe)
+
+
+def _fixed_patterns(universe: Universe) -> bool:
+    """Whether t and n determine the count of every pattern."""
+    return universe.patterns.count == universe.rank + (universe.total is None)
+
+
+def _exactly(value: int) -> SemiAdjacency:
+    return SemiAdjacency(value, value, exact=True, reference=SEARCH)
+
+
+def _only(bound: Bound | None) -> SemiAdjacency:
+    """Return what the bound alone says."""
+    if bound is None:
+        raise GuaranteeError(
+            "the semi-adjacency of these invariants is out of reach and has no known bound: add "
+            "the total number of records to the invariants, or publish fewer of them"
+        )
+    return SemiAdjacency(bound.value, bound.value, exact=False, reference=bound.reference)
+
+
+def _unique(witnesses: Witnesses, tables: list[IntArray], possible: IntArray) -> bool:
+    """Whether there is one table of patterns only: no count can grow, nor the total shrink."""
+    table, universe = tables[0], witnesses.universe
+    if len(tables) > 1:
+        return False
+    if universe.total is not None and _fixed_patterns(universe):
+        return True
+    if universe.total is None:
+        smallest = witnesses.any_table({}, maximise=-np.ones(table.size, dtype=np.int64)).point
+        if smallest is None or smallest.sum() < table.sum():
+            return False
+    return all(witnesses.any_table({int(z): int(table[z]) + 1}).status is Status.INFEASIBLE for z in possible)
+
+
+def _worst_case(witnesses: Witnesses, possible: IntArray, bound: Bound | None, start: int) -> int | None:
+    """Return the largest d(X; x -> y), or None when the search does not settle it.
+
+    Each pair is asked once for a table that needs more changes than any found so far.
+    """
+    best, settled = start, possible.size <= PATTERNS
+    for x, y in _pairs(witnesses, possible[:PATTERNS]):
+        while bound is None or best < bound.value:
+            outcome = witnesses.expensive(x, y, max(best + 1, 2))
+            if outcome.point is None:
+                settled = settled and outcome.status is Status.INFEASIBLE
+                break
+            best = max(best + 1, 2)
+        if (bound is not None and best >= bound.value) or witnesses.exhausted:
+            break
+    if bound is not None and best >= bound.value:
+        return best
+    return best if settled and not witnesses.exhausted else None
+
+
+def _pairs(witnesses: Witnesses, possible: IntArray) -> list[tuple[int, int]]:
+    """Return the ordered pairs of patterns, the least alike first: they cost most."""
+    columns = witnesses.columns[:, possible]
+    gram = (columns.T @ columns).toarray()
+    norm = np.diag(gram)
+    apart = norm[:, None] + norm[None, :] - 2 * gram
+    one, other = np.nonzero(~np.eye(possible.size, dtype=bool))
+    order = np.argsort(-apart[one, other], kind="stable")
+    return list(zip(possible[one[order]].tolist(), possible[other[order]].tolist(), strict=True))
+
+
+def _literal(witnesses: Witnesses, possible: IntArray, tables: list[IntArray], start: int) -> int | None:
+    """Return the largest over x, y of the smallest d(X; x -> y), or None when left open."""
+    held = np.count_nonzero(tables, axis=1)
+    # records x and y of one table exchange places
+    best = 2 if (held > 1).any() else start
+    if held[0] == possible.size:
+        return best
+    if literal_is_two(witnesses.universe.cliques):
+        return 2
+    if possible.size > PATTERNS:
+        return None
+    together = np.eye(witnesses.count, dtype=bool)
+
+    def meet(table: IntArray) -> None:
+        inside = np.flatnonzero(table)
+        together[np.ix_(inside, inside)] = True
+
+    for table in tables:
+        meet(table)
+    for x in possible:
+        for y in possible[~together[x, possible]]:
+            if together[x, y]:
+                continue
+            if witnesses.exhausted:
+                return None
+            both = witnesses.any_table({int(x): 1, int(y): 1})
+            if both.point is not None:
+                meet(both.point)
+                best = max(best, 2)
+                continue
+            value = witnesses.cheapest(int(x), int(y))
+            if value is None:
+                return None
+            best = max(best, value)
+    return best

@@ -1,0 +1,235 @@
+"""Tables that make a change from x to y expensive, and the cheapest change there is.
+
+Everything is asked of patterns (sums over cells with equal columns): records in such cells are
+interchangeable. With the number of records n left open by the invariants, a second table Y of the
+same size with Y_y >= 1 is carried along, so that only changes that exist are counted.
+"""
+
+from collections import Counter
+
+import numpy as np
+from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.universe.capacity import capacities
+from holdfast.universe.compensators import SETS, Compensators
+from holdfast.universe.program import UNBOUNDED, Outcome, Program, Status
+from holdfast.universe.universe import Universe
+
+LEVELS = 16  # the largest number of changes that is searched for
+WORK = 20_000_000  # the limit of one search, in about microseconds: counted, never timed
+
+UNKNOWN = Outcome(Status.UNKNOWN)
+
+
+class Witnesses:
+    """Questions about the changes x -> y in one universe, within a deterministic work limit."""
+
+    def __init__(self, universe: Universe) -> None:
+        self.universe = universe
+        self.columns = universe.patterns.columns
+        self.count = universe.patterns.count
+        ones = csr_array(np.ones((1, self.count), dtype=np.int64))
+        self._moves = csr_array(vstack([self.columns, ones]))
+        self._most = _search_bounds(universe)
+        self._tables = self._table_program()
+        self._compensators: Compensators | None = None
+        self._work = 0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every pattern can be bounded, so that the search is exact."""
+        return not (self._most == UNBOUNDED).any()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the work limit has been reached."""
+        return self._work > WORK
+
+    def any_table(self, least: dict[int, int], maximise: IntArray | None = None) -> Outcome:
+        """Return a table with at least these counts."""
+        self._spend(400 + 3 * self.count)
+        objective = None
+        if maximise is not None:
+            objective = np.zeros(self._tables_width(), dtype=np.int64)
+            objective[: self.count] = maximise
+        return self._trim(self._tables.solve(least=least, maximise=objective))
+
+    def covering_tables(self) -> tuple[list[IntArray], bool]:
+        """Return tables that together hold a record in every possible pattern.
+
+        The first one has as many occupied patterns as the solver can find. False when the solver
+        left open whether the patterns in none of the tables are possible.
+        """
+        rows = block_array(
+            [[self.columns, None], [eye_array(self.count), -eye_array(self.count)]], format="csr"
+        )
+        low = np.concatenate([self.universe.values, np.zeros(self.count, dtype=np.int64)])
+        high = np.concatenate([self.universe.values, np.full(self.count, UNBOUNDED)])
+        most = np.concatenate([self._most, np.ones(self.count, dtype=np.int64)])
+        program = Program(csr_array(rows), low, high, most=most)
+        tables: list[IntArray] = []
+        missing = np.ones(self.count, dtype=bool)
+        while True:
+            self._spend(1_000 + 10 * self.count)
+            objective = np.concatenate([np.zeros(self.count, dtype=np.int64), missing.astype(int)])
+            outcome = program.solve(maximise=objective)
+            if outcome.point is None:
+                return tables, False
+            table = outcome.point[: self.count]
+            if tables and not (table[missing] > 0).any():
+                return tables, outcome.status is Status.SOLVED
+            tables.append(table)
+            missing &= table == 0
+            if not missing.any():
+                return tables, True
+
+    def expensive(self, x: int, y: int, level: int) -> Outcome:
+        """Return a table with a record x that cannot turn to y by fewer than `level` changes."""
+        if self.exhausted or level > LEVELS:
+            return UNKNOWN
+        blocking = [self._blocking(x, y, size) for size in range(1, level - 1)]
+        known = [sets for sets in blocking if sets is not None]
+        if len(known) < len(blocking):
+            return UNKNOWN
+        empty = known[0].ravel() if known else np.zeros(0, dtype=np.int64)
+        outcome = self._table(x, y, empty)
+        sets = [
+            Counter(row.tolist())
+            for larger in known[1:]
+            for row in larger[~np.isin(larger, empty).any(axis=1)]
+        ]
+        if outcome.point is None or not _contains_any(outcome.point, x, sets):
+            return outcome
+        return self._table_without(x, y, empty, sets)
+
+    def cheapest(self, x: int, y: int) -> int | None:
+        """Return the fewest changes that turn a record x to y, over all tables with a record x.
+
+        None when the solver leaves it open; 0 when no table allows the change at all.
+        """
+        self._spend(10_000 + 30 * self.count)
+        zeros = np.zeros(self.count, dtype=np.int64)
+        keep = eye_array(self.count, dtype=np.int64)
+        rows = block_array(
+            [[self.columns, None, None], [None, self._moves, -self._moves], [keep, None, -keep]],
+            format="csr",
+        )
+        needed = (self._moves[:, [x]] - self._moves[:, [y]]).toarray().ravel()
+        record = zeros.copy()
+        record[x] = 1
+        low = np.concatenate([self.universe.values, needed, record])
+        high = np.concatenate([self.universe.values, needed, np.full(self.count, UNBOUNDED)])
+        most = np.concatenate([self._most, self._most, self._most])
+        outcome = Program(csr_array(rows), low, high, most=most).solve(
+            maximise=np.concatenate([zeros, zeros - 1, zeros]), least={x: 1}
+        )
+        if outcome.status is Status.INFEASIBLE:
+            return 0
+        if outcome.status is not Status.SOLVED or outcome.point is None:
+            return None
+        return 1 + int(outcome.point[self.count : 2 * self.count].sum())
+
+    def _blocking(self, x: int, y: int, size: int) -> IntArray | None:
+        """Return the compensating sets, or None when there are too many to look up."""
+        if self._compensators is None:
+            self._compensators = Compensators(self._moves.toarray().T.copy())
+        count = self._compensators.count(size)
+        self._spend(count // 20)
+        if count > SETS or self.exhausted:
+            return None
+        return self._compensators.blocking(x, y, size)
+
+    def _table(self, x: int, y: int, empty: IntArray) -> Outcome:
+        """Return a table with a record x, and without it no record in the empty patterns."""
+        self._spend(400 + 3 * self.count)
+        return self._trim(self._tables.solve(least=self._occupied(x, y), most=_emptied(x, empty)))
+
+    def _table_without(self, x: int, y: int, empty: IntArray, sets: list[Counter[int]]) -> Outcome:
+        """Return a table as `_table` does that, without the record x, contains none of the sets.
+
+        A binary for each pattern and number says whether the pattern holds that many records.
+        """
+        reachable = [needed for needed in sets if all(self._most[z] >= c for z, c in needed.items())]
+        marks = {pair: i for i, pair in enumerate({p: 0 for s in reachable for p in s.items()})}
+        matrix, low, high = self._table_rows()
+        width = matrix.shape[1]
+        entries: list[tuple[int, int, int]] = []
+        caps: list[int] = []
+        for (z, times), mark in marks.items():
+            # count_z - [z = x] <= times - 1 unless the mark is set
+            entries += [(len(caps), z, 1), (len(caps), width + mark, times - 1 - int(self._most[z]))]
+            caps.append(times - 1 + (z == x))
+        for needed in reachable:
+            entries += [(len(caps), width + marks[pair], 1) for pair in needed.items()]
+            caps.append(len(needed) - 1)
+        row, column, entry = np.array(entries, dtype=np.int64).T
+        cuts = coo_array((entry, (row, column)), shape=(len(caps), width + len(marks)))
+        wide = csr_array((matrix.data, matrix.indices, matrix.indptr), (low.size, cuts.shape[1]))
+        program = Program(
+            csr_array(vstack([wide, cuts])),
+            np.concatenate([low, np.full(len(caps), -UNBOUNDED)]),
+            np.concatenate([high, np.array(caps, dtype=np.int64)]),
+            most=np.concatenate([self._table_most(), np.ones(len(marks), dtype=np.int64)]),
+        )
+        self._spend(10_000 + 100 * len(caps))
+        return self._trim(program.solve(least=self._occupied(x, y), most=_emptied(x, empty)))
+
+    def _spend(self, work: int) -> None:
+        self._work += work
+
+    def _occupied(self, x: int, y: int) -> dict[int, int]:
+        """Return the lower bounds X_x >= 1 and, where Y is carried along, Y_y >= 1."""
+        return {x: 1} if self._tables_width() == self.count else {x: 1, self.count + y: 1}
+
+    def _tables_width(self) -> int:
+        return self.count if self.universe.total is not None else 2 * self.count
+
+    def _table_most(self) -> IntArray:
+        return np.tile(self._most, self._tables_width() // self.count)
+
+    def _table_rows(self) -> tuple[csr_array, IntArray, IntArray]:
+        """Return the rows of A X = t, and of A Y = t and |X| = |Y| where n is open."""
+        values = self.universe.values
+        if self.universe.total is not None:
+            return self.columns, values, values
+        same = csr_array(np.ones((1, self.count), dtype=np.int64))
+        minus = csr_array(-np.ones((1, self.count), dtype=np.int64))
+        rows = block_array([[self.columns, None], [None, self.columns], [same, minus]], format="csr")
+        both = np.concatenate([values, values, np.zeros(1, dtype=np.int64)])
+        return csr_array(rows), both, both
+
+    def _table_program(self) -> Program:
+        matrix, low, high = self._table_rows()
+        return Program(matrix, low, high, most=self._table_most())
+
+    def _trim(self, outcome: Outcome) -> Outcome:
+        """Keep the table X of the solver's point."""
+        if outcome.point is None:
+            return outcome
+        return Outcome(outcome.status, outcome.point[: self.count])
+
+
+def _contains_any(table: IntArray, x: int, sets: list[Counter[int]]) -> bool:
+    """Whether the table without one record x contains one of the sets."""
+    rest = table.copy()
+    rest[x] -= 1
+    return any(all(rest[z] >= times for z, times in needed.items()) for needed in sets)
+
+
+def _emptied(x: int, patterns: IntArray) -> dict[int, int]:
+    """Return the upper bounds that leave these patterns empty once a record x is taken away."""
+    return {int(z): int(z == x) for z in patterns}
+
+
+def _search_bounds(universe: Universe) -> IntArray:
+    """Return bounds on the counts of the patterns that lose no witness.
+
+    A pattern in no row is unbounded, but a witness stays one when such a count is lowered as long
+    as it exceeds every number of records asked for and the room the other patterns can need.
+    """
+    most = capacities(universe)
+    free = np.diff(universe.patterns.columns.tocsc().indptr) == 0
+    if free.any() and not (most[~free] == UNBOUNDED).any():
+        most[free] = int(most[~free].sum()) + LEVELS + 2
+    return most

@@ -1,0 +1,3 @@
+"""The version, readable without looking at installed packages."""
+
+VERSION = "0.1.0"

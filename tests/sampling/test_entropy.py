@@ -1,0 +1,34 @@
+import os
+
+import numpy as np
+
+from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
+
+
+def test_the_system_source_is_secure_and_never_repeats() -> None:
+    source = SystemEntropy()
+    assert source.secure
+    assert not np.array_equal(source.words(8), source.words(8))
+
+
+def test_a_seed_fixes_the_stream_and_is_marked() -> None:
+    assert not SeededEntropy(3).secure
+    assert np.array_equal(SeededEntropy(3).words(5), SeededEntropy(3).words(5))
+    assert not np.array_equal(SeededEntropy(3).words(5), SeededEntropy(4).words(5))
+
+
+def test_a_seeded_stream_does_not_depend_on_how_it_is_cut() -> None:
+    whole, parts = SeededEntropy(1), SeededEntropy(1)
+    assert np.array_equal(whole.words(7), np.concatenate([parts.words(3), parts.words(4)]))
+
+
+def test_a_forked_process_draws_other_words() -> None:
+    source, (read, write) = SystemEntropy(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, source.words(4).tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    theirs = np.frombuffer(os.read(read, 32), dtype=np.uint64)
+    assert theirs.size == 4
+    assert not np.array_equal(theirs, source.words(4))

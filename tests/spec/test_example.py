@@ -1,0 +1,20 @@
+from pathlib import Path
+
+from holdfast.spec import read_spec
+from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
+from holdfast.tables.read import read_table
+
+
+def test_the_example_reads(tmp_path: Path) -> None:
+    (tmp_path / "children.csv").write_text(EXAMPLE_DATA)
+    (tmp_path / "holdfast.toml").write_text(EXAMPLE_SPEC)
+    spec = read_spec(tmp_path / "holdfast.toml")
+    table = read_table(spec).table
+    assert [item.margin for item in spec.invariants] == [("county",), ("education",)]
+    assert spec.privacy.epsilon == 1
+    assert table.margin(("county",)).tolist() == [20, 55, 25, 35]
+    assert table.margin(("education",)).tolist() == [50, 35, 30, 20]
+
+
+def test_every_line_fits_a_screen() -> None:
+    assert max(len(line) for line in EXAMPLE_SPEC.splitlines()) <= 100
