@@ -12,9 +12,10 @@ LEVEL = 1e-3
 """A test with a fixed seed fails at this level; a wrong law must fail far below it."""
 
 Point = tuple[int, ...]
+One = tuple[int]
 
 
-def p_value(draws: NDArray[np.int64], law: Mapping[Point, float]) -> float:
+def p_value(draws: NDArray[np.int64], law: Mapping[Point, float] | Mapping[One, float]) -> float:
     """Return the chi-square p-value of draws (one a row) under a law, rare points pooled.
 
     Points with fewer than eight expected draws, and all that the law does not list, share one class.
@@ -32,9 +33,7 @@ def p_value(draws: NDArray[np.int64], law: Mapping[Point, float]) -> float:
     return float(stats.chisquare(observed, expected).pvalue)
 
 
-def lattice_law(
-    matrix: NDArray[np.int64], epsilon: float, norm: str, radius: int
-) -> dict[Point, float]:
+def lattice_law(matrix: NDArray[np.int64], epsilon: float, norm: str, radius: int) -> dict[Point, float]:
     """Enumerate q(z) prop. to exp(-epsilon ||z||) on {z : A z = 0, |z_i| <= radius}, normalised."""
     points = lattice_points(matrix, radius)
     size = np.abs(points).sum(axis=1) if norm == "l1" else np.sqrt((points**2).sum(axis=1))

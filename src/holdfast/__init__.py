@@ -1,22 +1,24 @@
 """Holdfast: publish some statistics exactly, and protect everyone behind the rest.
 
-    prepared = holdfast.prepare("holdfast.toml")   # read, evaluate the invariants, settle the guarantee
-    release = prepared.release()                   # draw, from the operating system's randomness
-    release.write("release")                       # table.csv, certificate.json, certificate.html
-    holdfast.verify("release").kept                # every invariant, with exact equality
+prepared = holdfast.prepare("holdfast.toml")   # read, evaluate the invariants, settle the guarantee
+release = prepared.release()                   # draw, from the operating system's randomness
+release.write("release")                       # table.csv, certificate.json, certificate.html
+holdfast.verify("release").kept                # every invariant, with exact equality
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import HoldfastError
-from holdfast.version import VERSION as __version__
+from holdfast.version import VERSION
 
 if TYPE_CHECKING:
     from holdfast.certificate.verify import Verification, verify
     from holdfast.release import Prepared, Release, prepare
     from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
     from holdfast.spec.model import Constraints, Data, Invariant, Mechanism, Privacy, Spec
+
+__version__ = VERSION
 
 _HOME = {
     "Verification": "certificate.verify",

@@ -1,6 +1,6 @@
 """From a spec to a release: read, publish the invariants, calibrate, check, draw.
 
-    spec -> universe -> calibrate(target) -> mechanism -> guarantee -> release -> certificate
+spec -> universe -> calibrate(target) -> mechanism -> guarantee -> release -> certificate
 """
 
 from dataclasses import dataclass

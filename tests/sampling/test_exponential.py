@@ -3,11 +3,11 @@ from math import exp
 
 import numpy as np
 import pytest
+from tests.goodness import LEVEL, p_value
 
 from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.exact.exponential import DoubleGeometric, ExpCoin, Geometric
-from tests.goodness import LEVEL, p_value
 
 DRAWS = 200_000
 SCALES = [Fraction(1, 4), Fraction(3, 2), Fraction(1, 50)]

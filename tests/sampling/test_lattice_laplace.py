@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
 from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
 SYSTEMS = {
     "one total": np.ones((1, 3), dtype=np.int64),

@@ -2,11 +2,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.goodness import LEVEL, lattice_law, p_value
 
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.exact import one_total
 from holdfast.sampling.exact.one_total import OneTotal
-from tests.goodness import LEVEL, lattice_law, p_value
 
 
 @pytest.mark.parametrize("bits", [64, 7, 3])

@@ -4,10 +4,10 @@ from math import comb
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.goodness import LEVEL, p_value
 
 from holdfast.sampling.entropy import SeededEntropy, Words
 from holdfast.sampling.exact.uniform import uniform_below, uniform_compositions
-from tests.goodness import LEVEL, p_value
 
 
 def test_uniform_below_is_uniform() -> None:

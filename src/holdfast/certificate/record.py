@@ -57,7 +57,7 @@ def certify(
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "table": {"count": spec.data.count or "count", "schema": setting.schema.to_dict()},
             "invariants": [
-                {**block.to_dict(), "labels": list(block.labels), "values": value.tolist()}
+                {**block.to_dict(), "values": value.tolist()}
                 for block, value in zip(setting.invariants, setting.values, strict=True)
             ],
             "universe": {

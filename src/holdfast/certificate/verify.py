@@ -98,5 +98,5 @@ def _invariant_checks(path: Path, content: dict[str, Any]) -> Iterator[Check]:
             yield Check(f"invariant {block.name}: {len(stated)} kept", holds=True)
 
 
-def _check(name: str, holds: bool, otherwise: str) -> Check:  # noqa: FBT001
+def _check(name: str, holds: bool, otherwise: str) -> Check:
     return Check(name, holds, "" if holds else otherwise)

@@ -83,7 +83,9 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the demo.")] = Path(
         "demo-release"
     ),
-    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a demo: such a release is NOT private.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Repeat a demo: such a release is NOT private.")
+    ] = None,
 ) -> None:
     """Release a table of four counties with both margins kept, and verify it."""
     from holdfast.cli.demo import run  # noqa: PLC0415

@@ -40,7 +40,7 @@ def _protected(content: Mapping[str, Any]) -> list[str]:
     a = universe["semi_adjacency"]
     bound = "" if a["exact"] else "at most "
     return [
-        f"{universe['cells']:,} cells, of which the invariants leave {universe['dimension']:,} dimensions open",
+        f"{universe['cells']:,} cells; the invariants leave {universe['dimension']:,} dimensions open",
         f"any one person: to take another value, {bound}{a['worst_case']} records must change",
     ]
 

@@ -8,6 +8,7 @@ without its scope says nothing: invariants are outside of every promise made her
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, floor, log
 from typing import Literal
 
 import numpy as np
@@ -126,4 +127,8 @@ def _records(count: int) -> str:
 
 
 def _times(epsilon: Fraction) -> str:
-    return f"{np.exp(min(float(epsilon), 700.0)):.3g}"
+    """Return exp(epsilon) rounded up to three digits, so that the sentence stays true."""
+    ten = float(epsilon) / log(10)
+    digits, power = 10 ** (ten % 1), floor(ten)
+    shown = ceil(digits * 100 + 1e-9) / 100
+    return f"{shown * 10**power:.6g}" if abs(power) < 6 else f"{shown:.2f}e{power}"

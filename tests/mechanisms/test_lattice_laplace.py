@@ -1,0 +1,67 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.goodness import two_way
+
+from holdfast.errors import GuaranteeError
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.privacy.guarantee import Pure, Scope
+from holdfast.sampling.lattice_laplace import Norm
+from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
+from holdfast.universe.sensitivity import Sensitivity, sensitivity
+from holdfast.universe.universe import Universe
+
+DEMO = np.array([15, 1, 3, 1, 20, 10, 10, 15, 3, 10, 10, 2, 12, 14, 7, 2])
+FOUR = Universe.of(csr_array(two_way(4, 4)), two_way(4, 4) @ DEMO, (frozenset({"r"}), frozenset({"c"})))
+SCOPE = Scope.of(FOUR, invariants=("r", "c"), constraints=())
+
+
+def calibrated(norm: Norm, epsilon: Fraction) -> LatticeLaplace:
+    a = semi_adjacency(FOUR)
+    return LatticeLaplace.calibrate(
+        FOUR, SCOPE, a, sensitivity(FOUR, a.worst_case), per="semi", norm=norm, intensity=Pure(epsilon)
+    )
+
+
+def test_the_demo_spends_a_sixth_of_epsilon_per_unit_of_l1() -> None:
+    mechanism = calibrated("l1", Fraction(1))
+    assert mechanism.kappa == Fraction(1, 6)
+    assert mechanism.guarantee.intensity == Pure(Fraction(1))
+    assert mechanism.guarantee.unit.distance == 3
+
+
+def test_l2_rounds_towards_more_privacy() -> None:
+    mechanism = calibrated("l2", Fraction(1))
+    assert mechanism.kappa**2 * 6 <= 1
+    assert Fraction(1) - Fraction(1, 10**9) <= mechanism.guarantee.intensity.epsilon <= 1
+
+
+def test_the_papers_parameter_gives_its_own_guarantee() -> None:
+    a = semi_adjacency(FOUR)
+    mechanism = LatticeLaplace(FOUR, SCOPE, a, sensitivity(FOUR, 3), "semi", "l1", Fraction(1, 4))
+    assert mechanism.guarantee.intensity.epsilon == Fraction(3, 2)
+
+
+def test_a_bound_is_called_a_bound() -> None:
+    loose = SemiAdjacency(4, 2, exact=False, reference="semi-dp, Theorem 16")
+    mechanism = LatticeLaplace(
+        FOUR, SCOPE, loose, Sensitivity(8, 8, 1, exact=False), "semi", "l1", Fraction(1, 8)
+    )
+    claims = " ".join(item.claim for item in mechanism.guarantee.evidence)
+    assert claims.count("an upper bound") == 2
+
+
+def test_nothing_left_to_protect_is_refused() -> None:
+    one = SemiAdjacency(0, 0, exact=True, reference="")
+    with pytest.raises(GuaranteeError, match="vacuous"):
+        LatticeLaplace.calibrate(
+            FOUR,
+            SCOPE,
+            one,
+            Sensitivity(0, 0, 0, exact=True),
+            per="semi",
+            norm="l1",
+            intensity=Pure(Fraction(1)),
+        )
