@@ -10,12 +10,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.account import charge_release
 from holdfast.certificate.record import Certificate, certify
 from holdfast.certificate.write import write_release
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.privacy.guarantee import Pure, Target
+from holdfast.privacy.guarantee import Target
+from holdfast.privacy.intensity import Pure
+from holdfast.privacy.ledger.account import Ledger
+from holdfast.privacy.ledger.entry import Row
 from holdfast.sampling.entropy import Entropy, SystemEntropy
 from holdfast.setting import Setting, publish
 from holdfast.spec.load import read_spec
@@ -40,10 +44,22 @@ class Prepared:
         """How large the noise is expected to be; a function of public values."""
         return accuracy(self.mechanism.noise, self.setting.schema, self.setting.universe)
 
-    def release(self, entropy: Entropy | None = None) -> "Release":
-        """Draw one release; without an entropy source, from the operating system's."""
+    def certify(self, *, secure: bool) -> Certificate:
+        """Record a release of this table; nothing in the record depends on the draw."""
+        return certify(self.spec, self.setting, self.mechanism, self.accuracy, secure=secure)
+
+    def release(self, entropy: Entropy | None = None, *, ledger: Ledger | None = None) -> "Release":
+        """Draw one release; without an entropy source, from the operating system's.
+
+        With a ledger the cost is committed before anything is drawn, and a release over budget is refused.
+        """
         source = entropy or SystemEntropy()
-        return Release(self, Table(self.table.schema, self.sample(1, source)[0]), source.secure)
+        certificate = row = None
+        if ledger is not None:
+            certificate = self.certify(secure=source.secure)
+            row = charge_release(ledger, self, certificate)
+        table = Table(self.table.schema, self.sample(1, source)[0])
+        return Release(self, table, source.secure, certificate, row)
 
     def sample(self, size: int, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget."""
@@ -61,18 +77,17 @@ class Release:
     prepared: Prepared
     table: Table
     secure: bool
+    charged: Certificate | None = None
+    row: Row | None = None
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The record of this release."""
-        prepared = self.prepared
-        return certify(
-            prepared.spec, prepared.setting, prepared.mechanism, prepared.accuracy, secure=self.secure
-        )
+        """The record of this release: the one that was charged, if it was."""
+        return self.charged or self.prepared.certify(secure=self.secure)
 
     def write(self, folder: str | Path, *, parquet: bool = False) -> Path:
         """Write the table and its certificate to a new folder, all or nothing."""
-        return write_release(self.table, self.certificate, Path(folder), parquet=parquet)
+        return write_release(self.table, self.certificate, Path(folder), parquet=parquet, row=self.row)
 
 
 def prepare(spec: Spec | str | Path) -> Prepared:
@@ -84,10 +99,10 @@ def prepare(spec: Spec | str | Path) -> Prepared:
     mechanism = choose_mechanism(spec, setting)
     if spec.privacy.epsilon is not None:
         target = Target(spec.privacy.adjacency, Pure(spec.privacy.epsilon))
-        if not mechanism.guarantee.implies(target):
+        if not mechanism.guarantee.meets(target):
             raise GuaranteeError(
                 f"[mechanism] epsilon_per_unit = {mechanism.kappa} gives epsilon"
-                f" {mechanism.guarantee.intensity.epsilon} here, above the target {spec.privacy.epsilon}"
+                f" {mechanism.epsilon} here, above the target {spec.privacy.epsilon}"
                 " in [privacy]: lower it, or leave one of the two out."
             )
     return Prepared(spec, reading.table, setting, mechanism)

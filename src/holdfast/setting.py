@@ -64,4 +64,6 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Setting:
 def _constraints(schema: Schema) -> tuple[str, ...]:
     zeros = schema.size - int(schema.possible.sum())
     known = ["counts are whole and not negative", "the number of records is the same"]
-    return (*known, f"{zeros} cells are structural zeros") if zeros else tuple(known)
+    if zeros:
+        known.append("1 cell is a structural zero" if zeros == 1 else f"{zeros:,} cells are structural zeros")
+    return tuple(known)

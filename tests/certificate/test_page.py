@@ -124,7 +124,7 @@ def demo(schema: Schema | None = None) -> dict[str, Any]:
                 expected(["county"], 0.0, exact=True),
                 expected(["education"], 0.0, exact=True),
             ],
-            "noise": {"first": -38, "shares": shares},
+            "noise": {"first": -38, "width": 1, "shares": shares},
         },
         "caveats": ["The invariants are published exactly. What they reveal is outside of the guarantee."],
     }
@@ -373,7 +373,7 @@ def test_big_content_is_quick_and_small() -> None:
     small = [margin(f"small {n}", {f"{long} {i}": i for i in range(MOST_BARS)}) for n in range(25)]
     content["invariants"] = wide + small
     content["expected_error"]["margins"] = [expected(pair, 1.5) for pair in product("abcdefghij", repeat=2)]
-    content["expected_error"]["noise"] = {"first": -30000, "shares": [1 / 60001] * 60001}
+    content["expected_error"]["noise"] = {"first": -30000, "width": 1, "shares": [1 / 60001] * 60001}
     start = time.perf_counter()
     html = render(content)
     assert time.perf_counter() - start < 5

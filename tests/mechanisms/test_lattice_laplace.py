@@ -7,7 +7,8 @@ from tests.goodness import two_way
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.privacy.guarantee import Pure, Scope
+from holdfast.privacy.guarantee import Scope
+from holdfast.privacy.intensity import Pure
 from holdfast.sampling.lattice_laplace import Norm
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.sensitivity import Sensitivity, sensitivity
@@ -35,13 +36,13 @@ def test_the_demo_spends_a_sixth_of_epsilon_per_unit_of_l1() -> None:
 def test_l2_rounds_towards_more_privacy() -> None:
     mechanism = calibrated("l2", Fraction(1))
     assert mechanism.kappa**2 * 6 <= 1
-    assert Fraction(1) - Fraction(1, 10**9) <= mechanism.guarantee.intensity.epsilon <= 1
+    assert Fraction(1) - Fraction(1, 10**9) <= mechanism.epsilon <= 1
 
 
 def test_the_papers_parameter_gives_its_own_guarantee() -> None:
     a = semi_adjacency(FOUR)
     mechanism = LatticeLaplace(FOUR, SCOPE, a, sensitivity(FOUR, 3), "semi", "l1", Fraction(1, 4))
-    assert mechanism.guarantee.intensity.epsilon == Fraction(3, 2)
+    assert mechanism.epsilon == Fraction(3, 2)
 
 
 def test_a_bound_is_called_a_bound() -> None:

@@ -9,10 +9,12 @@ from scipy.sparse import csr_array
 from tests.goodness import two_way
 
 from holdfast.errors import GuaranteeError
-from holdfast.privacy.guarantee import Guarantee, Pure, Scope, Target, Unit
+from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit
+from holdfast.privacy.intensity import Pure
 from holdfast.universe.universe import Universe
 
-SCOPE = Scope(("county",), (), "0")
+TWO = Universe.of(csr_array(two_way(2, 2)), np.array([3, 3, 3]))
+SCOPE = Scope.of(TWO, invariants=("county",), constraints=())
 
 
 def guarantee(epsilon: Fraction, *, distance: int = 3) -> Guarantee:
@@ -26,14 +28,14 @@ def test_the_stated_factor_is_never_too_small(epsilon: Fraction) -> None:
 
 
 def test_a_stronger_guarantee_meets_a_weaker_target_only() -> None:
-    assert guarantee(Fraction(1)).implies(Target("semi", Pure(Fraction(1))))
-    assert guarantee(Fraction(1, 2)).implies(Target("semi", Pure(Fraction(1))))
-    assert not guarantee(Fraction(101, 100)).implies(Target("semi", Pure(Fraction(1))))
+    assert guarantee(Fraction(1)).meets(Target("semi", Pure(Fraction(1))))
+    assert guarantee(Fraction(1, 2)).meets(Target("semi", Pure(Fraction(1))))
+    assert not guarantee(Fraction(101, 100)).meets(Target("semi", Pure(Fraction(1))))
 
 
 def test_other_adjacencies_are_not_compared() -> None:
     with pytest.raises(GuaranteeError, match="cannot be compared"):
-        guarantee(Fraction(1)).implies(Target("unit", Pure(Fraction(1))))
+        guarantee(Fraction(1)).meets(Target("unit", Pure(Fraction(1))))
 
 
 def test_the_scope_depends_on_matrix_and_values() -> None:

@@ -129,16 +129,17 @@ def _error(expected: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if expected is None:
         return None
     rows = [expected["cell"], *expected["margins"]][:MOST_ITEMS]
-    first, shares = expected["noise"]["first"], expected["noise"]["shares"]
+    noise = expected["noise"]
+    first, unit, shares = noise["first"], noise["width"], noise["shares"]
     return {
         "method": expected["method"],
         "mean": expected["cell"]["mean_absolute_error"],
         "rows": list(zip(rows, bars([row["mean_absolute_error"] for row in rows]), strict=True)),
         "more": 1 + len(expected["margins"]) - len(rows),
-        "picture": noise_picture(first, shares),
-        "unmoved": shares[-first] if -len(shares) < first <= 0 else 0.0,
-        "half": within(first, shares, 0.5),
-        "most": within(first, shares, 0.9),
+        "picture": noise_picture(first, shares, unit),
+        "unmoved": shares[-first] if unit == 1 and -len(shares) < first <= 0 else 0.0,
+        "half": within(first, shares, 0.5) * unit + unit // 2,
+        "most": within(first, shares, 0.9) * unit + unit // 2,
     }
 
 

@@ -64,8 +64,8 @@ def bars(values: Sequence[float]) -> list[Bar]:
     return [Bar(100 * (min(value, 0) - low) / span, 100 * abs(value) / span) for value in values]
 
 
-def noise_picture(first: int, shares: Sequence[float]) -> NoisePicture:
-    """Return the picture of a law with the shares of first, first + 1, and so on."""
+def noise_picture(first: int, shares: Sequence[float], unit: int = 1) -> NoisePicture:
+    """Return the picture of a law with the shares of first, first + 1, ... in steps of an odd unit."""
     share = dict(enumerate(shares, start=first))
     trimmed = within(first, shares, 1 - CUT)
     half = ceil((2 * trimmed + 1) / MOST_COLUMNS) // 2
@@ -78,9 +78,17 @@ def noise_picture(first: int, shares: Sequence[float]) -> NoisePicture:
     top = step * max(ceil(max(totals) / step), 1)
     width = 100 / len(totals)
     columns = tuple(
-        Column(i * width, width, 100 * total / top, middle - half, middle + half, total)
+        Column(
+            i * width,
+            width,
+            100 * total / top,
+            (middle - half) * unit - unit // 2,
+            (middle + half) * unit + unit // 2,
+            total,
+        )
         for i, (middle, total) in enumerate(zip(middles, totals, strict=True))
     )
+    group, reach = group * unit, reach * unit + unit // 2
     stride = max(round(_round_step(reach / 3)), 1)
     moves = range(-(reach // stride) * stride, reach + 1, stride)
     return NoisePicture(

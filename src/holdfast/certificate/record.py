@@ -15,6 +15,7 @@ from holdfast.errors import ReleaseError
 from holdfast.mechanisms.accuracy import Accuracy, Expected
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.ledger.entry import Row
 from holdfast.setting import Setting
 from holdfast.spec.model import Spec
 from holdfast.version import VERSION
@@ -28,16 +29,17 @@ class Certificate:
 
     content: Mapping[str, Any]
 
-    def sealed(self, files: Mapping[str, str]) -> str:
-        """Return the JSON text with the hashes of the files beside it and a digest of the whole."""
-        body = {**self.content, "files": dict(files)}
+    def sealed(self, files: Mapping[str, str], row: Row | None = None) -> str:
+        """Return the JSON text with the hashes of the files, the ledger's row, and a digest of the whole."""
+        ledger = None if row is None else {"row": row.index, "hash": row.hash}
+        body = {**self.content, "ledger": ledger, "files": dict(files)}
         return json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def digest(body: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a record in a canonical form."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def certify(
@@ -55,7 +57,7 @@ def certify(
             "format": FORMAT,
             "software": {"name": "holdfast", "version": VERSION},
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "table": {"count": spec.data.count or "count", "schema": setting.schema.to_dict()},
+            "table": {"count": _count_column(spec), "schema": setting.schema.to_dict()},
             "invariants": [
                 {**block.to_dict(), "values": value.tolist()}
                 for block, value in zip(setting.invariants, setting.values, strict=True)
@@ -99,11 +101,19 @@ def read_certificate(text: str, place: str) -> dict[str, Any]:
     """Parse a sealed certificate; raises ReleaseError where it is none."""
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{place} is not JSON ({error}): restore it from the release.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: name a release folder.")
+        raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
+
+
+def _count_column(spec: Spec) -> str:
+    """Return the name of the released counts' column; records have none of their own."""
+    name = spec.data.count or "count"
+    while name in spec.data.cells:
+        name = f"released_{name}"
+    return name
 
 
 def _target(spec: Spec) -> dict[str, Any]:
@@ -120,10 +130,14 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
     return {
         "statement": guarantee.statement,
         "domain": guarantee.domain,
-        "scope": asdict(guarantee.scope),
+        "scope": {
+            "invariants": list(guarantee.scope.invariants),
+            "constraints": list(guarantee.scope.constraints),
+            "digest": guarantee.scope.digest,
+        },
         "unit": asdict(guarantee.unit),
         "standard": guarantee.intensity.standard,
-        "intensity": {"epsilon": str(guarantee.intensity.epsilon)},
+        "intensity": {name: str(value) for name, value in guarantee.intensity.parameters().items()},
         "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
     }
 
@@ -141,7 +155,11 @@ def _accuracy(accuracy: Accuracy) -> dict[str, Any]:
         "method": f"simulated from the noise law alone, {accuracy.draws} draws",
         "cell": row(accuracy.cell),
         "margins": [row(margin) for margin in accuracy.margins],
-        "noise": {"first": accuracy.first, "shares": [round(s, 6) for s in accuracy.shares.tolist()]},
+        "noise": {
+            "first": accuracy.first,
+            "width": accuracy.width,
+            "shares": [round(s, 6) for s in accuracy.shares.tolist()],
+        },
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.certificate.record import digest, read_certificate
 from holdfast.certificate.write import CERTIFICATE, sha256
-from holdfast.errors import DataError, ReleaseError
+from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.tables.invariants import InvariantBlock
 from holdfast.tables.read import read_release
 from holdfast.tables.schema import Schema
@@ -60,42 +60,60 @@ def _checks(folder: Path, content: dict[str, Any]) -> Iterator[Check]:
         yield Check("files", holds=False, detail="the certificate names no table")
         return
     for name, expected in files.items():
-        path = folder / Path(name).name
-        if not path.is_file():
-            yield Check(f"{name} unchanged", holds=False, detail="the file is missing")
-        else:
-            yield _check(f"{name} unchanged", sha256(path) == expected, "its SHA-256 differs")
+        yield _file_check(folder / Path(name).name, name, expected)
     table = next(name for name in files if name.startswith("table."))
     yield from _invariant_checks(folder / Path(table).name, content)
+
+
+def _file_check(path: Path, name: str, expected: object) -> Check:
+    try:
+        return _check(f"{name} unchanged", sha256(path) == expected, "its SHA-256 differs")
+    except FileNotFoundError:
+        return Check(f"{name} unchanged", holds=False, detail="the file is missing")
+    except (OSError, ValueError):  # no access, a folder, or a name that no file can have
+        return Check(f"{name} unchanged", holds=False, detail="the file cannot be read")
 
 
 def _invariant_checks(path: Path, content: dict[str, Any]) -> Iterator[Check]:
     try:
         schema = Schema.from_dict(content["table"]["schema"])
-        blocks = [(InvariantBlock.from_dict(item, schema), item) for item in content["invariants"]]
-        counts = read_release(path, schema, content["table"]["count"]).counts
-    except DataError as error:
+        blocks = [
+            (InvariantBlock.from_dict(item, schema), _whole_numbers(item["values"]))
+            for item in content["invariants"]
+        ]
+        counts = read_release(path, schema, str(content["table"]["count"])).counts
+        found = [block.evaluate(counts).tolist() for block, _ in blocks]
+    except HoldfastError as error:
         yield Check("schema", holds=False, detail=str(error))
         return
-    except (KeyError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, OSError):
         yield Check("schema", holds=False, detail="the certificate's schema or invariants are damaged")
         return
     yield Check("schema", holds=True)
-    impossible = sorted(cell for cell in schema.impossible if counts[cell] != 0)
     if schema.impossible:
-        yield _check("structural zeros", not impossible, "a structural zero holds a count")
-    for block, item in blocks:
-        found, stated = block.evaluate(counts).tolist(), item["values"]
-        wrong = [i for i, (f, s) in enumerate(zip(found, stated, strict=False)) if f != s]
-        if len(found) != len(stated):
-            yield Check(f"invariant {block.name}", holds=False, detail="the number of values differs")
-        elif wrong:
-            i = wrong[0]
-            detail = f"{item['labels'][i]} is {found[i]}, not {stated[i]}"
-            more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            yield Check(f"invariant {block.name}", holds=False, detail=detail + more)
-        else:
-            yield Check(f"invariant {block.name}: {len(stated)} kept", holds=True)
+        empty = not counts[~schema.possible].any()
+        yield _check("structural zeros", empty, "a structural zero holds a count")
+    for (block, stated), values in zip(blocks, found, strict=True):
+        yield _invariant_check(block, values, stated)
+
+
+def _invariant_check(block: InvariantBlock, found: list[int], stated: list[int]) -> Check:
+    name = f"invariant {block.name}"
+    if len(found) != len(stated):
+        return Check(name, holds=False, detail="the number of values differs")
+    wrong = [i for i, (f, s) in enumerate(zip(found, stated, strict=True)) if f != s]
+    if not wrong:
+        return Check(f"{name}: {len(stated)} kept", holds=True)
+    first = wrong[0]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    detail = f"{block.labels[first]} is {found[first]}, not {stated[first]}{more}"
+    return Check(name, holds=False, detail=detail)
+
+
+def _whole_numbers(values: object) -> list[int]:
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise TypeError
+    return values
 
 
 def _check(name: str, holds: bool, otherwise: str) -> Check:

@@ -9,6 +9,7 @@ from pathlib import Path
 from holdfast.certificate.page import render
 from holdfast.certificate.record import Certificate
 from holdfast.errors import ReleaseError
+from holdfast.privacy.ledger.entry import Row
 from holdfast.tables.table import Table
 from holdfast.tables.write import write_table
 
@@ -17,7 +18,11 @@ CERTIFICATE, PAGE = "certificate.json", "certificate.html"
 
 def refuse_to_overwrite(folder: Path) -> None:
     """Raise ReleaseError where a folder cannot become a new release; called before anything is drawn."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    try:
+        taken = os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
+    except OSError as error:
+        raise ReleaseError(f"{folder} cannot be read ({error.strerror}): name a new folder.") from None
+    if taken:
         raise ReleaseError(f"{folder} exists already: name a new folder, a release is never overwritten.")
     parent = folder.absolute().parent
     if not parent.is_dir():
@@ -26,11 +31,13 @@ def refuse_to_overwrite(folder: Path) -> None:
         raise ReleaseError(f"the folder {parent} cannot be written to: name another.")
 
 
-def write_release(table: Table, certificate: Certificate, folder: Path, *, parquet: bool) -> Path:
+def write_release(
+    table: Table, certificate: Certificate, folder: Path, *, parquet: bool, row: Row | None = None
+) -> Path:
     """Write table, certificate and page into a new folder, in one step for everyone else."""
     refuse_to_overwrite(folder)
     try:
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+        draft = Path(tempfile.mkdtemp(prefix=".holdfast-", dir=folder.absolute().parent))
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
     try:
@@ -38,7 +45,7 @@ def write_release(table: Table, certificate: Certificate, folder: Path, *, parqu
         write_table(table, draft / name, str(certificate.content["table"]["count"]))
         (draft / PAGE).write_text(render(certificate.content), encoding="utf-8")
         files = {file: sha256(draft / file) for file in (name, PAGE)}
-        (draft / CERTIFICATE).write_text(certificate.sealed(files), encoding="utf-8")
+        (draft / CERTIFICATE).write_text(certificate.sealed(files, row), encoding="utf-8")
         draft.chmod(0o755)
         draft.rename(folder)
     except OSError as error:

@@ -1,6 +1,7 @@
 """The commands, and how errors leave the program."""
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,13 @@ audit = typer.Typer(
     help="Say what invariants leave to protect, and what guarantees are worth.", no_args_is_help=True
 )
 app.add_typer(audit, name="audit")
+ledger_app = typer.Typer(help="Keep an account of the privacy budget of a table.", no_args_is_help=True)
+app.add_typer(ledger_app, name="ledger")
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
+Amount = Annotated[str | None, typer.Option(metavar="NUMBER")]
 
 
 def _version(wanted: bool) -> None:
@@ -60,11 +65,14 @@ def release(
     seed: Annotated[
         int | None, typer.Option(min=0, help="For tests and studies only: such a release is NOT private.")
     ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Charge the release to this ledger first.")
+    ] = None,
 ) -> None:
     """Draw a release that keeps every invariant, and certify it."""
     from holdfast.cli.release import run  # noqa: PLC0415
 
-    run(spec, out, parquet=parquet, seed=seed)
+    run(spec, out, parquet=parquet, seed=seed, ledger=ledger)
 
 
 @app.command()
@@ -101,10 +109,94 @@ def universe(spec: SpecFile, as_json: Json = False) -> None:
     run(spec, as_json=as_json)
 
 
+@audit.command()
+def exposure(spec: SpecFile, as_json: Json = False) -> None:
+    """Name the cells that the invariants reveal by themselves. For the curator's eyes only."""
+    from holdfast.cli.exposure import run  # noqa: PLC0415
+
+    run(spec, as_json=as_json)
+
+
+@audit.command()
+def guarantee(
+    epsilon: Amount = None,
+    delta: Amount = None,
+    rho: Amount = None,
+    mu: Amount = None,
+    semi_adjacency: Annotated[
+        int | None, typer.Option(min=1, metavar="A", help="How many records one person's change takes.")
+    ] = None,
+    spec: Annotated[
+        Path | None, typer.Option(metavar="SPEC", help="Take the semi-adjacency from these invariants.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what an advertised guarantee is worth once invariants are published."""
+    from holdfast.cli.guarantee import run  # noqa: PLC0415
+
+    run(epsilon, delta, rho, mu, semi_adjacency, spec, as_json=as_json)
+
+
+@audit.command("census-2020")
+def census_2020(
+    as_json: Json = False,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it to this .svg, .png or .pdf file.")
+    ] = None,
+) -> None:
+    """Tell what the 2020 US census guarantees under its invariants."""
+    from holdfast.cli.census import run  # noqa: PLC0415
+
+    run(as_json=as_json, picture=picture)
+
+
+@ledger_app.command("open")
+def open_ledger(
+    file: LedgerFile,
+    budget: Annotated[str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon.")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="RHO", help="A budget of rho, for zCDP.")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="MU", help="A budget of mu, for Gaussian DP.")] = None,
+) -> None:
+    """Open a new account; its secret salt is written beside it."""
+    from holdfast.cli import ledger  # noqa: PLC0415
+
+    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu)
+
+
+@ledger_app.command("show")
+def show_ledger(file: LedgerFile, as_json: Json = False) -> None:
+    """Show the budget, what is spent and what is left, and every release."""
+    from holdfast.cli import ledger  # noqa: PLC0415
+
+    ledger.show(file, as_json=as_json)
+
+
+@ledger_app.command("verify")
+def verify_ledger(file: LedgerFile, as_json: Json = False) -> None:
+    """Check that no row was changed, added or removed: exit 0 if so, 1 if not."""
+    from holdfast.cli import ledger  # noqa: PLC0415
+
+    ledger.verify(file, as_json=as_json)
+
+
+@ledger_app.command("export")
+def export_ledger(
+    file: LedgerFile,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a file.")] = None,
+) -> None:
+    """Write all rows as JSON or CSV."""
+    from holdfast.cli import ledger  # noqa: PLC0415
+
+    ledger.export(file, as_csv=csv, out=out)
+
+
 def main() -> None:
     """Run the command line."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal cannot show is spelt out
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app()
+        app(prog_name="holdfast")
     except HoldfastError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")  # one line, whatever names hold
         sys.exit(2)

@@ -3,13 +3,13 @@
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table as Grid
 
 from holdfast.certificate.verify import verify
 from holdfast.certificate.write import refuse_to_overwrite
 from holdfast.cli.init import FILES
 from holdfast.cli.summary import print_summary
+from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import print_verification
 from holdfast.release import Release, prepare
 from holdfast.sampling.entropy import SeededEntropy
@@ -18,7 +18,7 @@ from holdfast.sampling.entropy import SeededEntropy
 def run(out: Path, *, seed: int | None) -> None:
     """Release the built-in table, show before and after, verify, and say what to open."""
     refuse_to_overwrite(out)
-    console = Console(highlight=False)
+    console = terminal()
     console.print("Delinquent children by county and education of the household head (fictitious data).")
     console.print("Both margins must be published exactly; the cells behind them need protection.\n")
     with tempfile.TemporaryDirectory() as folder:

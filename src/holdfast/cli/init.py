@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from rich.console import Console
-
+from holdfast.cli.terminal import terminal
 from holdfast.errors import SpecError
 from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
 
@@ -22,6 +21,8 @@ def run(folder: Path) -> None:
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise SpecError(f"{folder} cannot be written ({error.strerror}): name another folder.") from None
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"Wrote {folder / 'holdfast.toml'} and its table {folder / 'children.csv'}.")
-    console.print(f"Next: holdfast release {folder / 'holdfast.toml'} --out release")
+    console = terminal()
+    console.print(
+        f"Wrote {folder / 'holdfast.toml'} and its table {folder / 'children.csv'}.", soft_wrap=True
+    )
+    console.print(f"Next: holdfast release {folder / 'holdfast.toml'} --out release", soft_wrap=True)

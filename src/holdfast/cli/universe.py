@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from holdfast.audit.universe import audit_universe
+from holdfast.cli.terminal import terminal
 
 
 def run(spec: Path, *, as_json: bool) -> None:
@@ -26,13 +26,13 @@ def run(spec: Path, *, as_json: bool) -> None:
         ("Separate blocks", report["blocks"]),
         ("Totally unimodular", {True: "yes", False: "no", None: "not known"}[report["totally_unimodular"]]),
         ("Semi-adjacency, worst case", f"{adjacency['worst_case']}{bound}"),
-        ("Semi-adjacency, as printed in the paper", adjacency["literal"]),
+        ("Semi-adjacency, literal reading", adjacency["literal"]),
         ("Sensitivity, l1", sensitivity["l1"]),
         ("Sensitivity, l2 squared", sensitivity["l2_squared"]),
         ("Sensitivity, largest cell", sensitivity["linf"]),
     ):
         table.add_row(name, str(value))
-    console = Console(highlight=False)
+    console = terminal()
     console.print(table)
     if adjacency["worst_case"] == 0:
         console.print("The invariants leave one possible table: nothing is left to protect.")

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from holdfast.certificate.verify import Verification, verify
+from holdfast.cli.terminal import terminal
 
 
 def run(folder: Path, *, as_json: bool) -> None:
@@ -17,7 +18,7 @@ def run(folder: Path, *, as_json: bool) -> None:
         checks = [asdict(check) for check in verification.checks]
         typer.echo(json.dumps({"kept": verification.kept, "checks": checks}, indent=2))
     else:
-        print_verification(verification, Console(highlight=False))
+        print_verification(verification, terminal())
     if not verification.kept:
         raise typer.Exit(1)
 
@@ -25,8 +26,8 @@ def run(folder: Path, *, as_json: bool) -> None:
 def print_verification(verification: Verification, console: Console) -> None:
     """One line a check, and the verdict."""
     for check in verification.checks:
-        mark = "[green]kept[/]    " if check.holds else "[bold red]VIOLATED[/]"
-        console.print(mark, end=" ")
-        console.print(check.name + (f": {check.detail}" if check.detail else ""), markup=False)
+        mark, style = ("kept    ", "green") if check.holds else ("VIOLATED", "bold red")
+        console.print(mark, style=style, end=" ")
+        console.print(check.name + (f": {check.detail}" if check.detail else ""), soft_wrap=True)
     verdict = "every check holds" if verification.kept else "this is not the certified release"
-    console.print(f"{verification.folder}: {verdict}.", markup=False, soft_wrap=True)
+    console.print(f"{verification.folder}: {verdict}.", soft_wrap=True)

@@ -19,8 +19,10 @@ from holdfast.tables.schema import Schema
 from holdfast.universe.universe import Universe
 
 MOST_DRAWS, FEWEST_DRAWS = 4000, 20
-WORK = 4e7
+WORK = 1e7
 """Integers that may be proposed for all simulated draws together: a few seconds."""
+MOST_STEPS = 400
+"""Steps to either side in which the law of one cell is told."""
 MOST_MARGIN_CELLS = 200_000
 """Margins with more cells are left out of the account."""
 
@@ -37,12 +39,17 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Expected errors, and the law of the noise in one cell as shares of the values first, first + 1, ..."""
+    """Expected errors, and the law of the noise in one cell.
+
+    ``shares`` belong to the values first, first + 1, ... in steps of ``width``, an odd number: a wide law is
+    told in steps, each centred on a multiple of the width.
+    """
 
     draws: int
     cell: Expected
     margins: tuple[Expected, ...]
     first: int
+    width: int
     shares: NDArray[np.float64]
 
 
@@ -59,9 +66,12 @@ def accuracy(noise: LatticeLaplaceLaw, schema: Schema, universe: Universe) -> Ac
         for names in combinations(schema.names, size)
         if np.prod([len(schema.attribute(name).levels) for name in names]) <= MOST_MARGIN_CELLS
     ]
-    first = int(sample.min())
-    shares = np.bincount((sample - first).ravel()) / sample.size
-    return Accuracy(draws, _expected(schema.names, sample), tuple(margins), first, shares)
+    reach = int(np.abs(sample).max())
+    width = 2 * (reach // MOST_STEPS) + 1
+    steps = (sample + width // 2) // width
+    first = int(steps.min())
+    shares = np.bincount((steps - first).ravel()) / sample.size
+    return Accuracy(draws, _expected(schema.names, sample), tuple(margins), first, width, shares)
 
 
 def _margin(

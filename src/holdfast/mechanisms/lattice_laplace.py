@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.protocol import Shifted
-from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee, Pure, Scope, Unit
+from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.privacy.guarantee import Guarantee, Scope, Unit
+from holdfast.privacy.intensity import Pure
+from holdfast.privacy.profile import NormLoss
 from holdfast.privacy.roots import ceil_root, floor_root
 from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw, Norm
-from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.semi_adjacency import SEARCH, SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
@@ -63,13 +65,17 @@ class LatticeLaplace:
             kappa *= 1 - Fraction(1, 10**10)
         return cls(universe, scope, adjacency, sensitivity, per, norm, kappa)
 
+    @cached_property
+    def epsilon(self) -> Fraction:
+        """Kappa times the stretch, rounded up where that is irrational."""
+        return ceil_root(self.kappa**2 * self._squared_stretch)
+
     @property
     def guarantee(self) -> Guarantee:
         """The loss is kappa times the stretch [integer-subspace-dp, Theorem 10]."""
-        square = _squared_stretch(self.universe, self.sensitivity, self.per, self.norm)
-        epsilon = ceil_root(self.kappa**2 * square)
+        profile = NormLoss(self.kappa, self.norm)
         unit = Unit("record", self.per, self.adjacency.worst_case if self.per == "semi" else 1)
-        return Guarantee(self.scope, unit, Pure(epsilon), tuple(self._evidence(square)))
+        return Guarantee(self.scope, unit, Pure(self.epsilon), tuple(self._evidence()), profile)
 
     @cached_property
     def noise(self) -> LatticeLaplaceLaw:
@@ -80,7 +86,11 @@ class LatticeLaplace:
         """Return the law of the release of a table."""
         return Shifted(counts, self.noise)
 
-    def _evidence(self, square: Fraction) -> list[Evidence]:
+    @cached_property
+    def _squared_stretch(self) -> Fraction:
+        return _squared_stretch(self.universe, self.sensitivity, self.per, self.norm)
+
+    def _evidence(self) -> list[Evidence]:
         proofs: list[Evidence] = [
             Proved(
                 f"noise with probability proportional to exp(-{self.kappa} ||z||) on the lattice of the"
@@ -107,16 +117,31 @@ class LatticeLaplace:
                     "theory, 3; semi-dp, Definition 4",
                 )
             )
+            if a.reference == SEARCH or self.norm == "l2" or s.l1 < 2 * a.worst_case:
+                proofs.append(
+                    Assumed(
+                        "the integer programs behind these two numbers were solved rightly",
+                        "the solver works in floating point; tables it finds are checked in integers, its"
+                        " finding that there is none is not",
+                    )
+                )
         else:
             proofs.append(
                 Proved(
-                    f"one record of distance is at most the root of {square} in {self.norm}",
+                    f"one record of distance is at most the root of {self._squared_stretch} in {self.norm}",
                     "theory, 1",
                 )
             )
         proofs.append(
             Proved("the noise is drawn exactly, in integers", "holdfast, sampling/exact; canonne2020")
         )
+        if self.norm == "l2":
+            proofs.append(
+                Assumed(
+                    "the exponential function of this computer is right to one part in 2^48",
+                    "it sorts out the draws that need more than floating point to decide",
+                )
+            )
         return proofs
 
 

@@ -6,15 +6,20 @@ without its scope says nothing: invariants are outside of every promise made her
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, log
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from holdfast.errors import GuaranteeError
+from holdfast.lattice.rows import check_consistent, independent_rows
 from holdfast.privacy.evidence import Evidence
+from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.order import at_least_as_strong
+from holdfast.privacy.profile import Profile
 from holdfast.universe.universe import Universe
 
 DOMAIN = "tables of counts of records, the records of equal cells alike"
@@ -30,6 +35,7 @@ class Scope:
     invariants: tuple[str, ...]
     constraints: tuple[str, ...]
     digest: str
+    universe: Universe = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, universe: Universe, *, invariants: tuple[str, ...], constraints: tuple[str, ...]) -> "Scope":
@@ -44,7 +50,22 @@ class Scope:
             universe.values,
         ):
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
-        return cls(invariants, constraints, digest.hexdigest())
+        return cls(invariants, constraints, digest.hexdigest(), universe)
+
+    def within(self, other: "Scope") -> bool:
+        """Whether every table of this scope belongs to the other one: it has all the other's invariants.
+
+        That is so when the other's equations follow from this scope's; it is decided exactly, over Q.
+        """
+        mine, theirs = self.universe, other.universe
+        if mine.cells != theirs.cells:
+            raise GuaranteeError(
+                f"guarantees for tables of {mine.cells} and of {theirs.cells} cells cannot be compared:"
+                " bring both to the same attributes and levels."
+            )
+        stacked = csr_array(vstack([mine.matrix, theirs.matrix], format="csr"))
+        values = np.concatenate([mine.values, theirs.values])
+        return independent_rows(stacked).size == mine.rank and not check_consistent(stacked, values).size
 
 
 @dataclass(frozen=True)
@@ -52,7 +73,7 @@ class Unit:
     """Which datasets of the scope are protected against each other.
 
     ``semi``: all pairs at most ``distance`` records apart, the distance that lets any one person take
-    any possible value [semi-dp, Definition 13, worst case as in theory, 2]. ``unit``: all pairs, with a
+    any possible value [semi-dp, Definition 13; theory, 2]. ``unit``: all pairs, with a
     loss in proportion to how many records apart they are [swapping-slides]; ``distance`` is then 1.
     """
 
@@ -62,64 +83,116 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Pure:
-    """Pure differential privacy: no output is more than exp(epsilon) times as likely."""
-
-    epsilon: Fraction
-
-    standard = "pure"
-
-    def implies(self, other: "Pure") -> bool:
-        """Whether this intensity is at least as strong."""
-        return self.epsilon <= other.epsilon
-
-
-@dataclass(frozen=True)
 class Target:
     """What was asked for: an adjacency and an intensity."""
 
     adjacency: Literal["semi", "unit"]
-    intensity: Pure
+    intensity: Intensity
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What was proved of a mechanism."""
+    """What was proved of a mechanism.
+
+    ``profile`` answers for other distances, where the mechanism's theorem covers them.
+    """
 
     scope: Scope
     unit: Unit
-    intensity: Pure
+    intensity: Intensity
     evidence: tuple[Evidence, ...]
+    profile: Profile | None = None
     domain: str = DOMAIN
 
     @property
     def statement(self) -> str:
         """The guarantee in one sentence."""
-        epsilon = self.intensity.epsilon
         if self.unit.adjacency == "semi":
-            return (
+            pairs = (
                 "For any two tables with the same invariants that differ in at most"
-                f" {self.unit.distance} {_records(self.unit.distance)}, no release is more than"
-                f" exp({epsilon}) = {_times(epsilon)} times as likely under one as under the other."
+                f" {self.unit.distance} {_records(self.unit.distance)},"
             )
-        return (
-            "For any two tables with the same invariants, each record in which they differ makes no"
-            f" release more than exp({epsilon}) = {_times(epsilon)} times as likely under one as under"
-            " the other."
-        )
+        else:
+            pairs = "For each record in which two tables with the same invariants differ,"
+        return f"{pairs} {_promise(self.intensity)}"
 
-    def implies(self, target: Target) -> bool:
-        """Whether this guarantee meets a target; raises where the two cannot be compared.
-
-        Scope and unit are those of the target's own universe, so only the intensities are left to
-        compare [semi-dp, Definition 20].
-        """
+    def meets(self, target: Target) -> bool:
+        """Whether this guarantee meets a target set for its own universe."""
         if self.unit.adjacency != target.adjacency:
             raise GuaranteeError(
                 f"a guarantee for adjacency {self.unit.adjacency!r} cannot be compared with a target"
                 f" for {target.adjacency!r}: set the same adjacency in [privacy]."
             )
-        return self.intensity.implies(target.intensity)
+        return at_least_as_strong(self.intensity, target.intensity)
+
+    def implies(self, other: "Guarantee") -> bool:
+        """Whether this guarantee is at least as strong as the other [semi-dp, Definition 20].
+
+        The other's protected pairs must be among this one's: a scope within this one's (more invariants,
+        smaller scope), no larger distance; then the intensities decide. Raises GuaranteeError, with the
+        reason, where neither guarantee's pairs contain the other's: they are not comparable.
+        """
+        covers, covered = _covers(self, other), _covers(other, self)
+        if not (covers or covered):
+            raise GuaranteeError(
+                "the guarantees are not comparable: each protects pairs of tables that the other leaves out"
+                f" ({_pairs(self)}; {_pairs(other)})."
+            )
+        return covers and at_least_as_strong(_intensity_for(self, other.unit), other.intensity)
+
+
+def _covers(one: Guarantee, other: Guarantee) -> bool:
+    """Whether the pairs that the other protects are protected by the one, too."""
+    if not other.scope.within(one.scope):
+        return False
+    if one.unit.adjacency == "unit":
+        return True  # all pairs, in proportion to their distance
+    return other.unit.adjacency == "semi" and other.unit.distance <= one.unit.distance
+
+
+def _intensity_for(one: Guarantee, unit: Unit) -> Intensity:
+    """Return what the one guarantees for the pairs of a unit it covers."""
+    if one.unit.adjacency == "unit" and unit.adjacency == "semi":
+        return one.intensity.group(unit.distance)
+    return one.intensity
+
+
+def _pairs(guarantee: Guarantee) -> str:
+    kept = " and ".join(guarantee.scope.invariants) or "nothing"
+    if guarantee.unit.adjacency == "unit":
+        return f"{kept} invariant, at any distance"
+    return f"{kept} invariant, at most {guarantee.unit.distance} {_records(guarantee.unit.distance)} apart"
+
+
+def _shown(value: Fraction) -> str:
+    """Return a parameter as a short fraction, or rounded up to nine digits."""
+    if value.denominator <= 10_000:
+        return str(value)
+    digits = 9 - len(str(int(value))) if value >= 1 else 9 + len(str(int(1 / value))) - 1
+    return f"{float(Fraction(ceil(value * 10**digits), 10**digits)):.9g}"
+
+
+def _promise(intensity: Intensity) -> str:
+    match intensity:
+        case Pure(epsilon):
+            return (
+                f"no release is more than exp({_shown(epsilon)}) = {_times(epsilon)} times as likely"
+                " under one as under the other."
+            )
+        case Approximate(epsilon, delta):
+            return (
+                f"no set of releases is more than exp({_shown(epsilon)}) = {_times(epsilon)} times as"
+                f" likely under one as under the other, but for a probability of {float(delta):.3g}."
+            )
+        case ZeroConcentrated(rho):
+            return (
+                f"the Renyi divergence of order alpha is at most {_shown(rho)} alpha, for every alpha (zCDP)."
+            )
+        case GaussianDP(mu):
+            return (
+                "telling by a release which of them is true is no easier than telling N(0, 1) from"
+                f" N({_shown(mu)}, 1) by one draw."
+            )
 
 
 def _records(count: int) -> str:

@@ -21,7 +21,7 @@ from holdfast.sampling.exact.one_total import OneTotal
 from holdfast.sampling.exact.rejection import Rejection
 from holdfast.sampling.exact.split import splits
 
-MOST_WORK = 1e9
+MOST_WORK = 2e8
 """Integers that may be proposed for one draw, expected: about a minute."""
 
 

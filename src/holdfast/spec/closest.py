@@ -7,12 +7,12 @@ _LISTED = 8
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return advice for an unknown word: the nearest known one, or else what there is.
+    """Return advice that ends a sentence about an unknown word: the nearest known one, or what there is.
 
     >>> closest("conty", ["county", "education"])
     "did you mean 'county'?"
     >>> closest("sex", ["county", "education"])
-    "choose from 'county', 'education'"
+    "choose from 'county', 'education'."
     """
     names = list(known)
     near = get_close_matches(word, names, n=1)
@@ -23,6 +23,6 @@ def closest(word: str, known: Iterable[str]) -> str:
     if near:
         return f"did you mean {near[0]!r}?"
     if not names:
-        return "there is none to choose from"
+        return "there is none to choose from."
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return "choose from " + ", ".join(repr(name) for name in names[:_LISTED]) + more
+    return "choose from " + ", ".join(repr(name) for name in names[:_LISTED]) + f"{more}."

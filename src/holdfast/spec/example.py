@@ -51,13 +51,13 @@ margin = ["education"]           # the number of children at each level of educa
 
 # Constraints are what everybody knows without the data.
 [constraints]
-nonnegative = false              # true: no released count is below zero, at the price of some bias
+nonnegative = false              # lattice-laplace keeps counts unbiased, so some fall below zero
 structural_zeros = []            # cells that cannot be: [{ county = "Alpha", education = "Low" }]
 
 # The target. A release is refused when it would not reach it.
 [privacy]
 unit = "record"                  # whom one protects: the person behind one record
-standard = "pure"                # or "approximate" (epsilon, delta), "zcdp" (rho), "gaussian" (mu)
+standard = "pure"                # the standard of lattice-laplace: no exceptions, however rare
 epsilon = "1"                    # in quotes and exact: "1", "1/2", "0.25"; smaller protects more
 adjacency = "semi"               # tables that differ as little as the invariants allow; or "unit"
 

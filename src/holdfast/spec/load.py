@@ -13,22 +13,24 @@ def read_spec(path: str | Path) -> Spec:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise SpecError(f"{path} does not exist: check the path of the spec") from None
+        raise SpecError(f"{path} does not exist: check the path of the spec.") from None
     except IsADirectoryError:
-        raise SpecError(f"{path} is a folder: name the spec file in it") from None
+        raise SpecError(f"{path} is a folder: name the spec file in it.") from None
     except OSError as error:
-        raise SpecError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
+        raise SpecError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise SpecError(f"{path}, line {line} is not UTF-8 text: save the spec as UTF-8") from None
+        raise SpecError(f"{path}, line {line} is not UTF-8 text: save the spec as UTF-8.") from None
     try:
         values = tomllib.loads(text.replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SpecError(f"{path} is not TOML: {_first_line(error)}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path} is not TOML ({_first_line(error)}): correct it there.") from None
+    except (ValueError, RecursionError):
+        raise SpecError(f"{path} is not TOML (a value is too long or too deep): shorten it.") from None
     try:
         return Spec.of(values, folder=path.parent)
     except SpecError as error:
-        raise SpecError(f"{path}: {error}") from None
+        raise SpecError(f"{path}, {error}") from None
 
 
 def _first_line(error: Exception) -> str:

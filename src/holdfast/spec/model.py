@@ -297,7 +297,7 @@ class Spec(Part):
             and self.mechanism.epsilon_per_unit is None
         ):
             raise SpecError(
-                '[privacy] epsilon is missing: give a budget such as "1", or [mechanism] epsilon_per_unit'
+                '[privacy] epsilon is missing: give a budget such as "1", or [mechanism] epsilon_per_unit.'
             )
         return self
 

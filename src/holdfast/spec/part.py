@@ -37,7 +37,8 @@ class Part(BaseModel):
 
 
 def _sentence(error: ErrorDetails, section: tuple[str, ...]) -> str:
-    return f"{_place((*section, *error['loc']))} {_complaint(error)}"
+    text = f"{_place((*section, *error['loc']))} {_complaint(error)}"
+    return text if text.endswith((".", "?")) else f"{text}."
 
 
 def _place(path: tuple[int | str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -24,6 +25,8 @@ def parse_rational(value: object) -> Fraction:
         raise ValueError(f'is {str(value).lower()}: write a number in quotes, such as "1/2"')  # noqa: TRY004
     if isinstance(value, int):
         return Fraction(value)
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f'is {value}, which is no budget: write it in quotes and finite, as in "1/2"')
     if isinstance(value, float):
         raise ValueError(  # noqa: TRY004
             f'is the rounded number {value}: write it in quotes, as in "{value}", to keep it exact'

@@ -76,7 +76,7 @@ class Columns:
         values = self.frame[column]
         gap = _first(values.is_null() | (values == ""))
         if gap is not None:
-            raise DataError(f"{self.place(gap, column)} has no level: fill it in, or delete the row")
+            raise DataError(f"{self.place(gap, column)} has no level: fill it in, or delete the row.")
 
 
 def _first(flags: pl.Series) -> int | None:
@@ -86,12 +86,12 @@ def _first(flags: pl.Series) -> int | None:
 
 def _complaint(value: object) -> str:
     if value is None or value == "":
-        return "has no number: fill it in, or delete the row"
+        return "has no number: fill it in, or delete the row."
     text = str(value)
     finite = isinstance(value, float) and isfinite(value)
     exact = Fraction(text) if finite else number(text)
     if exact is None:
-        return f"is {text!r}, which is not a whole number: write it in digits"
+        return f"is {text!r}, which is not a whole number: write it in digits."
     if exact.denominator != 1:
-        return f"is {text}, which is not a whole number: counts are never fractions"
-    return f"is {text}, which does not fit 64 bits: check the number"
+        return f"is {text}, which is not a whole number: round it, or correct the row."
+    return f"is {text}, which does not fit 64 bits: check the number."

@@ -15,17 +15,17 @@ def open_columns(path: Path, cells: Sequence[str], numbers: Sequence[str]) -> Co
     """Read the columns of levels, as text, and of whole numbers from a file."""
     kind = path.suffix.lower()
     if kind not in {".csv", ".parquet"}:
-        raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file")
+        raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     if not path.exists():
-        raise DataError(f"{path} does not exist: check the path")
+        raise DataError(f"{path} does not exist: check the path.")
     if path.is_dir():
-        raise DataError(f"{path} is a folder: name a .csv or .parquet file in it")
+        raise DataError(f"{path} is a folder: name a .csv or .parquet file in it.")
     try:
         read = _read_csv if kind == ".csv" else _read_parquet
         return read(path, cells, numbers)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or 'no access'}): check its permissions"
+            f"{path} cannot be read ({error.strerror or 'no access'}): check its permissions."
         ) from None
 
 
@@ -49,7 +49,7 @@ def _csv_header(path: Path) -> list[str]:
     except (UnicodeDecodeError, csv.Error):
         raise DataError(_csv_damage(path, 0)) from None
     if not header:
-        raise DataError(f"{path} has no header: name the columns in its first row")
+        raise DataError(f"{path} has no header: name the columns in its first row.")
     return header
 
 
@@ -60,7 +60,7 @@ def _csv_damage(path: Path, width: int) -> str:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:
-                return f"{path}, row {row} is not UTF-8 text: save the file as UTF-8"
+                return f"{path}, row {row} is not UTF-8 text: save the file as UTF-8."
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
@@ -68,11 +68,11 @@ def _csv_damage(path: Path, width: int) -> str:
                 if len(fields) > width:
                     return (
                         f"{path}, row {reader.line_num} has {len(fields)} fields and the header "
-                        f"{width}: put levels with a comma in quotes"
+                        f"{width}: put levels with a comma in quotes."
                     )
     except csv.Error:
-        return f"{path}, row {reader.line_num} is not CSV: check its quotation marks"
-    return f"{path} cannot be read as CSV: check its quotation marks"
+        return f"{path}, row {reader.line_num} is not CSV: check its quotation marks."
+    return f"{path} cannot be read as CSV: check its quotation marks."
 
 
 def _read_parquet(path: Path, cells: Sequence[str], numbers: Sequence[str]) -> Columns:
@@ -80,18 +80,18 @@ def _read_parquet(path: Path, cells: Sequence[str], numbers: Sequence[str]) -> C
         header = list(pl.read_parquet_schema(path))
         _check_header(path, header, (*cells, *numbers))
         frame = pl.read_parquet(path, columns=[*cells, *numbers], glob=False)
-    except pl.exceptions.PolarsError:
-        raise DataError(f"{path} is not a Parquet file, or it is damaged: write it anew") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # some damage makes polars panic
+        raise DataError(f"{path} is not a Parquet file, or it is damaged: write it anew.") from None
     for name in cells:
         kind = frame[name].dtype
         if kind.is_float() or kind.is_nested() or kind in {pl.Binary, pl.Object, pl.Null}:
             raise DataError(
-                f"{path}, column {name!r} holds {kind} values: store its levels as text or integers"
+                f"{path}, column {name!r} holds {kind} values: store its levels as text or integers."
             )
     for name in numbers:
         kind = frame[name].dtype
         if not (kind.is_numeric() or kind == pl.String):
-            raise DataError(f"{path}, column {name!r} holds {kind} values: store whole numbers in it")
+            raise DataError(f"{path}, column {name!r} holds {kind} values: store whole numbers in it.")
     text = frame.with_columns(pl.col(list(cells)).cast(pl.String))
     return Columns(path, text, 1)
 
@@ -101,4 +101,4 @@ def _check_header(path: Path, header: Sequence[str], wanted: Sequence[str]) -> N
         if name not in header:
             raise DataError(f"{path} has no column {name!r}: {closest(name, header)}")
         if header.count(name) > 1:
-            raise DataError(f"{path} has two columns {name!r}: rename one")
+            raise DataError(f"{path} has two columns {name!r}: rename one.")

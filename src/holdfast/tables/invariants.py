@@ -41,7 +41,7 @@ class InvariantBlock:
         if self.kind == "weights":  # other rows add up counts, and the total of a table fits
             sizes = abs(self.matrix).astype(np.float64) @ np.abs(counts.astype(np.float64))
             if np.max(sizes, initial=0.0) >= 2.0**62:
-                raise SpecError(f"the invariant {self.name!r} does not fit 64 bits: give it smaller weights")
+                raise SpecError(f"the invariant {self.name!r} does not fit 64 bits: give it smaller weights.")
         return np.asarray(self.matrix @ counts, dtype=np.int64)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class InvariantBlock:
             return cls(str(data["name"]), kind, attributes, labels, matrix, where, equals)
         except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
             raise SpecError(
-                "the description of an invariant is damaged: take it from the certificate as it was written"
+                "the description of an invariant is damaged: take it from the certificate as it was written."
             ) from None
 
 
@@ -100,7 +100,7 @@ def invariant_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
         if block.name in blocks:
             raise SpecError(
                 f"{place} has the name {block.name!r} of an invariant before it: "
-                "give it another name, or leave it out if it says the same"
+                "give it another name, or leave it out if it says the same."
             )
         blocks[block.name] = block
     return tuple(blocks.values())

@@ -17,6 +17,9 @@ from holdfast.tables.repeats import first_repeat
 from holdfast.tables.schema import Schema
 from holdfast.tables.table import Table
 
+MOST_RECORDS = 2**53
+"""The solver's numbers hold every count up to here exactly, and a release stays far from 64 bits."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -33,7 +36,9 @@ def read_table(spec: Spec) -> Reading:
     columns = open_columns(spec.data_path, data.cells, numbers)
     inferred = tuple(name for name in data.cells if name not in data.levels)
     if inferred and columns.frame.is_empty():
-        raise DataError(f"{columns.path} has no rows: declare the levels of {inferred[0]!r} in [data.levels]")
+        raise DataError(
+            f"{columns.path} has no rows: declare the levels of {inferred[0]!r} in [data.levels]."
+        )
     levels = {
         name: data.levels[name] if name in data.levels else _inferred(columns, name, numbers)
         for name in data.cells
@@ -47,6 +52,11 @@ def read_table(spec: Spec) -> Reading:
         values = columns.integers(data.count)
         _nonnegative(columns, data.count, values)
         counts = _spread(columns, schema, cells, values, data.count)
+        if counts.sum() > MOST_RECORDS:
+            raise DataError(
+                f"{columns.path}, column {data.count!r} sums to more than the {MOST_RECORDS:,} records that"
+                " are handled: check the counts."
+            )
     return Reading(Table(schema, counts), inferred)
 
 
@@ -59,7 +69,7 @@ def read_release(path: str | Path, schema: Schema, count: str) -> Table:
         listed = np.zeros(schema.size, dtype=np.bool_)
         listed[cells] = True
         absent = _in_words(schema, int(np.argmin(listed)))
-        raise DataError(f"{columns.path} does not list the cell {absent}: list every cell once")
+        raise DataError(f"{columns.path} does not list the cell {absent}: list every cell once.")
     return Table(schema, counts)
 
 
@@ -88,11 +98,11 @@ def _spread(
         raise DataError(
             f"{columns.path}, row {second + columns.first_row} repeats the cell "
             f"{_in_words(schema, int(cells[first]))} of row {first + columns.first_row}: "
-            "list each cell once, or leave out count if rows are records"
+            "list each cell once, or leave out count if rows are records."
         )
     _no_structural_zeros(columns, schema, cells, values, count)
     if sum(abs(value) for value in values.tolist()) >= 2**63:
-        raise DataError(f"{columns.path}, column {count!r} sums to more than fits 64 bits: check the counts")
+        raise DataError(f"{columns.path}, column {count!r} sums to more than fits 64 bits: check the counts.")
     counts = np.zeros(schema.size, dtype=np.int64)
     counts[cells] = values
     return counts
@@ -101,7 +111,9 @@ def _spread(
 def _nonnegative(columns: Columns, count: str, values: NDArray[np.int64]) -> None:
     if (values < 0).any():
         record = int(np.argmax(values < 0))
-        raise DataError(f"{columns.place(record, count)} is {values[record]}: a count is never below zero")
+        raise DataError(
+            f"{columns.place(record, count)} is {values[record]}: a count is never below zero, so correct it."
+        )
 
 
 def _no_structural_zeros(
@@ -117,7 +129,7 @@ def _no_structural_zeros(
         raise DataError(
             f"{columns.place(record, column)} counts in the cell "
             f"{_in_words(schema, int(cells[record]))}, a structural zero: "
-            "correct the row, or take the cell out of [constraints] structural_zeros"
+            "correct the row, or take the cell out of [constraints] structural_zeros."
         )
 
 

@@ -25,9 +25,9 @@ class Attribute:
 
     def __post_init__(self) -> None:
         if not self.levels:
-            raise SpecError(f"attribute {self.name!r} has no levels: give it at least one")
+            raise SpecError(f"attribute {self.name!r} has no levels: give it at least one.")
         if len(set(self.levels)) < len(self.levels):
-            raise SpecError(f"attribute {self.name!r} has a level twice: keep one of them")
+            raise SpecError(f"attribute {self.name!r} has a level twice: keep one of them.")
 
     @cached_property
     def _codes(self) -> Mapping[str, int]:
@@ -50,18 +50,18 @@ class Schema:
 
     def __post_init__(self) -> None:
         if not self.attributes:
-            raise SpecError("a table needs at least one attribute: name one in [data] cells")
+            raise SpecError("a table needs at least one attribute: name one in [data] cells.")
         if len(set(self.names)) < len(self.names):
-            raise SpecError(f"the attributes {list(self.names)} are not distinct: keep each once")
+            raise SpecError(f"the attributes {list(self.names)} are not distinct: keep each once.")
         if self.size > MOST_CELLS:
             raise SpecError(
                 f"[data] cells makes a table of {self.size:,} cells, and {MOST_CELLS:,} are the "
-                "most that are handled: name fewer columns or merge levels"
+                "most that are handled: name fewer columns or merge levels."
             )
         if self.impossible and not (min(self.impossible) >= 0 and max(self.impossible) < self.size):
             raise SpecError(
                 f"a structural zero lies outside the {self.size:,} cells of the table: "
-                "number the cells from 0"
+                "number the cells from 0."
             )
 
     @property
@@ -103,7 +103,7 @@ class Schema:
         if len(levels) != len(self.attributes):
             raise SpecError(
                 f"a cell has one level of each of {', '.join(self.names)}: "
-                f"give {len(self.attributes)} levels, not {len(levels)}"
+                f"give {len(self.attributes)} levels, not {len(levels)}."
             )
         cell = 0
         for attribute, level in zip(self.attributes, levels, strict=True):
@@ -113,7 +113,7 @@ class Schema:
     def cell(self, index: int) -> tuple[str, ...]:
         """Return the levels of a cell."""
         if not 0 <= index < self.size:
-            raise SpecError(f"the table has no cell {index}: number them from 0 to {self.size - 1}")
+            raise SpecError(f"the table has no cell {index}: number them from 0 to {self.size - 1}.")
         codes = np.unravel_index(index, self.shape)
         return tuple(attribute.levels[code] for attribute, code in zip(self.attributes, codes, strict=True))
 
@@ -145,6 +145,6 @@ class Schema:
         except (KeyError, TypeError):
             raise SpecError(
                 "the description of the schema is damaged: "
-                "it needs attributes with name and levels, and structural_zeros"
+                "it needs attributes with name and levels, and structural_zeros."
             ) from None
         return cls(attributes, impossible)

@@ -32,7 +32,7 @@ def chosen_levels(
 ) -> dict[str, tuple[str, ...]]:
     """Return the levels that a selection picks of each of its attributes."""
     if not where:
-        raise SpecError(f"{place} selects nothing: name at least one attribute and its levels")
+        raise SpecError(f"{place} selects nothing: name at least one attribute and its levels.")
     return {
         name: _chosen(_attribute(schema, name, place), choice, f"{place} {name}")
         for name, choice in where.items()
@@ -51,7 +51,7 @@ def _chosen(attribute: Attribute, choice: Choice, place: str) -> tuple[str, ...]
     try:
         wanted = levels_or_range(choice)
     except ValueError as error:
-        raise SpecError(f"{place} {error}") from None
+        raise SpecError(f"{place} {error}.") from None
     if isinstance(wanted, Range):
         return _in_range(attribute, wanted, place)
     for level in wanted:
@@ -72,13 +72,13 @@ def _in_range(attribute: Attribute, bounds: Range, place: str) -> tuple[str, ...
         if value is None:
             raise SpecError(
                 f"{place} is a range, but level {level!r} of {attribute.name} is not a number: "
-                "list the levels instead"
+                "list the levels instead."
             )
         if low <= value <= high:
             chosen.append(level)
     if not chosen:
         raise SpecError(
             f"{place} selects no level of {attribute.name} from {bounds.low} to {bounds.high}: "
-            "widen the range"
+            "widen the range."
         )
     return tuple(chosen)

@@ -29,11 +29,11 @@ def read_weights(path: Path, schema: Schema) -> WeightEntries:
     for name in (ROW, WEIGHT):
         if name in schema.names:
             raise SpecError(
-                f"[data] cells names {name!r}, which is a column of its own in {path}: rename the attribute"
+                f"[data] cells names {name!r}, which is a column of its own in {path}: rename the attribute."
             )
     columns = open_columns(path, (ROW, *schema.names), (WEIGHT,))
     if columns.frame.is_empty():
-        raise DataError(f"{path} has no rows: list at least one weight")
+        raise DataError(f"{path} has no rows: list at least one weight.")
     labels = columns.levels(ROW)
     rows = columns.codes(ROW, labels)
     cells = columns.cells(schema)
@@ -43,6 +43,6 @@ def read_weights(path: Path, schema: Schema) -> WeightEntries:
         first, second = repeated
         raise DataError(
             f"{path}, row {second + columns.first_row} repeats the invariant and cell of row "
-            f"{first + columns.first_row}: list each cell once for each invariant"
+            f"{first + columns.first_row}: list each cell once for each invariant."
         )
     return WeightEntries(labels, rows, cells, weights)

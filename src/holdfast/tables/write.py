@@ -12,7 +12,7 @@ def write_table(table: Table, path: str | Path, count: str) -> None:
     """Write all cells in row-major order: a column for each attribute, then the counts."""
     path = Path(path)
     if count in table.schema.names:
-        raise SpecError(f"the count column {count!r} is also an attribute: give it another name")
+        raise SpecError(f"the count column {count!r} is also an attribute: give it another name.")
     columns = {
         attribute.name: pl.Series(attribute.levels, dtype=pl.String).gather(
             table.schema.codes(attribute.name)
@@ -26,8 +26,7 @@ def write_table(table: Table, path: str | Path, count: str) -> None:
         elif path.suffix.lower() == ".parquet":
             frame.write_parquet(path, compression="zstd", statistics=False)
         else:
-            raise ReleaseError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file")
-    except OSError as error:
-        raise ReleaseError(
-            f"{path} cannot be written ({error.strerror or 'no access'}): check its folder"
-        ) from None
+            raise ReleaseError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or "no access"
+        raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from None

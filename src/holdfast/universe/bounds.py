@@ -14,7 +14,18 @@ Totally unimodular invariants. Some table Y of the same size has Y_y >= 1. If X_
 Y - X as a sum of circuits of the lattice that agree with it in sign; one circuit g has g_y > 0 and
 X + g conforms. Entries of g are -1, 0 or 1, and its support is at most one more than the rank of
 its connected component, so at most (rank + 1) / 2 records change; one more change gives y to
-person i [schrijver1986, 19.4].
+person i [schrijver1986].
+
+Blocks that are products. Where no attributes are named, the rows themselves may show them: see
+`product_features`. Let every block (cells that no row ties to others) be the full product of at most
+q features with fixed counts. Then q + 1 changes are enough, and 2 where q <= 1. Proof: some table
+holds y, so for each feature k of the block of y the count of the level that y has is at least 1, and
+the dataset holds a record z_k with that level. Exchanging levels between records of the block keeps
+every count of a level, hence every row, and ends in a record of the product. After q - 1 exchanges
+some record equals y and at most q have changed; person i takes it and its owner takes x, whichever
+block x is in. A y in no row: the blocks' totals are fixed, so every dataset of the size of one that
+holds y has a record in no row; that one becomes x. Different columns of one block differ in some
+feature, so nothing else ties the records.
 
 The number of records n bounds every distance between two datasets.
 
@@ -23,16 +34,26 @@ enough for some dataset with a record x. Proof: take x away; the margins left ar
 nonnegative. Let D be the cliques on which x and y differ. Each still counts some record that
 agrees with y there. D is connected in the junction tree, or joined by empty separators, so these
 extend to one record z that equals y on all of D and is possible beside x. Then x can become y while
-z becomes x on the attributes of D: every clique keeps its margin.
+z becomes x on the attributes of D: every clique keeps its margin. Blocks that are products of features
+are the case of disjoint cliques, and records x and y of different blocks occur in one table, to be
+exchanged.
 """
 
 from dataclasses import dataclass
+from math import prod
 
+import numpy as np
 from scipy.sparse import csr_array, vstack
+from scipy.sparse.csgraph import connected_components
 
-from holdfast.lattice.components import components
+from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.components import components, patterns
+from holdfast.lattice.rows import ones_combination
 from holdfast.lattice.unimodular import is_totally_unimodular
 from holdfast.universe.universe import Universe
+
+ROWS = 5_000  # compare all pairs of rows up to this many
+ATOMS = 300  # solve for the counts of overlapping rows up to this many
 
 
 @dataclass(frozen=True)
@@ -45,14 +66,10 @@ class Bound:
 
 def upper_bound(universe: Universe) -> Bound | None:
     """Return the smallest of the known upper bounds, or None when there is none."""
+    named = decomposable_bound(universe.cliques)
+    found = named or product_bound(universe)
     known = [
-        bound
-        for bound in (
-            decomposable_bound(universe.cliques),
-            total_bound(universe),
-            unimodular_bound(universe),
-        )
-        if bound is not None
+        bound for bound in (found, total_bound(universe), unimodular_bound(universe)) if bound is not None
     ]
     return min(known, key=lambda bound: bound.value, default=None)
 
@@ -64,7 +81,7 @@ def decomposable_bound(cliques: tuple[frozenset[str], ...] | None) -> Bound | No
     maximal = _maximal(cliques)
     if not _decomposable(maximal):
         return None
-    reference = "semi-dp, Theorem 16 and Remark 17, for decomposable margins"
+    reference = "theory, 2; semi-dp, Theorem 16"
     return Bound(len(maximal) + 1, reference)
 
 
@@ -80,7 +97,7 @@ def total_bound(universe: Universe) -> Bound | None:
     """Return the number of records, where the invariants determine it."""
     if universe.total is None:
         return None
-    return Bound(universe.total, "the number of records")
+    return Bound(universe.total, "theory, 2")
 
 
 def unimodular_bound(universe: Universe) -> Bound | None:
@@ -92,7 +109,103 @@ def unimodular_bound(universe: Universe) -> Bound | None:
     if not is_totally_unimodular(matrix):
         return None
     rank = max((block.rows.size for block in components(matrix)), default=0)
-    return Bound((rank + 1) // 2 + 1, "circuits of a totally unimodular system")
+    return Bound((rank + 1) // 2 + 1, "theory, 2")
+
+
+def product_bound(universe: Universe) -> Bound | None:
+    """Return q + 1, and 2 at least, when every block is a full product of at most q features."""
+    columns = universe.patterns.columns
+    most = 1
+    for block in components(columns):
+        if block.rows.size == 0 or block.cells.size == 1:
+            continue
+        features = product_features(
+            csr_array(columns[block.rows][:, block.cells]), universe.values[block.rows]
+        )
+        if features is None:
+            return None
+        most = max(most, len(features))
+    return Bound(most + 1, "semi-dp, Theorem 16 and Remark 17, for products of features")
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A classification of the columns of a block, and the number of records of each level."""
+
+    level: IntArray
+    count: IntArray
+
+
+def product_features(matrix: csr_array, values: IntArray) -> tuple[Feature, ...] | None:
+    """Return the features whose one-way margins these rows fix, if the columns are their product.
+
+    The columns of the 0/1 matrix must be distinct and tied into one block. In a full product two
+    rows that read different features meet in all four ways (in both, in one, in neither). So rows
+    that do not are put together, and the levels of a feature are the distinct columns within its
+    rows. The columns are the full product exactly when they are as many as the combinations of levels. A
+    count is fixed when the rows of its feature, with the total where the rows fix it, determine it.
+    None when any of this fails or is out of reach.
+    """
+    rows, width = matrix.shape
+    if rows > ROWS or (matrix.data != 1).any():
+        return None
+    size = np.diff(matrix.indptr).astype(np.int64)
+    varied = np.flatnonzero(size < width)
+    total = _total(matrix, values)
+    part = csr_array(matrix[varied])
+    features: list[Feature] = []
+    for chosen in _tied_rows(part, size[varied]):
+        atoms = patterns(csr_array(part[chosen]))
+        count = _level_counts(atoms.columns, values[varied[chosen]], total)
+        if count is None:
+            return None
+        features.append(Feature(atoms.of_cell, count))
+    return tuple(features) if prod(f.count.size for f in features) == width else None
+
+
+def _total(matrix: csr_array, values: IntArray) -> int | None:
+    """Return the number of records of the block, when its rows determine it."""
+    whole = np.flatnonzero(np.diff(matrix.indptr) == matrix.shape[1])
+    if whole.size:
+        return int(values[whole[0]])
+    weights = ones_combination(matrix)
+    return None if weights is None else int(sum(c * int(values[row]) for row, c in weights.items()))
+
+
+def _tied_rows(matrix: csr_array, size: IntArray) -> list[IntArray]:
+    """Return the rows in groups, linked where two do not meet in all four ways."""
+    both = (matrix @ matrix.T).toarray()
+    first, second = size[:, None] - both, size[None, :] - both
+    neither = matrix.shape[1] - both - first - second
+    linked = (both == 0) | (first == 0) | (second == 0) | (neither == 0)
+    number, label = connected_components(csr_array(linked), directed=False)
+    return [np.flatnonzero(label == group).astype(np.int64) for group in range(number)]
+
+
+def _level_counts(levels: csr_array, values: IntArray, total: int | None) -> IntArray | None:
+    """Return the number of records of each level, when the rows and the total determine it."""
+    entries = levels.tocsc()
+    per_level = np.diff(entries.indptr)
+    if per_level.max() <= 1:
+        # disjoint rows: one level each, and at most one level in none of them
+        rest = np.flatnonzero(per_level == 0)
+        if rest.size and total is None:
+            return None
+        count = np.zeros(levels.shape[1], dtype=np.int64)
+        count[per_level == 1] = values[entries.indices]
+        if rest.size and total is not None:
+            count[rest] = total - values.sum()
+        return count
+    if levels.shape[1] > ATOMS:
+        return None
+    system, right = levels.toarray(), values
+    if total is not None:
+        system = np.vstack([system, np.ones((1, levels.shape[1]), dtype=np.int64)])
+        right = np.append(values, total)
+    reduced, denominator, rank = to_flint(np.hstack([system, right[:, None]])).rref()
+    if rank != levels.shape[1] or to_flint(system).rank() != rank:
+        return None
+    return np.array([int(reduced[i, rank] / denominator) for i in range(rank)], dtype=np.int64)
 
 
 def _maximal(cliques: tuple[frozenset[str], ...]) -> tuple[frozenset[str], ...]:

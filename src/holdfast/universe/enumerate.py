@@ -19,7 +19,7 @@ def conforming_tables(universe: Universe, limit: int) -> IntArray:
         cell = int(np.flatnonzero(bound == UNBOUNDED)[0])
         raise GuaranteeError(
             f"cell {cell} is bounded by no invariant, so the universe cannot be enumerated: fix "
-            "the total number of records"
+            "the total number of records."
         )
     matrix = universe.matrix.toarray()
     below = np.minimum(matrix, 0) * bound
@@ -39,7 +39,7 @@ def conforming_tables(universe: Universe, limit: int) -> IntArray:
             found.append(prefix)
             if len(found) > limit:
                 raise GuaranteeError(
-                    f"the universe holds more than {limit} tables: raise the limit or use a smaller table"
+                    f"the universe holds more than {limit} tables: raise the limit or use a smaller table."
                 )
             continue
         stack.extend(([*prefix, count], left - matrix[:, cell] * count) for count in range(bound[cell] + 1))

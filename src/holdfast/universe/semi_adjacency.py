@@ -22,7 +22,7 @@ import numpy as np
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.bounds import Bound, literal_is_two, upper_bound
+from holdfast.universe.bounds import Bound, literal_is_two, product_bound, upper_bound
 from holdfast.universe.program import Status
 from holdfast.universe.universe import Universe
 from holdfast.universe.witness import Witnesses
@@ -65,7 +65,8 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
     start = int((universe.patterns.size[possible] > 1).any())
     if start == 0 and _unique(witnesses, tables, possible):
         return _exactly(0)
-    worst = _worst_case(witnesses, possible, bound, start)
+    bound, hard = _made_first(witnesses, possible, bound)
+    worst = _worst_case(witnesses, possible, bound, start, hard)
     literal = _literal(witnesses, possible, tables, start)
     if worst is None:
         only = _only(bound)
@@ -96,7 +97,7 @@ def _only(bound: Bound | None) -> SemiAdjacency:
     if bound is None:
         raise GuaranteeError(
             "the semi-adjacency of these invariants is out of reach and has no known bound: add "
-            "the total number of records to the invariants, or publish fewer of them"
+            "the total number of records to the invariants, or publish fewer of them."
         )
     return SemiAdjacency(bound.value, bound.value, exact=False, reference=bound.reference)
 
@@ -115,13 +116,43 @@ def _unique(witnesses: Witnesses, tables: list[IntArray], possible: IntArray) ->
     return all(witnesses.any_table({int(z): int(table[z]) + 1}).status is Status.INFEASIBLE for z in possible)
 
 
-def _worst_case(witnesses: Witnesses, possible: IntArray, bound: Bound | None, start: int) -> int | None:
+def _made_first(
+    witnesses: Witnesses, possible: IntArray, bound: Bound | None
+) -> tuple[Bound | None, list[tuple[int, int]]]:
+    """Return a bound of d(X; x -> y) by c + 1, where c changes make a record y in any table.
+
+    Let c(X, y) be the fewest changes of a table X, X_y = 0, to a conforming table X' of the same size
+    with X'_y >= 1. Then d(X; x -> y) <= c(X, y) + 1: c records change and one of them becomes y; person
+    i takes y, and the one who made it takes x. Where X_y >= 1, two changes are enough. So one
+    question for each y bounds all pairs (x, y). The pairs of the costliest table come along: where the
+    bound is attained, they often show it. Only asked when it could improve the bound.
+    """
+    hard: list[tuple[int, int]] = []
+    c, place = 1, 0
+    while place < possible.size and (bound is None or c + 1 < bound.value):
+        y = int(possible[place])
+        outcome = witnesses.unmade(y, c)
+        if outcome.point is not None:
+            c += 1
+            hard = [(int(x), y) for x in np.flatnonzero(outcome.point)]
+        elif outcome.status is Status.INFEASIBLE:
+            place += 1
+        else:
+            return bound, hard
+    if bound is not None and c + 1 >= bound.value:
+        return bound, hard
+    return Bound(c + 1, SEARCH), hard
+
+
+def _worst_case(
+    witnesses: Witnesses, possible: IntArray, bound: Bound | None, start: int, hard: list[tuple[int, int]]
+) -> int | None:
     """Return the largest d(X; x -> y), or None when the search does not settle it.
 
-    Each pair is asked once for a table that needs more changes than any found so far.
+    Each pair is asked once for a table that needs more changes than any found so far, hard ones first.
     """
     best, settled = start, possible.size <= PATTERNS
-    for x, y in _pairs(witnesses, possible[:PATTERNS]):
+    for x, y in [*hard, *_pairs(witnesses, possible[:PATTERNS])]:
         while bound is None or best < bound.value:
             outcome = witnesses.expensive(x, y, max(best + 1, 2))
             if outcome.point is None:
@@ -153,7 +184,7 @@ def _literal(witnesses: Witnesses, possible: IntArray, tables: list[IntArray], s
     best = 2 if (held > 1).any() else start
     if held[0] == possible.size:
         return best
-    if literal_is_two(witnesses.universe.cliques):
+    if literal_is_two(witnesses.universe.cliques) or product_bound(witnesses.universe) is not None:
         return 2
     if possible.size > PATTERNS:
         return None

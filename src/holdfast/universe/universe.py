@@ -53,7 +53,7 @@ class Universe:
         if wrong.size:
             raise InvariantError(
                 f"invariant row {int(wrong[0])} has the value {int(values[wrong[0]])}, which the "
-                "other invariants contradict: evaluate all of them on the same data"
+                "other invariants contradict: evaluate all of them on the same data."
             )
         kept = independent_rows(clean)
         universe = cls(csr_array(clean[kept]), values[kept], cliques)
@@ -102,8 +102,8 @@ class Universe:
         bad = alone[(self.values[alone] % entry != 0) | (self.values[alone] // entry < 0)]
         if bad.size:
             raise InvariantError(
-                f"invariant row {int(bad[0])} of the independent rows has the value "
-                f"{int(self.values[bad[0]])}, which no table of counts can have: check that value"
+                f"an invariant has the value "
+                f"{int(self.values[bad[0]])}, which no table of counts can have: check that value."
             )
         rest = np.setdiff1d(np.arange(self.rank), alone)
         if rest.size == 0:
@@ -116,12 +116,12 @@ class Universe:
         if status is Status.INFEASIBLE:
             raise InvariantError(
                 "no table of nonnegative counts has these invariants: evaluate all of them on the "
-                "same data and check the structural zeros"
+                "same data and check the structural zeros."
             )
         if status is not Status.SOLVED:
             raise InvariantError(
                 "it could not be decided whether any table of counts has these invariants: publish "
-                "fewer or simpler ones"
+                "fewer or simpler ones."
             )
 
     def _rows_of_one_pattern(self) -> IntArray:

@@ -12,12 +12,13 @@ from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe.capacity import capacities
-from holdfast.universe.compensators import SETS, Compensators
+from holdfast.universe.compensators import SETS, Compensators, Supports
 from holdfast.universe.program import UNBOUNDED, Outcome, Program, Status
 from holdfast.universe.universe import Universe
 
 LEVELS = 16  # the largest number of changes that is searched for
 WORK = 20_000_000  # the limit of one search, in about microseconds: counted, never timed
+MADE = 10_000_000  # the same for the questions which records can be made
 
 UNKNOWN = Outcome(Status.UNKNOWN)
 
@@ -35,6 +36,7 @@ class Witnesses:
         self._tables = self._table_program()
         self._compensators: Compensators | None = None
         self._work = 0
+        self._made = 0
 
     @property
     def bounded(self) -> bool:
@@ -102,6 +104,69 @@ class Witnesses:
         if outcome.point is None or not _contains_any(outcome.point, x, sets):
             return outcome
         return self._table_without(x, y, empty, sets)
+
+    def unmade(self, y: int, size: int) -> Outcome:
+        """Return a table without a record y in which no `size` records or fewer can become one.
+
+        They would become y and other records, with all invariants and the number of records kept.
+        """
+        if size > LEVELS:
+            return UNKNOWN
+        sets: list[IntArray] = []
+        for number in range(2, size + 1):
+            found = self._making(y, number)
+            if found is None:
+                return UNKNOWN
+            sets.append(found[(found != y).all(axis=1)])
+        return self._avoiding(y, Supports.of(sets))
+
+    def _making(self, y: int, size: int) -> IntArray | None:
+        """Return the sets that make y, or None when there are too many to look up."""
+        if self._compensators is None:
+            self._compensators = Compensators(self._moves.toarray().T.copy())
+        count = self._compensators.count(size)
+        self._made += count // 20
+        if count > SETS or self._made > MADE:
+            return None
+        return self._compensators.making(y, size)
+
+    def _avoiding(self, y: int, sets: "Supports") -> Outcome:
+        """Return a table without a record y that contains none of the sets, by branching.
+
+        A table that contains a set is excluded in every way: it lacks the first record, or holds that
+        and lacks the second, and so on. A set with one record not held yet caps that one at once.
+        """
+        start = self._table_most()
+        start[y] = 0
+        held = np.zeros_like(start)
+        if self.universe.total is None:
+            held[self.count + y] = 1
+        open_, outcome = [(held, start)], Outcome(Status.INFEASIBLE)
+        while self._made <= MADE:
+            if not open_:
+                return outcome
+            least, most = open_.pop()
+            most = sets.capped(least, most)
+            if (least > most).any():
+                continue
+            self._made += 1_500 + 10 * self.count + sets.place.shape[0] // 20
+            tightened = np.flatnonzero(most < self._table_most()).tolist()
+            found = self._tables.solve(
+                least={z: int(least[z]) for z in np.flatnonzero(least).tolist()},
+                most={z: int(most[z]) for z in tightened},
+            )
+            if found.point is None:
+                outcome = outcome if found.status is Status.INFEASIBLE else UNKNOWN
+                continue
+            inside = sets.first_within(found.point, least)
+            if inside is None:
+                return self._trim(found)
+            for z, times in inside:
+                lacking = most.copy()
+                lacking[z] = min(lacking[z], times - 1)
+                open_.append((least.copy(), lacking))
+                least[z] = max(least[z], times)
+        return UNKNOWN
 
     def cheapest(self, x: int, y: int) -> int | None:
         """Return the fewest changes that turn a record x to y, over all tables with a record x.

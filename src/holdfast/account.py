@@ -1,0 +1,106 @@
+"""Charging releases to a ledger: what a release costs next to all those before it.
+
+Releases with the same invariants add up. With other invariants the whole history is composed again on the
+intersection of the scopes, from what each row says of its release [theory, 10]. A total never falls.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from holdfast.certificate.record import Certificate, digest
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.composition import at_distance, intersection
+from holdfast.privacy.guarantee import Guarantee, Scope, Unit
+from holdfast.privacy.intensity import Pure, total
+from holdfast.privacy.ledger.account import Ledger, spent
+from holdfast.privacy.ledger.entry import Charge, Row, Standard
+from holdfast.privacy.order import convert
+from holdfast.privacy.profile import NormLoss
+from holdfast.tables.invariants import InvariantBlock
+from holdfast.tables.schema import Schema
+from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.universe import Universe
+
+if TYPE_CHECKING:
+    from holdfast.release import Prepared
+
+
+def charge_release(ledger: Ledger, prepared: "Prepared", certificate: Certificate) -> Row:
+    """Commit the cost of a release that is about to be drawn; raises, charging nothing, if it is too much."""
+    content, mechanism = certificate.content, prepared.mechanism
+    charge = Charge(
+        dataset=ledger.fingerprint(prepared.table.schema.to_dict(), prepared.table.counts),
+        scope=prepared.setting.scope.digest,
+        standard="pure",
+        intensity=mechanism.epsilon,
+        guarantee=content["guarantee"],
+        certificate=digest(content),
+        detail={
+            "schema": content["table"]["schema"],
+            "invariants": content["invariants"],
+            "cliques": _listed(prepared.setting.universe.cliques),
+            "epsilon_per_unit": str(mechanism.kappa),
+            "norm": mechanism.norm,
+        },
+    )
+    return ledger.charge(charge, lambda rows, new: spend(rows, new, ledger.standard))
+
+
+def spend(rows: Sequence[Row], new: Charge, standard: Standard) -> Fraction:
+    """Return the composed total of the releases charged so far and a new one."""
+    charges = [*(row.charge for row in rows), new]
+    first = charges[0]
+    if any(charge.detail["schema"] != first.detail["schema"] for charge in charges):
+        raise GuaranteeError(
+            "the ledger accounts for a table with other attributes or levels: open a ledger for each table."
+        )
+    if any(charge.guarantee["unit"]["adjacency"] != new.guarantee["unit"]["adjacency"] for charge in charges):
+        raise GuaranteeError(
+            "the ledger accounts for another adjacency: use the same adjacency in [privacy] for all releases."
+        )
+    if len({charge.scope for charge in charges}) == 1 or new.guarantee["unit"]["adjacency"] == "unit":
+        parts = [Pure(charge.intensity) for charge in charges]
+    else:
+        parts = _recomposed(charges)
+    composed = total([convert(part, standard) for part in parts])
+    return max(next(iter(composed.parameters().values())), spent(rows))
+
+
+def _recomposed(charges: Sequence[Charge]) -> list[Pure]:
+    """Return what each release loses between tables that agree with all invariants together."""
+    guarantees = [_guarantee(charge) for charge in charges]
+    scope = intersection([guarantee.scope for guarantee in guarantees])
+    distance = semi_adjacency(scope.universe).worst_case
+    parts = at_distance(guarantees, scope.universe, distance)
+    return [part for part in parts if isinstance(part, Pure)]
+
+
+def _guarantee(charge: Charge) -> Guarantee:
+    """Rebuild the guarantee of a charged release from its row."""
+    detail = charge.detail
+    schema = Schema.from_dict(detail["schema"])
+    possible = np.flatnonzero(schema.possible)
+    blocks = [InvariantBlock.from_dict(item, schema) for item in detail["invariants"]]
+    rows = [csr_array((0, possible.size), dtype=np.int64), *(block.matrix[:, possible] for block in blocks)]
+    universe = Universe.of(
+        csr_array(vstack(rows, format="csr")),
+        np.array([value for item in detail["invariants"] for value in item["values"]], dtype=np.int64),
+        _cliques(detail),
+    )
+    scope = Scope.of(universe, invariants=tuple(block.name for block in blocks), constraints=())
+    profile = NormLoss(Fraction(detail["epsilon_per_unit"]), detail["norm"])
+    unit = Unit("record", charge.guarantee["unit"]["adjacency"], charge.guarantee["unit"]["distance"])
+    return Guarantee(scope, unit, Pure(charge.intensity), (), profile)
+
+
+def _listed(cliques: tuple[frozenset[str], ...] | None) -> list[list[str]] | None:
+    return None if cliques is None else [sorted(clique) for clique in cliques]
+
+
+def _cliques(detail: Mapping[str, Any]) -> tuple[frozenset[str], ...] | None:
+    listed = detail["cliques"]
+    return None if listed is None else tuple(frozenset(clique) for clique in listed)

@@ -1,0 +1,97 @@
+"""The 2020 US census, read again under its invariants [semi-dp, Section 6].
+
+The bureau advertises rho-zCDP for one changed person. The total population of each state is published
+exactly, so one person's change of state takes a second person's change back: a = 2, and rho holds as
+a^2 rho [semi-dp, Lemma 39] among tables with the same totals. Housing units are another unit: their number
+in each block is published exactly.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.sparse import block_diag, csr_array, vstack
+
+from holdfast.audit.guarantee import Reading, audit_guarantee
+from holdfast.privacy.intensity import ZeroConcentrated
+from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.universe import Universe
+
+DELTA = Fraction(1, 10**10)
+SOURCES = (
+    "rho 2.56 for persons and 0.07 for housing units in the redistricting file: semi-dp, Section 6",
+    "rho 15.29 for the DHC and 2.63 for the redistricting file: swapping-slides, TDA subject to invariants",
+    "the invariants: semi-dp, Section 6",
+    "epsilon at delta: rho + 2 sqrt(rho log(1/delta)), semi-dp, Lemma 40; tight: canonne2020, Corollary 13",
+)
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is published exactly, and the semi-adjacency that follows."""
+
+    invariants: str
+    published: bool
+    semi_adjacency: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One product at one level of invariants."""
+
+    product: str
+    unit: str
+    level: Level
+    advertised: Reading
+    effective: Reading
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "product": self.product,
+            "unit": self.unit,
+            "invariants": self.level.invariants,
+            "published": self.level.published,
+            "semi_adjacency": self.level.semi_adjacency,
+            "advertised": self.advertised.to_dict(),
+            "effective": self.effective.to_dict(),
+        }
+
+
+def census_2020(delta: Fraction = DELTA) -> tuple[Line, ...]:
+    """Return every product at every level of invariants."""
+    people = (
+        Level("none", False, 1),
+        Level("population of each state", True, _partition()),
+        Level("each state's population and one more margin", False, _two_margins()),
+    )
+    units = (Level("none", False, 1), Level("housing units in each block", True, _partition()))
+    products = (
+        ("redistricting file, persons", "person", Fraction("2.56"), people),
+        ("redistricting file, housing units", "housing unit", Fraction("0.07"), units),
+        ("redistricting file, both", "person", Fraction("2.63"), people[:2]),
+        ("DHC", "person", Fraction("15.29"), people),
+    )
+    return tuple(
+        Line(product, unit, level, *audit_guarantee(ZeroConcentrated(rho), level.semi_adjacency, delta))
+        for product, unit, rho, levels in products
+        for level in levels
+    )
+
+
+def _partition() -> int:
+    """Return the semi-adjacency of a total for each of 51 groups; any positive totals give the same."""
+    groups = csr_array(block_diag([np.ones((1, 2), dtype=np.int64)] * 51, format="csr"))
+    return semi_adjacency(Universe.of(groups, np.full(51, 2))).worst_case
+
+
+def _two_margins() -> int:
+    """Return the semi-adjacency of two one-way margins, as of a 51 x 2 table with ten records a row."""
+    rows = csr_array(block_diag([np.ones((1, 2), dtype=np.int64)] * 51, format="csr"))
+    columns = csr_array(np.tile(np.eye(2, dtype=np.int64), 51))
+    system = csr_array(vstack([rows, columns], format="csr"))
+    values = np.concatenate([np.full(51, 10), np.full(2, 255)])
+    return semi_adjacency(
+        Universe.of(system, values, (frozenset({"state"}), frozenset({"other"})))
+    ).worst_case

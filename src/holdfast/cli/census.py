@@ -1,0 +1,85 @@
+"""`holdfast audit census-2020`."""
+
+import json
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from holdfast.audit.census import DELTA, SOURCES, Line, census_2020
+from holdfast.cli.terminal import terminal
+from holdfast.errors import ReleaseError
+
+PICTURES = (".svg", ".png", ".pdf")
+
+
+def run(*, as_json: bool, picture: Path | None) -> None:
+    """Print the story as a table or JSON, and draw it."""
+    if picture is not None and picture.suffix not in PICTURES:
+        raise ReleaseError(f"{picture} is not a picture: end its name with {', '.join(PICTURES)}.")
+    lines = census_2020()
+    if picture is not None:
+        draw(lines, picture)
+    if as_json:
+        report = {"delta": float(DELTA), "lines": [line.to_dict() for line in lines], "sources": SOURCES}
+        typer.echo(json.dumps(report, indent=2))
+        return
+    console = terminal()
+    table = Table(title=f"2020 US census: advertised and effective, epsilon at delta = {float(DELTA):g}")
+    for column in ("product", "kept exactly", "a", "rho", "epsilon", "tight"):
+        table.add_column(column, justify="left" if column in ("product", "kept exactly") else "right")
+    for previous, line in zip((None, *lines), lines, strict=False):
+        first = previous is None or previous.product != line.product
+        if first and previous is not None:
+            table.add_section()
+        effective = line.effective.to_dict()
+        table.add_row(
+            line.product if first else "",
+            line.level.invariants + ("" if line.level.published else _aside(line)),
+            str(line.level.semi_adjacency),
+            f"{effective['rho']:g}",
+            f"{effective['epsilon']:.5f}",
+            f"{effective['epsilon_tight']:.5f}",
+        )
+    console.print(table)
+    console.print(
+        "The first line of each product is what is advertised: it holds if nothing is published exactly. With"
+        " the invariants, one person's change takes a records, and rho grows by a squared."
+    )
+    for source in SOURCES:
+        console.print(f"Source: {source}.")
+
+
+def draw(lines: tuple[Line, ...], path: Path) -> None:
+    """Draw epsilon by product and level of invariants."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    axes = figure.subplots()
+    names = [f"{line.product}\n{line.level.invariants}" for line in lines]
+    values = [line.effective.epsilon or 0.0 for line in lines]
+    shades = ["#9bb8c5" if line.level.semi_adjacency == 1 else "#1f5a73" for line in lines]
+    places = range(len(lines), 0, -1)
+    bars = axes.barh(
+        list(places), values, color=shades, hatch=["" if _real(line) else "//" for line in lines]
+    )
+    axes.bar_label(bars, [f"{value:.1f}" for value in values], padding=3, fontsize=8)
+    axes.set_yticks(list(places), names, fontsize=7)
+    axes.set_xlabel(f"epsilon at delta = {float(DELTA):g}, classic bound")
+    axes.set_title(
+        "2020 US census: pale as advertised, dark under invariants, hatched if there were more", fontsize=9
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.1)
+    try:
+        figure.savefig(path, dpi=160)
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None
+
+
+def _real(line: Line) -> bool:
+    return line.level.published or line.level.semi_adjacency == 1
+
+
+def _aside(line: Line) -> str:
+    return " (as advertised)" if line.level.semi_adjacency == 1 else " (if it were)"

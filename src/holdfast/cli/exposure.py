@@ -1,0 +1,72 @@
+"""`holdfast audit exposure`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+
+from holdfast.audit.exposure import audit_exposure
+from holdfast.cli.terminal import terminal
+
+CURATOR = (
+    "For the curator only: this is read off the confidential invariants. Show it to nobody who may not"
+    " see them."
+)
+DETERMINED = 30  # cells named on the terminal; --json names all
+NARROWEST = 10
+
+
+def run(spec: Path, *, as_json: bool) -> None:
+    """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
+    report = audit_exposure(spec)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+        return
+    determined, intervals = report["determined"], report["intervals"]
+    console = terminal()
+    console.print(CURATOR, soft_wrap=True)
+    console.print()
+    if determined:
+        console.print(
+            f"The invariants alone reveal {len(determined):,} of {report['cells']:,} cells,"
+            f" with {report['people_exposed']:,} records in them. No noise can protect these:",
+            soft_wrap=True,
+        )
+        console.print(_table(determined[:DETERMINED], "count"))
+        _more(len(determined) - DETERMINED)
+    else:
+        console.print(f"The invariants alone reveal none of the {report['cells']:,} cells.", soft_wrap=True)
+    if intervals:
+        console.print()
+        console.print(
+            f"Two counts are left for {len(report['nearly_revealed']):,} other cells."
+            " The narrowest intervals:",
+            soft_wrap=True,
+        )
+        console.print(_table(intervals[:NARROWEST], "from", "to"))
+        _more(len(intervals) - NARROWEST)
+    if not report["exact"]:
+        console.print()
+        console.print(
+            "Some intervals could not be narrowed further: the true ones lie within.", soft_wrap=True
+        )
+
+
+def _more(left: int) -> None:
+    if left > 0:
+        terminal().print(f"... and {left:,} more: --json names all.")
+
+
+def _table(rows: list[dict[str, Any]], *ends: str) -> Table:
+    """Return the cells by their levels, with their count or the ends of their interval."""
+    table = Table()
+    for attribute in rows[0]["cell"]:
+        table.add_column(attribute)
+    for end in ends:
+        table.add_column(end, justify="right")
+    for row in rows:
+        numbers = (value for key, value in row.items() if key != "cell")
+        table.add_row(*row["cell"].values(), *("any" if n is None else f"{n:,}" for n in numbers))
+    return table

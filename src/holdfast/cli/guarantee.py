@@ -1,0 +1,97 @@
+"""`holdfast audit guarantee`."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from holdfast.audit.guarantee import Reading, audit_guarantee, intensity_of
+from holdfast.cli.terminal import terminal
+from holdfast.errors import GuaranteeError, SpecError
+from holdfast.spec.rational import parse_rational
+
+
+def run(
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    mu: str | None,
+    semi_adjacency: int | None,
+    spec: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print what a guarantee is worth once invariants are published."""
+    intensity, at = intensity_of(
+        epsilon=_number("--epsilon", epsilon),
+        delta=_number("--delta", delta),
+        rho=_number("--rho", rho),
+        mu=_number("--mu", mu),
+    )
+    if at is not None and at >= 1:
+        raise SpecError(f"--delta is {at}: give a small probability, such as 1e-10.")
+    a, source = _semi_adjacency(semi_adjacency, spec)
+    advertised, effective = audit_guarantee(intensity, a, at)
+    if as_json:
+        report = {
+            "semi_adjacency": a,
+            "source": source,
+            "advertised": advertised.to_dict(),
+            "effective": effective.to_dict(),
+        }
+        typer.echo(json.dumps(report, indent=2))
+        return
+    console = terminal()
+    table = Table()
+    for column in ("", "advertised", "effective"):
+        table.add_column(column, justify="right" if column else "left")
+    table.add_row("records apart", "1", str(a))
+    one, other = advertised.to_dict(), effective.to_dict()
+    for name in one:
+        if name not in ("standard", "method"):
+            table.add_row(name.replace("_", ", "), _shown(one[name]), _shown(other[name]))
+    console.print(table)
+    console.print(_sentence(advertised, a, source))
+
+
+def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
+    if given is not None and spec is not None:
+        raise SpecError("give one of --semi-adjacency and --spec, not both.")
+    if spec is None:
+        return (given, "given") if given is not None else (1, "no invariants")
+    from holdfast.audit.universe import audit_universe  # noqa: PLC0415
+
+    found = int(audit_universe(spec)["semi_adjacency"]["worst_case"])
+    if found == 0:
+        raise GuaranteeError(
+            f"the invariants of {spec} leave one possible table: no guarantee is worth anything there."
+        )
+    return found, f"the invariants of {spec.name}, worst case"
+
+
+def _sentence(advertised: Reading, a: int, source: str) -> str:
+    standard = advertised.intensity.standard
+    if a == 1:
+        return "Without invariants that tie records together, the guarantee is what was advertised."
+    return (
+        f"With these invariants ({source}) one person's change takes {a} records, so the {standard} guarantee"
+        " for one record holds in the weaker form, and only among tables that agree with the invariants."
+    )
+
+
+def _number(option: str, text: str | None) -> Fraction | None:
+    if text is None:
+        return None
+    try:
+        value = parse_rational(text)
+    except ValueError:
+        raise SpecError(f"{option} is {text!r}: give a number such as 1, 1/2 or 1e-10.") from None
+    if value <= 0:
+        raise SpecError(f"{option} is {text}: give a positive number.")
+    return value
+
+
+def _shown(value: float) -> str:
+    return f"{value:.7g}"

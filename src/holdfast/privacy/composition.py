@@ -1,0 +1,150 @@
+"""Several releases of the same confidential data, as one guarantee.
+
+Releases that keep different invariants compose on the intersection of their scopes, the tables that agree
+with all of them. There the semi-adjacency must be worked out again for the stacked invariants: those of the
+parts do not bound it [theory, 10]. Each release then answers, through its profile, for the new distance
+(semi-DP first), and the intensities add up [semi-dp, Proposition 21].
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy.sparse import block_diag, csr_array, vstack
+
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.evidence import Evidence, Proved
+from holdfast.privacy.guarantee import Guarantee, Scope, Unit
+from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
+from holdfast.privacy.profile import NormLoss, PerRecord, Profile
+from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.universe import Universe
+
+
+def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """Return what holds of all the releases together.
+
+    Raises GuaranteeError where the units differ, or where scopes differ and a release cannot answer for
+    the new distance.
+    """
+    if len(guarantees) == 1:
+        return guarantees[0]
+    adjacencies = {g.unit.adjacency for g in guarantees}
+    if len(adjacencies) > 1:
+        raise GuaranteeError(
+            "releases with adjacency 'semi' and with 'unit' do not compose: use one adjacency for all."
+        )
+    scope = intersection([g.scope for g in guarantees])
+    evidence = _gathered(guarantees)
+    if adjacencies == {"unit"}:
+        return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
+    if all(g.scope.digest == scope.digest and g.unit == guarantees[0].unit for g in guarantees):
+        return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
+    adjacency = semi_adjacency(scope.universe)
+    parts = at_distance(guarantees, scope.universe, adjacency.worst_case)
+    recomputed = Proved(
+        f"with all invariants together, {adjacency.worst_case} records must change"
+        f" {'' if adjacency.exact else 'at most '}for any one person to take another value",
+        adjacency.reference,
+    )
+    unit = Unit("record", "semi", adjacency.worst_case)
+    return Guarantee(scope, unit, total(parts), (*evidence, recomputed))
+
+
+def at_distance(guarantees: Sequence[Guarantee], universe: Universe, distance: int) -> list[Intensity]:
+    """Return what each release guarantees for tables of a universe at most ``distance`` records apart."""
+    space = sensitivity(universe, distance)
+    parts: list[Intensity] = []
+    for guarantee in guarantees:
+        if guarantee.profile is None:
+            raise GuaranteeError(
+                "a release does not say how its loss grows with distance, so it does not compose with"
+                " releases that keep other invariants: keep the same invariants in all of them."
+            )
+        parts.append(guarantee.profile.at(distance, space))
+    return parts
+
+
+def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """Return what holds of releases of disjoint strata whose invariants are separate.
+
+    The joint universe is the product of the strata's, each with a fixed number of records. Joint tables d
+    records apart are d_s apart in stratum s with sum d_s = d. So losses linear in the distance add up to at
+    most the worst of them at d, and so do rho d_s^2 and, in squares, mu d_s: the strata cost as much as the
+    weakest of them, not the sum. The semi-adjacency is that of the joint universe: a person may also take a
+    value in another stratum.
+    """
+    universes = [g.scope.universe for g in guarantees]
+    if any(universe.total is None for universe in universes):
+        raise GuaranteeError(
+            "strata compose in parallel only if each has a fixed number of records: add its total to the"
+            " invariants."
+        )
+    joint = Universe.of(
+        csr_array(block_diag([universe.matrix for universe in universes], format="csr")),
+        np.concatenate([universe.values for universe in universes]),
+    )
+    scope = Scope.of(
+        joint,
+        invariants=tuple(
+            f"{n} in stratum {i}" for i, g in enumerate(guarantees, 1) for n in g.scope.invariants
+        ),
+        constraints=guarantees[0].scope.constraints,
+    )
+    profile = _weakest([g.profile for g in guarantees])
+    distance = semi_adjacency(joint).worst_case
+    intensity = profile.at(distance, sensitivity(joint, distance))
+    return Guarantee(scope, Unit("record", "semi", distance), intensity, _gathered(guarantees), profile)
+
+
+def _weakest(profiles: Sequence[Profile | None]) -> Profile:
+    norms = [p for p in profiles if isinstance(p, NormLoss) and p.norm == "l1"]
+    if len(norms) == len(profiles):
+        return NormLoss(max(p.kappa for p in norms), "l1")
+    records = [p.intensity for p in profiles if isinstance(p, PerRecord)]
+    for kind in (Pure, ZeroConcentrated, GaussianDP):
+        same = [i for i in records if isinstance(i, kind)]
+        if len(same) == len(profiles):
+            return PerRecord(max(same, key=lambda i: next(iter(i.parameters().values()))))
+    raise GuaranteeError(
+        "these strata do not compose in parallel: their losses must be of one kind, and in l1 for lattice"
+        " noise."
+    )
+
+
+def intersection(scopes: Sequence[Scope]) -> Scope:
+    """Return the tables that agree with the invariants of every scope."""
+    first = scopes[0]
+    if all(scope.digest == first.digest for scope in scopes):
+        return first
+    if len({scope.universe.cells for scope in scopes}) > 1:
+        raise GuaranteeError(
+            "releases over different cells do not compose here: bring them to the same attributes and levels."
+        )
+    universe = Universe.of(
+        csr_array(vstack([scope.universe.matrix for scope in scopes], format="csr")),
+        np.concatenate([scope.universe.values for scope in scopes]),
+        _joint_cliques([scope.universe for scope in scopes]),
+    )
+    return Scope.of(
+        universe,
+        invariants=_distinct(name for scope in scopes for name in scope.invariants),
+        constraints=_distinct(name for scope in scopes for name in scope.constraints),
+    )
+
+
+def _joint_cliques(universes: Sequence[Universe]) -> tuple[frozenset[str], ...] | None:
+    cliques: list[frozenset[str]] = []
+    for universe in universes:
+        if universe.cliques is None:
+            return None
+        cliques.extend(universe.cliques)
+    return tuple(dict.fromkeys(cliques))
+
+
+def _gathered(guarantees: Sequence[Guarantee]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(item for g in guarantees for item in g.evidence))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

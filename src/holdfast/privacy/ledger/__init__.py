@@ -1,0 +1,37 @@
+"""An account of privacy budget: one file, append-only, in exact rationals, charged before anything is drawn.
+
+ledger = Ledger.create("census.ledger", standard="pure", budget=Fraction(1))
+row = ledger.charge(charge, spend)     # durable when it returns; only then may a release be drawn
+verify_ledger("census.ledger").kept    # every row, the chain, the head and the seals
+
+A release needs the row that `charge` returns, and the row exists only once its transaction is on the disk.
+So a crash before the commit leaves neither charge nor release, and a crash after it wastes the charge: no
+order of events gives a release without its charge. It imports nothing heavy.
+"""
+
+from holdfast.privacy.ledger.account import Ledger, Spend
+from holdfast.privacy.ledger.entry import STANDARDS, Charge, Opening, Row, Standard
+from holdfast.privacy.ledger.errors import BudgetError, LedgerError
+from holdfast.privacy.ledger.export import export, export_csv, export_json
+from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path
+from holdfast.privacy.ledger.verify import LedgerCheck, verify_ledger
+
+__all__ = [
+    "STANDARDS",
+    "BudgetError",
+    "Charge",
+    "Ledger",
+    "LedgerCheck",
+    "LedgerError",
+    "Opening",
+    "Row",
+    "Spend",
+    "Standard",
+    "export",
+    "export_csv",
+    "export_json",
+    "fingerprint",
+    "read_salt",
+    "salt_path",
+    "verify_ledger",
+]

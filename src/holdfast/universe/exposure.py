@@ -1,0 +1,179 @@
+"""What the invariants alone reveal of each cell: the least and the most it can hold.
+
+For a cell c, low_c and high_c are the minimum and the maximum of x_c over the conforming tables
+D_t = {x >= 0 integer : A x = t} [theory, 1]. No mechanism can protect a cell with low_c = high_c:
+whoever knows t knows x_c.
+
+Cells are asked for by patterns (cells with equal columns). A cell alone with its column holds what
+its pattern holds. Of two or more cells that share a column any one can be empty while another holds
+all, so each lies between 0 and the most of the pattern. Patterns of different blocks (no common row)
+do not constrain each other, so each block is asked by itself:
+
+    one row, one pattern   the count is value / entry;
+    one-way margins        the closed form of `frechet`;
+    any other              two integer programs for a pattern. Every table that turns up counts: a
+                           program is solved only where no table has reached the known bound yet.
+
+A maximum is infinite exactly when some integer v >= 0 with A v = 0 has v_c >= 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.universe.bounds import product_features
+from holdfast.universe.capacity import capacities
+from holdfast.universe.program import UNBOUNDED, Program, Status
+from holdfast.universe.universe import Universe
+
+BoolArray = NDArray[np.bool_]
+
+WORK = 60_000_000  # the limit of all programs together, in about microseconds: counted, never timed
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """The interval of each cell over all conforming tables.
+
+    Attributes:
+        low: the least count of each cell; where not exact, a lower bound on it.
+        high: the largest count, UNBOUNDED where there is none; where not exact, an upper bound.
+        exact: for each cell, whether both ends are attained.
+
+    """
+
+    low: IntArray
+    high: IntArray
+    exact: BoolArray
+
+    @property
+    def determined(self) -> IntArray:
+        """The cells with one possible count. Bounds that meet prove it, attained or not."""
+        return np.flatnonzero(self.low == self.high).astype(np.int64)
+
+    @property
+    def width(self) -> IntArray:
+        """The length of each interval, UNBOUNDED where it has no end."""
+        return np.where(self.high == UNBOUNDED, UNBOUNDED, self.high - self.low)
+
+
+def exposure(universe: Universe) -> Exposure:
+    """Return the interval of every cell of the universe."""
+    groups = universe.patterns
+    found = _Intervals(universe)
+    found.settle_single_rows()
+    for block in universe.components:
+        patterns = np.unique(groups.of_cell[block.cells])
+        if block.rows.size and not found.settled[patterns].all():
+            found.settle_block(block.rows, patterns)
+    alone = groups.size[groups.of_cell] == 1
+    return Exposure(
+        low=np.where(alone, found.low[groups.of_cell], 0),
+        high=found.high[groups.of_cell],
+        exact=found.settled[groups.of_cell],
+    )
+
+
+class _Intervals:
+    """The intervals of the patterns, settled block by block."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._columns = universe.patterns.columns
+        self.high = capacities(universe)
+        self.low = np.zeros_like(self.high)
+        # a pattern in no row can hold anything; the others are settled below
+        self.settled = np.diff(self._columns.tocsc().indptr) == 0
+        self._work = 0
+
+    def settle_single_rows(self) -> None:
+        """Settle the patterns that are alone in a block of one row."""
+        per_pattern = np.bincount(self._columns.indices, minlength=self.high.size)
+        rows = np.flatnonzero(np.diff(self._columns.indptr) == 1)
+        place = self._columns.indptr[rows]
+        pattern, entry = self._columns.indices[place], self._columns.data[place]
+        only = per_pattern[pattern] == 1
+        pattern = pattern[only]
+        self.low[pattern] = self.high[pattern] = self._universe.values[rows[only]] // entry[only]
+        self.settled[pattern] = True
+
+    def settle_block(self, rows: IntArray, patterns: IntArray) -> None:
+        """Settle the patterns of one block, by its closed form or by programs."""
+        matrix = csr_array(self._columns[rows][:, patterns])
+        values = self._universe.values[rows]
+        closed = frechet(matrix, values)
+        if closed is not None:
+            self.low[patterns], self.high[patterns] = closed
+            self.settled[patterns] = True
+            return
+        # the least of a pattern is of no use when its cells are several: each can be empty
+        alone = self._universe.patterns.size[patterns] == 1
+        low, high, settled = self._by_programs(matrix, values, self.high[patterns], alone)
+        self.low[patterns], self.high[patterns], self.settled[patterns] = low, high, settled
+
+    def _by_programs(
+        self, matrix: csr_array, values: IntArray, capacity: IntArray, alone: BoolArray
+    ) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return the least and the most of each pattern of a block, and whether both are attained."""
+        count = capacity.size
+        program = Program(matrix, values, values, most=capacity)
+        low, high = np.zeros(count, dtype=np.int64), capacity.copy()
+        seen_low, seen_high = np.full(count, UNBOUNDED), np.full(count, -1, dtype=np.int64)
+
+        def ask(pattern: int, sign: int) -> int | None:
+            """Return the optimum of the count, None when the solver leaves it open."""
+            objective = np.zeros(count, dtype=np.int64)
+            objective[pattern] = sign
+            self._work += 400 + 3 * count
+            if self._work > WORK:
+                return None
+            outcome = program.solve(maximise=objective)
+            if outcome.point is not None:
+                np.minimum(seen_low, outcome.point, out=seen_low)
+                np.maximum(seen_high, outcome.point, out=seen_high)
+                if outcome.status is Status.SOLVED:
+                    return int(outcome.point[pattern])
+            return None
+
+        exact = np.ones(count, dtype=np.bool_)
+        for pattern in range(count):
+            if capacity[pattern] == UNBOUNDED and self._endless(matrix, pattern):
+                seen_high[pattern] = UNBOUNDED
+            if seen_high[pattern] < high[pattern]:
+                most = ask(pattern, 1)
+                exact[pattern] &= most is not None
+                high[pattern] = high[pattern] if most is None else most
+        for pattern in np.flatnonzero(alone).tolist():
+            if seen_low[pattern] > 0:
+                least = ask(pattern, -1)
+                exact[pattern] &= least is not None
+                low[pattern] = 0 if least is None else least
+        return low, high, exact
+
+    def _endless(self, matrix: csr_array, pattern: int) -> bool:
+        """Whether adding some v >= 0 with A v = 0 makes the pattern grow without end."""
+        zeros = np.zeros(matrix.shape[0], dtype=np.int64)
+        growth = Program(matrix, zeros, zeros, most=np.full(matrix.shape[1], UNBOUNDED))
+        return growth.solve(least={pattern: 1}).point is not None
+
+
+def frechet(matrix: csr_array, values: IntArray) -> tuple[IntArray, IntArray] | None:
+    """Return the least and the most of each column, when the block is a full product of features.
+
+    Let n be the number of records and m_1, ..., m_q the numbers with the levels that a cell has of the
+    q features. Then the cell holds at most min m_k, and at least max(0, m_1 + ... + m_q - (q - 1) n)
+    (the bounds of Frechet), and both are attained. The most: put min m_k records there; what is left of each
+    feature is nonnegative and of equal total, so records of the product fill it. The least: the n - m_k
+    records without the k-th level can be disjoint for different k, or cover all n records if they are
+    more than n together; the other levels are filled in any way.
+    """
+    features = product_features(matrix, values)
+    if not features:
+        return None
+    counts = np.array([feature.count[feature.level] for feature in features], dtype=np.int64)
+    total = int(features[0].count.sum())
+    low = np.maximum(0, counts.sum(axis=0) - (len(features) - 1) * total)
+    return low, counts.min(axis=0)

@@ -1,0 +1,57 @@
+from fractions import Fraction
+
+import pytest
+
+from holdfast.audit.census import census_2020
+from holdfast.audit.guarantee import audit_guarantee, intensity_of
+from holdfast.errors import GuaranteeError, SpecError
+from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
+
+DELTA = Fraction(1, 10**10)
+
+
+def test_the_census_figures_of_the_paper() -> None:
+    advertised, effective = audit_guarantee(ZeroConcentrated(Fraction("2.56")), 2, DELTA)
+    assert advertised.epsilon == pytest.approx(17.91528, abs=5e-6)
+    assert effective.intensity == ZeroConcentrated(Fraction("10.24"))
+    assert effective.epsilon == pytest.approx(40.95057, abs=5e-6)
+    assert advertised.epsilon_tight is not None
+    assert effective.epsilon_tight is not None
+    assert advertised.epsilon_tight < 17.9
+    assert 39 < effective.epsilon_tight < 40.9
+
+
+def test_gaussian_and_pure() -> None:
+    advertised, effective = audit_guarantee(GaussianDP(Fraction(1)), 3, Fraction(1, 10**5))
+    assert advertised.epsilon == pytest.approx(4.3772, abs=1e-3)
+    assert effective.intensity == GaussianDP(Fraction(3))
+    assert audit_guarantee(Pure(Fraction(1, 2)), 3)[1].epsilon == 1.5
+
+
+def test_a_group_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(GuaranteeError, match="leave no guarantee"):
+        audit_guarantee(Approximate(Fraction(10), Fraction(1, 1000)), 3)
+
+
+def test_exactly_one_intensity_is_asked_for() -> None:
+    nothing = {"epsilon": None, "delta": None, "rho": None, "mu": None}
+    with pytest.raises(SpecError, match="exactly one"):
+        intensity_of(**nothing)
+    with pytest.raises(SpecError, match="exactly one"):
+        intensity_of(**{**nothing, "rho": Fraction(1), "mu": Fraction(1)})
+    assert intensity_of(**{**nothing, "epsilon": Fraction(1), "delta": DELTA})[0] == Approximate(
+        Fraction(1), DELTA
+    )
+    with pytest.raises(SpecError, match="--delta is missing"):
+        audit_guarantee(ZeroConcentrated(Fraction(1)), 2)
+
+
+def test_the_story_of_the_census_has_every_product_and_level() -> None:
+    lines = {(line.product, line.level.semi_adjacency): line for line in census_2020()}
+    assert lines["redistricting file, persons", 2].effective.epsilon == pytest.approx(40.95057, abs=5e-6)
+    assert lines["redistricting file, housing units", 2].effective.intensity == ZeroConcentrated(
+        Fraction("0.28")
+    )
+    assert lines["DHC", 2].effective.intensity == ZeroConcentrated(Fraction("61.16"))
+    assert lines["DHC", 3].level.published is False
+    assert all(line.level.published for (_, a), line in lines.items() if a == 2)

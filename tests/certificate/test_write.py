@@ -1,0 +1,136 @@
+"""A release appears whole or not at all."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast.certificate.write
+from holdfast.certificate.write import refuse_to_overwrite, sha256, write_release
+from holdfast.errors import ReleaseError
+from holdfast.release import Release, prepare
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec import Spec
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    folder = tmp_path_factory.mktemp("spec")
+    (folder / "data.csv").write_text("sex,n\nf,3\nm,4\n")
+    values = {
+        "data": {"path": "data.csv", "cells": ["sex"], "count": "n"},
+        "invariants": [{"total": True}],
+        "privacy": {"epsilon": "1"},
+    }
+    return prepare(Spec.of(values, folder=folder)).release(SeededEntropy(3))
+
+
+def write(release: Release, folder: Path, *, parquet: bool = False) -> Path:
+    return write_release(release.table, release.certificate, folder, parquet=parquet)
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_three_files_and_nothing_else(release: Release, tmp_path: Path, *, parquet: bool) -> None:
+    out = write(release, tmp_path / "out", parquet=parquet)
+    table = "table.parquet" if parquet else "table.csv"
+    assert sorted(path.name for path in out.iterdir()) == ["certificate.html", "certificate.json", table]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert sha256(out / table) in (out / "certificate.json").read_text()
+    assert out.stat().st_mode & 0o777 == 0o755
+
+
+def test_the_same_release_is_the_same_bytes(release: Release, tmp_path: Path) -> None:
+    one, two = write(release, tmp_path / "one"), write(release, tmp_path / "two")
+    for path in one.iterdir():
+        assert path.read_bytes() == (two / path.name).read_bytes()
+
+
+def test_an_empty_folder_may_become_a_release(release: Release, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert len(list(write(release, tmp_path / "out").iterdir())) == 3
+
+
+def test_a_long_name_is_as_good_as_any(release: Release, tmp_path: Path) -> None:
+    assert write(release, tmp_path / ("x" * 255)).is_dir()
+
+
+def test_nothing_is_overwritten(release: Release, tmp_path: Path) -> None:
+    out = write(release, tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(ReleaseError, match="exists already"):
+        write(release, out)
+    (tmp_path / "file").touch()
+    with pytest.raises(ReleaseError, match="exists already"):
+        write(release, tmp_path / "file")
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_folder_needs_a_place(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="does not exist: create it first"):
+        refuse_to_overwrite(tmp_path / "none" / "out")
+    refuse_to_overwrite(tmp_path / "out")
+
+
+def test_a_closed_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(ReleaseError, match="cannot be written to"):
+        refuse_to_overwrite(tmp_path / "out")
+
+
+def full(*_: object, **__: object) -> Any:
+    raise OSError(28, "No space left on device")
+
+
+def stop(*_: object, **__: object) -> Any:
+    raise KeyboardInterrupt
+
+
+STEPS = ["write_table", "render", "sha256"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("failure", "error"), [(full, ReleaseError), (stop, KeyboardInterrupt)])
+def test_a_failure_leaves_nothing(
+    release: Release,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    step: str,
+    failure: Callable[..., Any],
+    error: type[BaseException],
+) -> None:
+    monkeypatch.setattr(holdfast.certificate.write, step, failure)
+    with pytest.raises(error) as caught:
+        write(release, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    if error is ReleaseError:
+        assert "out cannot be written (No space left on device)" in str(caught.value)
+
+
+def test_a_failure_of_the_last_step_leaves_nothing(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(ReleaseError, match="No space left"):
+        write(release, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_fills_meanwhile_is_kept(
+    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another release to the same folder, between the look and the last step."""
+    rename = Path.rename
+
+    def late(draft: Path, target: Path) -> Path:
+        target.mkdir()
+        (target / "table.csv").write_text("theirs")
+        return rename(draft, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        write(release, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out" / "table.csv").read_text() == "theirs"

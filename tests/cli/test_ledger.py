@@ -1,0 +1,97 @@
+"""The run functions of `holdfast ledger`."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from tests.privacy.ledger.accounts import filled, tamper
+
+from holdfast.cli.ledger import export, open_ledger, show, verify
+from holdfast.privacy.ledger import Ledger, LedgerError, salt_path
+
+
+@pytest.mark.parametrize(
+    ("option", "standard", "said"),
+    [("budget", "pure", "epsilon 1/2 (0.5)"), ("rho", "zcdp", "rho 1/2"), ("mu", "gaussian", "mu 1/2")],
+)
+def test_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, standard: str, said: str
+) -> None:
+    texts: dict[str, str | None] = {"budget": None, "rho": None, "mu": None} | {option: "0.5"}
+    open_ledger(tmp_path / "a", **texts)
+    assert said in (out := capsys.readouterr().out)
+    assert f"{tmp_path / 'a'}.salt" in out
+    ledger = Ledger.open(tmp_path / "a")
+    assert (ledger.standard, str(ledger.budget)) == (standard, "1/2")
+
+
+@pytest.mark.parametrize(
+    ("budget", "rho", "message"),
+    [
+        (None, None, "exactly one"),
+        ("1", "1", "exactly one"),
+        ("0", None, "positive"),
+        ("-1/2", None, "positive"),
+        ("much", None, "--budget is 'much', which is not a number"),
+        ("1/0", None, "division by zero"),
+        ("", None, "not a number"),
+    ],
+)
+def test_open_refuses(tmp_path: Path, budget: str | None, rho: str | None, message: str) -> None:
+    with pytest.raises(LedgerError, match=message):
+        open_ledger(tmp_path / "a", budget=budget, rho=rho, mu=None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = filled(tmp_path / "a")
+    show(tmp_path / "a", as_json=False)
+    out = capsys.readouterr().out
+    for text in ("epsilon 5", "13/12 (1.08333)", "47/12 (3.91667)", ledger.rows()[1].charge.scope[:12]):
+        assert text in out
+    show(tmp_path / "a", as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["budget"], told["spent"], told["left"]) == ("5", "13/12", "47/12")
+    assert [row["intensity"] for row in told["rows"]] == ["1/2", "1/3", "1/4"]
+
+
+def test_show_of_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path / "a", rows=0)
+    show(tmp_path / "a", as_json=False)
+    assert "No release is charged yet." in capsys.readouterr().out
+
+
+def test_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path / "a")
+    verify(tmp_path / "a", as_json=False)
+    assert "3 rows, every check holds." in capsys.readouterr().out
+    salt_path(tmp_path / "a").unlink()
+    verify(tmp_path / "a", as_json=False)
+    assert "the seals are not checked" in capsys.readouterr().out
+    tamper(tmp_path / "a", "UPDATE charges SET total = '1/1000'")
+    with pytest.raises(typer.Exit) as caught:
+        verify(tmp_path / "a", as_json=False)
+    assert caught.value.exit_code == 1
+    assert "VIOLATED row 1: its content does not have its hash" in capsys.readouterr().out
+    with pytest.raises(typer.Exit):
+        verify(tmp_path / "a", as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["kept"], told["rows"], told["sealed"]) == (False, 3, False)
+    with pytest.raises(LedgerError, match="does not exist"):
+        verify(tmp_path / "b", as_json=False)
+
+
+def test_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path / "a")
+    export(tmp_path / "a", as_csv=False, out=None)
+    assert [row["index"] for row in json.loads(capsys.readouterr().out)] == [0, 1, 2, 3]
+    export(tmp_path / "a", as_csv=True, out=tmp_path / "a.csv")
+    assert "Wrote" in capsys.readouterr().out
+    lines = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
+    assert [line["total"] for line in lines] == ["", "1/2", "5/6", "13/12"]
+    with pytest.raises(LedgerError, match="exists already"):
+        export(tmp_path / "a", as_csv=True, out=tmp_path / "a.csv")
+    with pytest.raises(LedgerError, match="cannot be written"):
+        export(tmp_path / "a", as_csv=True, out=tmp_path / "no" / "a.csv")

@@ -1,0 +1,86 @@
+"""`holdfast verify`: 0 kept, 1 violated, 2 nothing to verify."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_errors import sentence
+
+
+@pytest.fixture
+def release(run: Run, example: Path) -> Path:
+    out = example.parent / "out"
+    assert run("release", example, "--out", out).code == 0
+    return out
+
+
+def test_a_release_is_kept(run: Run, release: Path) -> None:
+    outcome = run("verify", release)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [line.split()[0] for line in outcome.out.splitlines()[:-1]] == ["kept"] * 6
+    assert "invariant county: 4 kept" in outcome.out
+
+
+def test_machines_are_told_as_json(run: Run, release: Path) -> None:
+    kept = json.loads(run("verify", release, "--json").out)
+    assert kept["kept"] is True
+    assert {"name": "invariant county: 4 kept", "holds": True, "detail": ""} in kept["checks"]
+    (release / "certificate.html").write_text("another page")
+    outcome = run("verify", release, "--json")
+    violated = json.loads(outcome.out)
+    assert (outcome.code, violated["kept"]) == (1, False)
+    assert [check["name"] for check in violated["checks"] if not check["holds"]] == [
+        "certificate.html unchanged"
+    ]
+
+
+def test_a_violation_is_shown_where_it_is(run: Run, release: Path) -> None:
+    table = release / "table.csv"
+    header, first, *rest = table.read_text().splitlines()
+    county, education, count = first.split(",")
+    table.write_text("\n".join([header, f"{county},{education},{int(count) + 1}", *rest]) + "\n")
+    outcome = run("verify", release)
+    assert outcome.code == 1
+    assert "VIOLATED table.csv unchanged: its SHA-256 differs" in outcome.out
+    assert "VIOLATED invariant county: county = Alpha is 21, not 20" in outcome.out
+    assert "VIOLATED invariant education: education = Low is 51, not 50" in outcome.out
+    assert "this is not the certified release" in outcome.out
+
+
+def test_a_missing_table_is_a_violation(run: Run, release: Path) -> None:
+    (release / "table.csv").unlink()
+    outcome = run("verify", release)
+    assert outcome.code == 1
+    assert "VIOLATED table.csv unchanged: the file is missing" in outcome.out
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}", b"[" * 100_000])
+def test_garbage_is_no_certificate(run: Run, release: Path, content: bytes) -> None:
+    (release / "certificate.json").write_bytes(content)
+    outcome = run("verify", release)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "certificate.json" in sentence(outcome.err)
+
+
+def test_no_folder_and_no_certificate_are_errors(run: Run, release: Path, tmp_path: Path) -> None:
+    for folder in (tmp_path / "none", release / "table.csv"):
+        outcome = run("verify", folder)
+        assert outcome.code == 2
+        assert "is not a folder" in sentence(outcome.err)
+    (release / "certificate.json").unlink()
+    assert "certificate.json cannot be read" in sentence(run("verify", release).err)
+    shutil.rmtree(release)
+    assert run("verify", release, "--json").code == 2
+
+
+def test_names_that_cannot_be_shown_are_spelt_out(run: Run, release: Path) -> None:
+    path = release / "certificate.json"
+    path.write_text(
+        path.read_text().replace('"name": "county",\n      "kind"', '"name": "\\ud800",\n      "kind"')
+    )
+    outcome = run("verify", release)
+    assert (outcome.code, outcome.err) == (1, "")
+    assert "VIOLATED certificate unchanged" in outcome.out
+    assert r"invariant \ud800: 4 kept" in outcome.out

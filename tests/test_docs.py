@@ -1,0 +1,141 @@
+"""The documentation does not drift from the code: commands, specs and links are tried."""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+import holdfast
+from holdfast.cli.app import app
+from holdfast.spec import Spec
+from holdfast.spec.choice import levels_or_range
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_commands_exist(page: Path) -> None:
+    for line in _command_lines(page.read_text(encoding="utf-8")):
+        _require_command(line)
+
+
+def test_readme_names_every_command() -> None:
+    lines = list(_command_lines(README.read_text(encoding="utf-8")))
+    for command in ("init", "release", "verify", "audit universe"):
+        assert any(line.startswith(f"holdfast {command}") for line in lines), command
+
+
+@pytest.mark.parametrize("line", ["holdfast relase x", "holdfast verify --jsn x", "holdfast audit nothing"])
+def test_a_wrong_command_is_noticed(line: str) -> None:
+    with pytest.raises(AssertionError):
+        _require_command(line)
+
+
+def test_make_targets_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    pages = (page.read_text(encoding="utf-8") for page in PAGES)
+    asked = {t for text in pages for t in re.findall(r"^(?:.*`)?make ([a-z]+)\b", text, re.M)}
+    assert {"demo", "test"} <= asked <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_specs_are_valid(page: Path) -> None:
+    for text in _blocks(page.read_text(encoding="utf-8"), "toml"):
+        values = tomllib.loads(text)
+        if "data" in values:
+            Spec.of(values)
+
+
+def test_readme_spec_has_every_kind_of_invariant_and_runs(tmp_path: Path) -> None:
+    text = README.read_text(encoding="utf-8")
+    (spec,) = _blocks(text, "toml")
+    (weights,) = _blocks(text, "csv")
+    asked = Spec.of(tomllib.loads(spec))
+    assert {invariant.kind for invariant in asked.invariants} == {"margin", "total", "where", "weights"}
+    assert any(invariant.margin and invariant.where for invariant in asked.invariants)
+
+    total = next(invariant.equals for invariant in asked.invariants if invariant.total)
+    assert total is not None
+    zeros = [
+        {name: levels_or_range(levels) for name, levels in zero.items()}
+        for zero in asked.constraints.structural_zeros
+    ]
+    product_of_levels = product(*(asked.data.levels[name] for name in asked.data.cells))
+    cells = [
+        cell
+        for cell in product_of_levels
+        if not any(_matches(dict(zip(asked.data.cells, cell, strict=True)), zero) for zero in zeros)
+    ]
+    assert len(cells) == 16
+    counts = [total // len(cells)] * (len(cells) - 1)
+    rows = [",".join((*cell, str(n))) for cell, n in zip(cells, [*counts, total - sum(counts)], strict=True)]
+    header = ",".join((*asked.data.cells, str(asked.data.count)))
+    (tmp_path / asked.data.path).write_text("\n".join([header, *rows]), encoding="utf-8")
+    (tmp_path / "weights.csv").write_text(weights, encoding="utf-8")
+    (tmp_path / "holdfast.toml").write_text(spec, encoding="utf-8")
+
+    release = holdfast.prepare(tmp_path / "holdfast.toml").release()
+    assert holdfast.verify(release.write(tmp_path / "release")).kept
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in _links(page.read_text(encoding="utf-8")):
+        if not re.match(r"[a-z]+:|#", link):
+            assert (page.parent / link.partition("#")[0]).exists(), link
+
+
+def test_links_are_found() -> None:
+    assert {"docs/theory.md", "docs/images/certificate.png"} <= set(
+        _links(README.read_text(encoding="utf-8"))
+    )
+
+
+def test_the_picture_is_small() -> None:
+    assert (ROOT / "docs" / "images" / "certificate.png").stat().st_size < 250_000
+
+
+def _matches(cell: Mapping[str, str], zero: Mapping[str, Sequence[object]]) -> bool:
+    return all(cell[name] in levels for name, levels in zero.items())
+
+
+def _blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def _command_lines(text: str) -> Iterator[str]:
+    for block in _blocks(text, "sh"):
+        yield from (line for line in block.splitlines() if line.startswith("holdfast"))
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    yield from re.findall(r"`(holdfast [a-z][^`]*)`", prose)
+
+
+def _require_command(line: str) -> None:
+    command: Any = get_command(app)
+    words = shlex.split(line, comments=True)[1:]
+    while words and hasattr(command, "commands"):
+        name = words.pop(0)
+        assert name in command.commands, f"{line}: there is no command {name!r}"
+        command = command.commands[name]
+    options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in options]
+    assert not unknown, f"{line}: unknown {unknown}"
+
+
+def _links(text: str) -> list[str]:
+    return re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)

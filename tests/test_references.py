@@ -1,0 +1,169 @@
+"""Every citation leads somewhere, and every reference is cited.
+
+A citation is `[key]` or `[key, place]`, several separated by semicolons, in a docstring, a comment or a
+page of the documentation. Evidence and bounds carry the same without brackets, for certificates to print.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "holdfast"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# What a key looks like: a word and a year, words with hyphens, or one of the two that are ours.
+KEY = r"(?:[a-z]+\d{4}|[a-z]+(?:-[a-z]+)+|theory|holdfast)"
+PLACE = r"[^\[\];]+"
+CITATION = re.compile(rf"(?<![\[\w])\[({KEY}(?:, {PLACE})?(?:; {KEY}(?:, {PLACE})?)*)\](?![(\[])")
+# Any word before a place, so that a misspelt key of another shape shows as well.
+LIKELY = re.compile(
+    r"(?<![\[\w])\[([a-z][\w-]*, (?:(?:Theorem|Definition|Proposition|Remark|Lemma|Example|Section|Table)\b"
+    r"[^\[\]]*|\d[\d.]*(?:; [^\[\]]*)?))\](?![(\[])"
+)
+CARRIERS = {"Proved": 1, "Bound": 1, "SemiAdjacency": None}
+"""What takes a reference, and the place of that argument when it is not named."""
+
+
+class Cited(NamedTuple):
+    file: Path
+    key: str
+    place: str
+
+
+def test_brackets_that_cite_are_told_from_those_that_do_not() -> None:
+    for text, found in {
+        "as in [theory, 2].": ["theory, 2"],
+        "[canonne2020]; [semi-dp, Theorem 16]": ["canonne2020", "semi-dp, Theorem 16"],
+        "[semi-dp, Definition 13; theory, 2]": ["semi-dp, Definition 13; theory, 2"],
+        "[teory, 2] and [semidp, Theorem 3]": ["teory, 2", "semidp, Theorem 3"],
+        "[semi-dp](page.md), x[theory], rows[i, 0], [low, high], [18, 120]": [],
+        "[privacy] epsilon, [[invariants]], [data.levels], [sum z = 0], [w, w + 1)": [],
+    }.items():
+        assert sorted(_brackets(text)) == sorted(found), text
+
+
+def test_enough_citations_are_found() -> None:
+    assert len([c for c in _in_text() if c.file.suffix == ".py"]) >= 20
+    assert len([c for c in _in_text() if c.file.suffix == ".md"]) >= 20
+    assert len(list(_carried())) >= 6
+
+
+def test_every_key_looks_like_one() -> None:
+    assert len(_keys()) >= 12
+    assert [key for key in _keys() if not re.fullmatch(KEY, key)] == []
+    assert len(set(_keys())) == len(_keys())
+
+
+def test_every_citation_has_its_reference() -> None:
+    unknown = [f"{c.file.relative_to(ROOT)}: {c.key}" for c in _all() if c.key not in _keys()]
+    assert unknown == []
+
+
+def test_every_reference_is_cited() -> None:
+    assert set(_keys()) - {c.key for c in _all()} == set()
+
+
+def test_theory_is_cited_by_sections_that_exist() -> None:
+    sections = re.findall(r"^## (\d+)\. ", (ROOT / "docs" / "theory.md").read_text(encoding="utf-8"), re.M)
+    assert sections == [str(number) for number in range(1, 11)]
+    cited = [c for c in _all() if c.key == "theory"]
+    assert cited
+    assert [c for c in cited if c.place not in sections] == []
+    for path in [*SOURCES, *PAGES]:
+        named = re.findall(r"\btheory, (\d+)", path.read_text(encoding="utf-8"))
+        assert set(named) <= set(sections), path
+
+
+def test_own_code_is_cited_by_paths_that_exist() -> None:
+    assert [c for c in _all() if c.key == "holdfast" and not (PACKAGE / c.place).exists()] == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_reasons_in_words_hide_no_citation(path: Path) -> None:
+    keys = "|".join(map(re.escape, _keys()))
+    for part in _parts_carried(path):
+        if _cited(path, part) is None:
+            assert " " in part, f"{part!r} is neither a citation nor a sentence"
+            assert not re.match(rf"({keys})\b", part), f"{part!r} lacks the comma after its key"
+
+
+def _all() -> list[Cited]:
+    return [*_in_text(), *_carried()]
+
+
+def _keys() -> list[str]:
+    text = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
+    return re.findall(r"^@\w+\{([^,\s]+),", text, re.M)
+
+
+def _in_text() -> Iterator[Cited]:
+    for path in [*SOURCES, *PAGES]:
+        source = path.read_text(encoding="utf-8")
+        text = _prose(source) if path.suffix == ".py" else _without_code(source)
+        for bracket in _brackets(text):
+            yield from filter(None, (_cited(path, part) for part in bracket.split("; ")))
+
+
+def _brackets(text: str) -> set[str]:
+    plain = re.sub(r"\s+", " ", text)
+    return {match.group(1) for match in chain(CITATION.finditer(plain), LIKELY.finditer(plain))}
+
+
+def _cited(path: Path, part: str) -> Cited | None:
+    match = re.fullmatch(r"([a-z][\w-]*)(?:, (.+))?", part)
+    return None if match is None else Cited(path, match[1], match[2] or "")
+
+
+def _prose(source: str) -> str:
+    """Return the docstrings and comments of a module."""
+    tree = ast.parse(source)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented)]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT]
+    return "\n\n".join([*docstrings, " ".join(comments)])
+
+
+def _without_code(page: str) -> str:
+    return re.sub(r"`[^`\n]+`", "", re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S))
+
+
+def _carried() -> Iterator[Cited]:
+    for path in SOURCES:
+        yield from filter(None, (_cited(path, part) for part in _parts_carried(path)))
+
+
+def _parts_carried(path: Path) -> Iterator[str]:
+    """Yield the parts of the reference strings that a module gives to evidence and bounds."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    named: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    named.setdefault(target.id, []).append(node.value)
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in CARRIERS:
+            place = CARRIERS[call.func.id]
+            given = [keyword.value for keyword in call.keywords if keyword.arg == "reference"]
+            given += [] if place is None else call.args[place : place + 1]
+            for text in chain.from_iterable(_strings(value, named) for value in given):
+                yield from text.split("; ")
+
+
+def _strings(value: ast.expr, named: dict[str, list[ast.expr]]) -> Iterator[str]:
+    for node in ast.walk(value):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Name):
+            for assigned in named.get(node.id, []):
+                yield from _strings(assigned, {})
