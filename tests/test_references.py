@@ -155,7 +155,8 @@ def _parts_carried(path: Path) -> Iterator[str]:
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in CARRIERS:
             place = CARRIERS[call.func.id]
             given = [keyword.value for keyword in call.keywords if keyword.arg == "reference"]
-            given += [] if place is None else call.args[place : place + 1]
+            # Bounds on numbers have three arguments, and their method cites in brackets.
+            given += [] if place is None or len(call.args) > 2 else call.args[place : place + 1]
             for text in chain.from_iterable(_strings(value, named) for value in given):
                 yield from text.split("; ")
 

@@ -1,7 +1,7 @@
 from fractions import Fraction
 from math import exp, inf, log, sqrt
 
-import mpmath as mp  # type: ignore[import-untyped]
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from itertools import permutations, product
 from time import perf_counter
 
 import numpy as np
@@ -10,12 +11,15 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe import exposure as module
+from holdfast.universe.bounds import upper_bound
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.exposure import exposure, frechet
 from holdfast.universe.program import UNBOUNDED
+from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]
+Table = tuple[int, ...]
 TWO_WAY = [(0,), (1,)]
 
 
@@ -119,3 +123,77 @@ def test_large_tables_take_seconds_at_most(margins: Design) -> None:
     np.testing.assert_array_equal(first.low, np.maximum(0, by_row + by_column - total).ravel())
     np.testing.assert_array_equal(first.high, np.minimum(by_row, by_column).ravel())
     assert (second.low == 0).all()
+
+
+# The same recognition of products, and what records can be made, bound the semi-adjacency.
+
+
+def from_definition(tables: list[Table]) -> tuple[int, int]:
+    """Both readings of the semi-adjacency over all datasets: worst case and literal [theory, 2]."""
+    if len(tables) == 1:
+        return 0, 0
+    costs: dict[tuple[int, int], list[int]] = {}
+    for X in tables:
+        for x, y in permutations(range(len(X)), 2):
+            others = [
+                sum(abs(a - (k == x) - b + (k == y)) for k, (a, b) in enumerate(zip(X, Y, strict=True)))
+                for Y in tables
+                if X[x] and Y[y] and sum(Y) == sum(X)
+            ]
+            if others:
+                costs.setdefault((x, y), []).append(1 + min(others) // 2)
+    return max(map(max, costs.values()), default=0), max(map(min, costs.values()), default=0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([((2, 3), [(0,), (1,)]), ((3, 3), [(0,), (1,)]), ((2, 2, 2), [(0,), (1,), (2,)])]),
+    st.lists(st.integers(0, 8), max_size=4),
+    st.sets(st.integers(0, 8), max_size=3),
+)
+def test_structural_zeros_against_the_definition(
+    design: tuple[tuple[int, ...], list[tuple[int, ...]]], cells: list[int], zeros: set[int]
+) -> None:
+    shape, cliques = design
+    levels = list(product(*map(range, shape)))
+    kept = [cell for cell in range(len(levels)) if cell not in zeros]
+    matrix = np.array(
+        [
+            [int(tuple(levels[cell][a] for a in clique) == value) for cell in kept]
+            for clique in cliques
+            for value in product(*(range(shape[a]) for a in clique))
+        ]
+    )
+    table = np.zeros(len(kept), dtype=np.int64)
+    for cell in cells:
+        table[cell % len(kept)] += 1
+    values = matrix @ table
+    universe = Universe.of(csr_array(matrix), values)
+    worst, literal = from_definition(conforming(universe))
+    found = semi_adjacency(universe)
+    assert (found.worst_case, found.literal, found.exact) == (worst, literal, True)
+    bound = upper_bound(universe)
+    assert bound is None or bound.value >= worst
+
+
+def conforming(universe: Universe) -> list[Table]:
+    return [tuple(map(int, row)) for row in conforming_tables(universe, 10**4)]
+
+
+@pytest.mark.parametrize(
+    ("cliques", "worst"), [([(0,), (1, 2)], 3), ([(0, 1), (0, 2)], 3), ([(0,), (1,)], 3), ([(0, 1)], 2)]
+)
+def test_products_are_recognised_without_names(margins: Design, cliques: object, worst: int) -> None:
+    counts = np.random.default_rng(0).poisson(1, (12, 5, 4))
+    start = perf_counter()
+    found = semi_adjacency(margins(counts, cliques, named=False))
+    assert perf_counter() - start < 5
+    assert (found.worst_case, found.literal, found.exact) == (worst, 2, True)
+
+
+def test_a_structural_zero_in_a_table_of_a_hundred_cells(rows: Design) -> None:
+    # all that is left of row k and column l may be (k, 0) and (0, l), and (0, 0) cannot be
+    levels = np.indices((10, 10)).reshape(2, -1)[:, 1:]
+    matrix = np.vstack([level == np.arange(10)[:, None] for level in levels]).astype(int)
+    found = semi_adjacency(rows(matrix, np.random.default_rng(1).poisson(3, 99)))
+    assert (found.worst_case, found.literal, found.exact) == (4, 2, True)

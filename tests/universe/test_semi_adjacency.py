@@ -1,6 +1,5 @@
 from collections.abc import Callable
 from itertools import product
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ from scipy.sparse import csr_array
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe import witness
-from holdfast.universe.bounds import upper_bound
-from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 
@@ -188,57 +185,3 @@ def test_beyond_the_work_limit_without_a_bound_nothing_is_claimed(
     monkeypatch.setattr(witness, "WORK", 0)
     with pytest.raises(GuaranteeError, match="total number of records"):
         semi_adjacency(rows([[1, 2, 1, 0], [0, 1, 2, 0]], [1, 1, 1, 1]))
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.sampled_from([((2, 3), [(0,), (1,)]), ((3, 3), [(0,), (1,)]), ((2, 2, 2), [(0,), (1,), (2,)])]),
-    st.lists(st.integers(0, 8), max_size=4),
-    st.sets(st.integers(0, 8), max_size=3),
-)
-def test_structural_zeros_against_the_definition(
-    design: tuple[tuple[int, ...], list[tuple[int, ...]]], cells: list[int], zeros: set[int]
-) -> None:
-    shape, cliques = design
-    levels = list(product(*map(range, shape)))
-    kept = [cell for cell in range(len(levels)) if cell not in zeros]
-    matrix = np.array(
-        [
-            [int(tuple(levels[cell][a] for a in clique) == value) for cell in kept]
-            for clique in cliques
-            for value in product(*(range(shape[a]) for a in clique))
-        ]
-    )
-    table = np.zeros(len(kept), dtype=np.int64)
-    for cell in cells:
-        table[cell % len(kept)] += 1
-    values = matrix @ table
-    universe = Universe.of(csr_array(matrix), values)
-    worst, literal = from_definition(conforming(universe))
-    found = semi_adjacency(universe)
-    assert (found.worst_case, found.literal, found.exact) == (worst, literal, True)
-    bound = upper_bound(universe)
-    assert bound is None or bound.value >= worst
-
-
-def conforming(universe: Universe) -> list[Table]:
-    return [tuple(map(int, row)) for row in conforming_tables(universe, 10**4)]
-
-
-@pytest.mark.parametrize(
-    ("cliques", "worst"), [([(0,), (1, 2)], 3), ([(0, 1), (0, 2)], 3), ([(0,), (1,)], 3), ([(0, 1)], 2)]
-)
-def test_products_are_recognised_without_names(margins: Design, cliques: object, worst: int) -> None:
-    counts = np.random.default_rng(0).poisson(1, (12, 5, 4))
-    start = perf_counter()
-    found = semi_adjacency(margins(counts, cliques, named=False))
-    assert perf_counter() - start < 5
-    assert (found.worst_case, found.literal, found.exact) == (worst, 2, True)
-
-
-def test_a_structural_zero_in_a_table_of_a_hundred_cells(rows: Design) -> None:
-    # all that is left of row k and column l may be (k, 0) and (0, l), and (0, 0) cannot be
-    levels = np.indices((10, 10)).reshape(2, -1)[:, 1:]
-    matrix = np.vstack([level == np.arange(10)[:, None] for level in levels]).astype(int)
-    found = semi_adjacency(rows(matrix, np.random.default_rng(1).poisson(3, 99)))
-    assert (found.worst_case, found.literal, found.exact) == (4, 2, True)

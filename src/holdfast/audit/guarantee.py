@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon, zcdp_to_epsilon_classic
-from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ def reading(intensity: Intensity, delta: Fraction | None) -> Reading:
             at = {"rho": float(rho), "delta": float(_needed(delta))}
             classic, tight = zcdp_to_epsilon_classic(**at), zcdp_to_epsilon(**at)
             return Reading(intensity, delta, classic.value, tight.value, f"{classic.method}; {tight.method}")
+        case Functional(f):
+            at_delta = _needed(delta)
+            return Reading(intensity, at_delta, f.epsilon_at(float(at_delta)), None, "its profile")
         case GaussianDP(mu):
             exact = gdp_to_epsilon(mu=float(mu), delta=float(_needed(delta)))
             return Reading(intensity, delta, exact.value, None, exact.method)

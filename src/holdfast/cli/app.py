@@ -127,7 +127,7 @@ def guarantee(
         int | None, typer.Option(min=1, metavar="A", help="How many records one person's change takes.")
     ] = None,
     spec: Annotated[
-        Path | None, typer.Option(metavar="SPEC", help="Take the semi-adjacency from these invariants.")
+        Path | None, typer.Argument(metavar="[SPEC]", help="Take the semi-adjacency from these invariants.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -135,6 +135,23 @@ def guarantee(
     from holdfast.cli.guarantee import run  # noqa: PLC0415
 
     run(epsilon, delta, rho, mu, semi_adjacency, spec, as_json=as_json)
+
+
+@audit.command()
+def compose(
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Where epsilon is read.")],
+    epsilon: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A pure release.")] = None,
+    rho: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A zCDP release.")] = None,
+    mu: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A Gaussian DP release.")] = None,
+    semi_adjacency: Annotated[
+        int, typer.Option(min=1, metavar="A", help="Records that one change takes.")
+    ] = 1,
+    as_json: Json = False,
+) -> None:
+    """Compose releases under invariants in both orders; repeat an option for each release."""
+    from holdfast.cli.compose import run  # noqa: PLC0415
+
+    run(epsilon or [], rho or [], mu or [], semi_adjacency, delta, as_json=as_json)
 
 
 @audit.command("census-2020")

@@ -25,10 +25,10 @@ def run(
 ) -> None:
     """Print what a guarantee is worth once invariants are published."""
     intensity, at = intensity_of(
-        epsilon=_number("--epsilon", epsilon),
-        delta=_number("--delta", delta),
-        rho=_number("--rho", rho),
-        mu=_number("--mu", mu),
+        epsilon=None if epsilon is None else number("--epsilon", epsilon),
+        delta=None if delta is None else number("--delta", delta),
+        rho=None if rho is None else number("--rho", rho),
+        mu=None if mu is None else number("--mu", mu),
     )
     if at is not None and at >= 1:
         raise SpecError(f"--delta is {at}: give a small probability, such as 1e-10.")
@@ -58,7 +58,7 @@ def run(
 
 def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
     if given is not None and spec is not None:
-        raise SpecError("give one of --semi-adjacency and --spec, not both.")
+        raise SpecError("give a spec or --semi-adjacency, not both.")
     if spec is None:
         return (given, "given") if given is not None else (1, "no invariants")
     from holdfast.audit.universe import audit_universe  # noqa: PLC0415
@@ -81,9 +81,8 @@ def _sentence(advertised: Reading, a: int, source: str) -> str:
     )
 
 
-def _number(option: str, text: str | None) -> Fraction | None:
-    if text is None:
-        return None
+def number(option: str, text: str) -> Fraction:
+    """Return a positive number from an option."""
     try:
         value = parse_rational(text)
     except ValueError:

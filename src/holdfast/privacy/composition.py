@@ -7,6 +7,7 @@ parts do not bound it [theory, 10]. Each release then answers, through its profi
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import block_diag, csr_array, vstack
@@ -15,7 +16,9 @@ from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
+from holdfast.privacy.order import tradeoff
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile
+from holdfast.privacy.tradeoff import Tradeoff, group, tensor
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.universe import Universe
@@ -63,6 +66,37 @@ def at_distance(guarantees: Sequence[Guarantee], universe: Universe, distance: i
             )
         parts.append(guarantee.profile.at(distance, space))
     return parts
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Several releases under invariants, analysed in both orders [semi-dp, Proposition 21].
+
+    ``semi_first`` weakens each release to a records, then composes; ``composition_first`` composes, then
+    weakens. The first is never worse.
+    """
+
+    semi_first: Tradeoff
+    composition_first: Tradeoff
+
+    def epsilons(self, delta: float) -> tuple[float, float]:
+        """Return epsilon at a delta, semi-DP first and composition first."""
+        return self.semi_first.epsilon_at(delta), self.composition_first.epsilon_at(delta)
+
+
+def both_orders(intensities: Sequence[Intensity], semi_adjacency: int) -> Orders:
+    """Compose releases that are guaranteed per record, under invariants of a semi-adjacency."""
+    parts = [tradeoff(intensity) for intensity in intensities]
+    return Orders(
+        tensor(*(group(part, semi_adjacency) for part in parts)),
+        group(tensor(*parts), semi_adjacency),
+    )
+
+
+def post_processed(guarantee: Guarantee, step: str) -> Guarantee:
+    """Return the guarantee after a step that sees only release and invariants [semi-dp, Proposition 23]."""
+    kept = Proved(f"{step} uses the release and the invariants only", "semi-dp, Proposition 23")
+    return replace(guarantee, evidence=(*guarantee.evidence, kept))
 
 
 def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, vstack
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.rows import check_consistent, independent_rows
 from holdfast.privacy.evidence import Evidence
-from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
 from holdfast.universe.universe import Universe
@@ -187,6 +187,10 @@ def _promise(intensity: Intensity) -> str:
         case ZeroConcentrated(rho):
             return (
                 f"the Renyi divergence of order alpha is at most {_shown(rho)} alpha, for every alpha (zCDP)."
+            )
+        case Functional():
+            return (
+                "telling by a release which of them is true errs at least as much as the tradeoff function."
             )
         case GaussianDP(mu):
             return (

@@ -15,8 +15,9 @@ import flint
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.roots import ceil_root
+from holdfast.privacy.tradeoff import Tradeoff, group, tensor
 
-Standard = Literal["pure", "approximate", "zcdp", "gaussian"]
+Standard = Literal["pure", "approximate", "zcdp", "gaussian", "f"]
 
 
 @dataclass(frozen=True)
@@ -95,14 +96,31 @@ class GaussianDP:
         return {"mu": self.mu}
 
 
-Intensity = Pure | Approximate | ZeroConcentrated | GaussianDP
+@dataclass(frozen=True)
+class Functional:
+    """Any tradeoff function f: telling two outputs apart errs at least as much as f says [dong2022]."""
+
+    f: Tradeoff
+
+    standard: ClassVar[Standard] = "f"
+
+    def group(self, k: int) -> "Functional":
+        """Return f composed k times [semi-dp, Proposition 15]."""
+        return Functional(group(self.f, k))
+
+    def parameters(self) -> dict[str, Fraction]:
+        """Return nothing: a function is no list of numbers."""
+        return {}
+
+
+Intensity = Pure | Approximate | ZeroConcentrated | GaussianDP | Functional
 
 
 def total(intensities: Sequence[Intensity]) -> Intensity:
     """Return the intensity of several releases together, in the one standard they share.
 
     Pure and approximate parameters add up; rho adds up [bun2016, Lemma 1.7]; mu adds up in squares
-    [dong2022, Corollary 3.3], rounded up where the root is irrational.
+    [dong2022, Corollary 3.3], rounded up where the root is irrational; functions by their tensor product.
     """
     first = intensities[0]
     match first:
@@ -116,9 +134,11 @@ def total(intensities: Sequence[Intensity]) -> Intensity:
             return ZeroConcentrated(sum((i.rho for i in _all(intensities, ZeroConcentrated)), Fraction(0)))
         case GaussianDP():
             return GaussianDP(ceil_root(sum((i.mu**2 for i in _all(intensities, GaussianDP)), Fraction(0))))
+        case Functional():
+            return Functional(tensor(*(i.f for i in _all(intensities, Functional))))
 
 
-Kind = TypeVar("Kind", Pure, Approximate, ZeroConcentrated, GaussianDP)
+Kind = TypeVar("Kind", Pure, Approximate, ZeroConcentrated, GaussianDP, Functional)
 
 
 def _all(intensities: Sequence[Intensity], kind: type[Kind]) -> list[Kind]:

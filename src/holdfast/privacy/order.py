@@ -11,19 +11,23 @@ from holdfast.errors import GuaranteeError
 from holdfast.privacy.conversion import (
     approximate_to_tradeoff,
     gdp_to_delta,
+    gdp_to_tradeoff,
     gdp_to_zcdp,
     pure_to_gdp,
     pure_to_zcdp,
     zcdp_to_delta,
+    zcdp_to_tradeoff,
 )
 from holdfast.privacy.intensity import (
     Approximate,
+    Functional,
     GaussianDP,
     Intensity,
     Pure,
     Standard,
     ZeroConcentrated,
 )
+from holdfast.privacy.tradeoff import Tradeoff, at_least
 
 SLACK = 1 + 1e-9
 """Covers the rounding of a conversion in floats many times over."""
@@ -40,6 +44,8 @@ def at_least_as_strong(one: Intensity, other: Intensity) -> bool:
             return _same(convert(one, "zcdp"), ZeroConcentrated, other).rho <= other.rho
         case GaussianDP():
             return _same(convert(one, "gaussian"), GaussianDP, other).mu <= other.mu
+        case Functional(f):
+            return at_least(tradeoff(one), f)
 
 
 def convert(one: Intensity, standard: Standard) -> Intensity:
@@ -55,6 +61,8 @@ def convert(one: Intensity, standard: Standard) -> Intensity:
             return ZeroConcentrated(gdp_to_zcdp(mu).value)
     if one.standard == standard:
         return one
+    if standard == "f":
+        return Functional(tradeoff(one))
     raise GuaranteeError(
         f"no theorem turns the standard {one.standard!r} into {standard!r}: compare both as approximate"
         " guarantees at one epsilon."
@@ -77,6 +85,23 @@ def delta_at(one: Intensity, epsilon: Fraction) -> Fraction:
             return _up(zcdp_to_delta(rho=float(rho), epsilon=at).value)
         case GaussianDP(mu):
             return _up(gdp_to_delta(mu=float(mu), epsilon=at).value)
+        case Functional(f):
+            return _up(f.delta_at(at))
+
+
+def tradeoff(one: Intensity) -> Tradeoff:
+    """Return what an intensity says of the tradeoff function: a lower bound."""
+    match one:
+        case Pure(epsilon):
+            return approximate_to_tradeoff(epsilon=float(epsilon))
+        case Approximate(epsilon, delta):
+            return approximate_to_tradeoff(epsilon=float(epsilon), delta=float(delta))
+        case ZeroConcentrated(rho):
+            return zcdp_to_tradeoff(rho=float(rho))
+        case GaussianDP(mu):
+            return gdp_to_tradeoff(mu=float(mu))
+        case Functional(f):
+            return f
 
 
 Kind = TypeVar("Kind", Pure, ZeroConcentrated, GaussianDP)

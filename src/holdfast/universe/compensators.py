@@ -121,17 +121,22 @@ class Supports:
             capped[:] = -1  # a row is met already: no table is left
         return capped
 
-    def first_within(self, table: IntArray, least: IntArray) -> list[tuple[int, int]] | None:
-        """Return the demands not yet forced of a row that the table meets, the fewest; or None."""
+    def first_within(self, table: IntArray, least: IntArray, most: IntArray) -> list[tuple[int, int]] | None:
+        """Return the demands not yet forced of a row that the table meets; None when it meets no row.
+
+        The row is one with the fewest such demands; first comes the pattern that most rows still ask for:
+        holding it caps most others.
+        """
         met = np.flatnonzero((table[self.place] >= self.need).all(axis=1))
         if met.size == 0:
             return None
+        alive = self.place[(most[self.place] >= self.need).all(axis=1)]
+        often = np.bincount(alive.ravel(), minlength=table.size)
         open_ = least[self.place[met]] < self.need[met]
-        row = int(open_.sum(axis=1).argmin())
+        asked = np.where(open_, often[self.place[met]], 0).max(axis=1)
+        row = int(np.lexsort((-asked, open_.sum(axis=1)))[0])
         columns = np.flatnonzero(open_[row])
-        # the record in most sets first: holding it caps most others
-        often = np.bincount(self.place.ravel(), minlength=table.size)[self.place[met[row], columns]]
-        columns = columns[np.argsort(-often, kind="stable")]
+        columns = columns[np.argsort(-often[self.place[met[row], columns]], kind="stable")]
         return [(int(self.place[met[row], j]), int(self.need[met[row], j])) for j in columns]
 
 

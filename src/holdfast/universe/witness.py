@@ -18,7 +18,6 @@ from holdfast.universe.universe import Universe
 
 LEVELS = 16  # the largest number of changes that is searched for
 WORK = 20_000_000  # the limit of one search, in about microseconds: counted, never timed
-MADE = 10_000_000  # the same for the questions which records can be made
 
 UNKNOWN = Outcome(Status.UNKNOWN)
 
@@ -47,6 +46,11 @@ class Witnesses:
     def exhausted(self) -> bool:
         """Whether the work limit has been reached."""
         return self._work > WORK
+
+    @property
+    def _making_exhausted(self) -> bool:
+        """Whether the questions which records can be made have used up their own limit."""
+        return self._made >= WORK // 2
 
     def any_table(self, least: dict[int, int], maximise: IntArray | None = None) -> Outcome:
         """Return a table with at least these counts."""
@@ -110,7 +114,7 @@ class Witnesses:
 
         They would become y and other records, with all invariants and the number of records kept.
         """
-        if size > LEVELS:
+        if self._making_exhausted or size > LEVELS:
             return UNKNOWN
         sets: list[IntArray] = []
         for number in range(2, size + 1):
@@ -126,7 +130,7 @@ class Witnesses:
             self._compensators = Compensators(self._moves.toarray().T.copy())
         count = self._compensators.count(size)
         self._made += count // 20
-        if count > SETS or self._made > MADE:
+        if count > SETS or self._making_exhausted:
             return None
         return self._compensators.making(y, size)
 
@@ -142,7 +146,7 @@ class Witnesses:
         if self.universe.total is None:
             held[self.count + y] = 1
         open_, outcome = [(held, start)], Outcome(Status.INFEASIBLE)
-        while self._made <= MADE:
+        while not self._making_exhausted:
             if not open_:
                 return outcome
             least, most = open_.pop()
@@ -158,7 +162,7 @@ class Witnesses:
             if found.point is None:
                 outcome = outcome if found.status is Status.INFEASIBLE else UNKNOWN
                 continue
-            inside = sets.first_within(found.point, least)
+            inside = sets.first_within(found.point, least, most)
             if inside is None:
                 return self._trim(found)
             for z, times in inside:

@@ -1,6 +1,6 @@
 from math import log
 
-import mpmath as mp  # type: ignore[import-untyped]
+import mpmath as mp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,6 +1,6 @@
 from math import comb, hypot
 
-import mpmath as mp  # type: ignore[import-untyped]
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given, settings

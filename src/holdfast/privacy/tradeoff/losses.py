@@ -34,7 +34,7 @@ class Losses:
     @classmethod
     def of(cls, fs: Sequence[Tradeoff], interval: float = INTERVAL) -> "Losses":
         """Discretise and convolve; the result promises no more than the tensor of fs does."""
-        from dp_accounting.pld import pld_pmf  # type: ignore[import-untyped]  # noqa: PLC0415
+        from dp_accounting.pld import pld_pmf  # noqa: PLC0415
 
         if not fs:
             raise ValueError("the composition of no release at all is not defined: give one or more.")

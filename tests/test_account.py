@@ -1,0 +1,120 @@
+"""Releases charged to a ledger: the charge comes first, and other invariants are composed anew."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from holdfast.certificate.record import digest
+from holdfast.errors import HoldfastError
+from holdfast.privacy.ledger import Ledger, verify_ledger
+from holdfast.release import Prepared, prepare
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Path:
+    (tmp_path / "children.csv").write_text(EXAMPLE_DATA)
+    (tmp_path / "holdfast.toml").write_text(EXAMPLE_SPEC)
+    return tmp_path / "holdfast.toml"
+
+
+def other(demo: Path, old: str, new: str) -> Path:
+    path = demo.with_name("other.toml")
+    assert old in EXAMPLE_SPEC
+    path.write_text(EXAMPLE_SPEC.replace(old, new))
+    return path
+
+
+def ledger(demo: Path, budget: str, standard: str = "pure") -> Ledger:
+    return Ledger.create(demo.with_name("ledger.db"), standard=standard, budget=Fraction(budget))  # type: ignore[arg-type]
+
+
+def test_the_same_invariants_add_up_until_the_budget_is_spent(demo: Path) -> None:
+    account, prepared = ledger(demo, "5/2"), prepare(demo)
+    assert prepared.release(ledger=account).row is not None
+    second = prepared.release(ledger=account)
+    assert second.row is not None
+    assert second.row.total == 2
+    with pytest.raises(HoldfastError, match="2 of 5/2.*1 more and 1/2"):
+        prepared.release(ledger=account)
+    assert account.spent() == 2
+    assert verify_ledger(account.path).kept
+
+
+def test_other_invariants_are_composed_on_the_intersection(demo: Path) -> None:
+    # Both margins: kappa 1/6 at a = 3. County totals alone: a = 2, kappa 1/4. Together a = 3 and l1 6:
+    # (1/6 + 1/4) 6 = 5/2, more than 1 + 1.
+    account = ledger(demo, "10")
+    prepare(demo).release(ledger=account)
+    county = other(demo, 'margin = ["education"]           #', "total = true #")
+    row = prepare(county).release(ledger=account).row
+    assert row is not None
+    assert row.charge.intensity == 1
+    assert row.total == Fraction(5, 2)
+
+
+def test_a_total_never_falls(demo: Path) -> None:
+    account = ledger(demo, "10")
+    county = other(demo, 'margin = ["education"]           #', "total = true #")
+    totals = []
+    for path in (county, demo, county):
+        row = prepare(path).release(ledger=account).row
+        assert row is not None
+        totals.append(row.total)
+    assert totals == sorted(totals)
+
+
+def test_the_charge_stands_before_anything_is_drawn(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account, prepared = ledger(demo, "2"), prepare(demo)
+
+    def crash(self: Prepared, size: int, entropy: object = None) -> None:
+        assert account.spent() == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Prepared, "sample", crash)
+    with pytest.raises(KeyboardInterrupt):
+        prepared.release(ledger=account)
+    assert account.spent() == 1
+
+
+def test_the_row_names_the_certificate_and_the_certificate_the_row(demo: Path, tmp_path: Path) -> None:
+    account = ledger(demo, "2")
+    release = prepare(demo).release(SeededEntropy(1), ledger=account)
+    assert release.row is not None
+    assert release.row.charge.certificate == digest(release.certificate.content)
+    folder = release.write(tmp_path / "out")
+    assert release.row.hash in (folder / "certificate.json").read_text()
+
+
+def test_a_ledger_in_rho_or_mu_takes_pure_releases_at_their_price(demo: Path) -> None:
+    row = prepare(demo).release(ledger=ledger(demo, "1", "zcdp")).row
+    assert row is not None
+    assert row.total == Fraction(1, 2)  # epsilon^2 / 2
+    (demo.with_name("ledger.db")).rename(demo.with_name("old.db"))
+    (demo.with_name("ledger.db.salt")).unlink()
+    row = prepare(demo).release(ledger=ledger(demo, "2", "gaussian")).row
+    assert row is not None
+    assert 1.232035 <= float(row.total) < 1.23204
+
+
+def test_another_table_or_adjacency_needs_a_ledger_of_its_own(demo: Path) -> None:
+    account = ledger(demo, "10")
+    prepare(demo).release(ledger=account)
+    unit = other(demo, 'adjacency = "semi"', 'adjacency = "unit"')
+    with pytest.raises(HoldfastError, match="adjacency"):
+        prepare(unit).release(ledger=account)
+    fewer = other(demo, '["Alpha", "Beta", "Gamma", "Delta"]', '["Alpha", "Beta", "Gamma", "Delta", "Zeta"]')
+    with pytest.raises(HoldfastError, match="other attributes or levels"):
+        prepare(fewer).release(ledger=account)
+    assert account.spent() == 1
+
+
+def test_the_fingerprint_says_nothing_without_the_salt(demo: Path) -> None:
+    one = ledger(demo, "10")
+    two = Ledger.create(demo.with_name("two.db"), standard="pure", budget=Fraction(10))
+    prepared = prepare(demo)
+    rows = [prepared.release(ledger=account).row for account in (one, one, two)]
+    prints = [row.charge.dataset for row in rows if row is not None]
+    assert prints[0] == prints[1] != prints[2]
