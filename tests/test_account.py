@@ -37,7 +37,7 @@ def test_the_same_invariants_add_up_until_the_budget_is_spent(demo: Path) -> Non
     second = prepared.release(ledger=account)
     assert second.row is not None
     assert second.row.total == 2
-    with pytest.raises(HoldfastError, match="2 of 5/2.*1 more and 1/2"):
+    with pytest.raises(HoldfastError, match=r"2 of 5/2.*1 more and 1/2"):
         prepared.release(ledger=account)
     assert account.spent() == 2
     assert verify_ledger(account.path).kept
