@@ -14,7 +14,6 @@ from fractions import Fraction
 from math import exp, expm1, inf, log, log1p, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import log_expit, ndtri_exp
 
 from holdfast.privacy.tradeoff.bound import Bound
@@ -23,6 +22,7 @@ from holdfast.privacy.tradeoff.function import Tradeoff
 from holdfast.privacy.tradeoff.gaussian import Gaussian
 from holdfast.privacy.tradeoff.losses import INTERVAL, Losses
 from holdfast.privacy.tradeoff.profile import POINTS, TAIL, from_profile
+from holdfast.privacy.zero import zero
 
 PROFILE = "privacy profile of the Gaussian [balle2018, Theorem 8]"
 CLASSIC = "[bun2016, Proposition 1.3]"
@@ -62,7 +62,7 @@ def gdp_within(*, epsilon: float, delta: float) -> Bound[float]:
     high = max(2 * low, 1.0)
     while excess(high) < 0:
         high *= 2
-    return Bound(float(brentq(excess, low, high, xtol=1e-300, rtol=1e-14)), "exact", PROFILE)
+    return Bound(zero(excess, low, high, xtol=1e-300, rtol=1e-14), "exact", PROFILE)
 
 
 def _mu_with(epsilon: float, quantile: float) -> float:
@@ -97,9 +97,7 @@ def zcdp_to_epsilon(*, rho: float, delta: float) -> Bound[float]:
 def _best_order(rho: float, delta: float) -> float:
     wanted = -log(delta)
     high = min(sqrt(wanted / rho), expm1(min(wanted, 700.0)))  # either term alone is as much
-    return float(
-        brentq(lambda t: t * t * rho + log1p(t) - wanted, 0.0, high * 1.001, xtol=1e-300, rtol=1e-14)
-    )
+    return zero(lambda t: t * t * rho + log1p(t) - wanted, 0.0, high * 1.001, xtol=1e-300, rtol=1e-14)
 
 
 def zcdp_to_delta(*, rho: float, epsilon: float) -> Bound[float]:
@@ -114,7 +112,7 @@ def zcdp_to_delta(*, rho: float, epsilon: float) -> Bound[float]:
     def excess(log_t: float) -> float:
         return (2 * exp(log_t) + 1) * rho - float(np.logaddexp(0, -log_t)) - epsilon
 
-    t = exp(max(-700.0, float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))))
+    t = exp(max(-700.0, zero(excess, low, high, xtol=1e-14, rtol=1e-14)))
     log_delta = t * ((1 + t) * rho - epsilon - log1p(1 / t)) - log1p(t)
     return Bound(min(1.0, exp(min(0.0, log_delta))), "upper", TIGHT)
 
@@ -135,7 +133,7 @@ def zcdp_within(*, epsilon: float, delta: float) -> Bound[float]:
     low = high - 1.0
     while excess(low) <= 0:
         low -= 1.0
-    t = exp(float(brentq(excess, low, high, xtol=1e-13, rtol=1e-14)))
+    t = exp(zero(excess, low, high, xtol=1e-13, rtol=1e-14))
     return Bound(max(0.0, rho_at(t)), "lower", TIGHT)
 
 

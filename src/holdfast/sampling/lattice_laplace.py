@@ -19,6 +19,7 @@ from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.exact.coin import root_exponents, toss_root_coin
 from holdfast.sampling.exact.inversion import Integers
+from holdfast.sampling.exact.rejection import BATCH_CELLS
 from holdfast.sampling.plan import MOST_WORK, Plan, plan_l1
 
 Norm = Literal["l1", "l2"]
@@ -69,7 +70,9 @@ class LatticeLaplaceLaw:
         kept: list[Integers] = []
         missing = size
         while missing > 0:
-            batch = int(min(1.2 * missing / self.acceptance + 16, max(16, 2**21 // self.matrix.shape[1])))
+            batch = int(
+                min(1.2 * missing / self.acceptance + 16, max(16, BATCH_CELLS // self.matrix.shape[1]))
+            )
             draws = self.plan.draw(entropy, batch)
             squares, sums = _norms(draws)
             draws = draws[toss_root_coin(self.epsilon, self._kappa, squares, sums, entropy)]

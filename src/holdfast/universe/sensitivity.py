@@ -15,10 +15,7 @@ from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe.capacity import capacities
 from holdfast.universe.program import UNBOUNDED, Program, Status
-from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
-
-__all__ = ["Sensitivity", "sensitivity", "spread"]
 
 CLASSES = 400  # solve for each pattern up to this many
 TRIES = 20  # patterns tried for a simple pair of cells

@@ -15,7 +15,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import IntArray, to_flint
@@ -44,6 +43,8 @@ def spread(universe: Universe) -> Fraction:
 
 def _spread_at(columns: IntArray, z: int) -> Fraction:
     """Return an upper bound on 4 ||u||_inf / ||u||_1 for u that are largest in cell z."""
+    from scipy.optimize import linprog  # noqa: PLC0415  (most runs never need it)
+
     others = np.delete(columns, z, axis=0)
     solved = linprog(
         columns[z],

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, pi, sqrt
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import erf, erfcx, log_ndtr, ndtr, ndtri, ndtri_exp
 
 from holdfast.privacy.tradeoff.bound import Certainty
 from holdfast.privacy.tradeoff.function import Floats, Tradeoff
 from holdfast.privacy.tradeoff.piecewise import PiecewiseLinear
 from holdfast.privacy.tradeoff.profile import from_profile, grid
+from holdfast.privacy.zero import zero
 
 SMALL = 1e-3  # below it, mu is better expanded in
 
@@ -82,9 +82,7 @@ class Gaussian(Tradeoff):
         wanted = np.log(delta)
         # delta(epsilon) <= Phi(-epsilon / mu + mu / 2), so this one is enough
         enough = self.mu * (self.mu / 2 - float(ndtri_exp(wanted)))
-        return float(
-            brentq(lambda e: self.log_delta_at(e) - wanted, 0.0, enough + 1e-9, xtol=1e-15, rtol=1e-15)
-        )
+        return zero(lambda e: self.log_delta_at(e) - wanted, 0.0, enough + 1e-9, xtol=1e-15, rtol=1e-15)
 
     def inverse(self) -> "Gaussian":
         """Return G_mu itself: it is symmetric."""

@@ -3,7 +3,6 @@
 from math import hypot, prod
 
 import numpy as np
-from scipy.optimize import brentq
 
 from holdfast.privacy.tradeoff.bound import join
 from holdfast.privacy.tradeoff.function import Floats, Tradeoff
@@ -11,6 +10,7 @@ from holdfast.privacy.tradeoff.gaussian import PERFECTLY_PRIVATE, Gaussian
 from holdfast.privacy.tradeoff.losses import Losses
 from holdfast.privacy.tradeoff.piecewise import PiecewiseLinear
 from holdfast.privacy.tradeoff.profile import POINTS, TAIL, from_profile
+from holdfast.privacy.zero import zero
 
 LARGEST = 4_000_000  # points of a product law that are enumerated
 
@@ -60,7 +60,7 @@ def _mixed(law: PiecewiseLinear, root: Gaussian) -> PiecewiseLinear:
         top = float(np.max(side.losses, initial=0.0)) + root.epsilon_at(TAIL)
         if profile(side, np.array([top]))[0] >= spent or profile(side, np.array([0.0]))[0] <= spent:
             return top
-        return float(brentq(lambda e: profile(side, np.array([e]))[0] - spent, 0.0, top, xtol=1e-3))
+        return zero(lambda e: profile(side, np.array([e]))[0] - spent, 0.0, top, xtol=1e-3, rtol=1e-14)
 
     back = law.inverse()
     epsilon = np.linspace(0.0, min(700.0, max(enough(law), enough(back))), POINTS)

@@ -24,7 +24,7 @@ from holdfast.sampling.exact.one_total import OneTotal
 from holdfast.sampling.exact.split import Split
 
 PILOT = 4096
-BATCH_CELLS = 1 << 21
+BATCH_CELLS = 1 << 17
 """Integers proposed at once: a bound on memory."""
 
 
