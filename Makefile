@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check format lock clean
+.PHONY: demo test check stress format lock clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -15,6 +15,10 @@ check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# The ledger under whole processes and kill -9; takes several minutes.
+stress: $(READY)
+	$(BIN)/python tests/stress/ledger.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix
