@@ -62,9 +62,7 @@ def kills(folder: Path, times: int, at_once: int) -> bool:
     charged = {row["hash"] for row in json.loads(rows)}
     releases = [json.loads(path.read_text()) for path in folder.glob("kill-*/certificate.json")]
     uncharged = [release for release in releases if release["ledger"]["hash"] not in charged]
-    print(
-        f"kills: {times} killed, {len(charged) - 1} charged, {len(releases)} releases, {len(uncharged)} uncharged"
-    )
+    print(f"kills: {times}, {len(charged) - 1} charged, {len(releases)} releases, {len(uncharged)} uncharged")
     return not uncharged and holdfast("ledger", "verify", ledger) == 0
 
 
