@@ -15,9 +15,12 @@ from scipy.sparse import csr_array
 from holdfast.errors import SamplingError
 from holdfast.lattice.components import components
 from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.exact import offset_total
+from holdfast.sampling.exact.cascade import Cascade
 from holdfast.sampling.exact.exponential import DoubleGeometric
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.one_total import OneTotal
+from holdfast.sampling.exact.order import best_order
 from holdfast.sampling.exact.rejection import Rejection
 from holdfast.sampling.exact.split import splits
 
@@ -40,12 +43,12 @@ class Block:
     cells: Integers
     sampler: Sampler
     method: str
-    acceptance: float
+    effort: float
 
     @property
     def work(self) -> float:
-        """Integers proposed for one draw of the whole block, expected."""
-        return self.cells.size / self.acceptance
+        """Integers proposed for one draw of the whole block, expected: ``effort`` for each cell."""
+        return self.cells.size * self.effort
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +88,8 @@ def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
         worst = max(plan.blocks, key=lambda block: block.work)
         raise SamplingError(
             f"the invariants tie {worst.cells.shape[1]} cells together in a way that no exact sampler"
-            f" draws in reasonable time (acceptance about {worst.acceptance:.0e}): keep fewer margins"
-            " or coarser attributes."
+            f" draws in reasonable time (about {worst.work:.0e} numbers for one draw): keep fewer margins or"
+            " coarser attributes."
         )
     return plan
 
@@ -119,9 +122,19 @@ def _block(system: Integers | None, cells: Integers, epsilon: Fraction) -> Block
         return Block(cells, _Independent(width, epsilon), _say(copies, width, "no invariant, independent"), 1)
     if system.shape[0] == width:
         return None  # the invariants fix every cell of this component
-    best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
-    how = f"crossing invariants, by rejection (acceptance {best.acceptance:.2g})"
-    return Block(cells, best, _say(copies, width, how), best.acceptance)
+    sampler, how = _crossing(system, epsilon)
+    how = f"crossing invariants, {how} (acceptance {sampler.acceptance:.2g})"
+    return Block(cells, sampler, _say(copies, width, how), sampler.work / width)
+
+
+def _crossing(system: Integers, epsilon: Fraction) -> tuple[Cascade | Rejection, str]:
+    """Choose a sampler for invariants that share cells."""
+    order = best_order(system, epsilon) if offset_total.fits(epsilon) else None
+    if order is not None:
+        return Cascade(system.shape[1], order, epsilon), "one after the other"
+    return max(
+        (Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance
+    ), "by rejection"
 
 
 def _say(copies: int, width: int, how: str) -> str:

@@ -38,6 +38,7 @@ class Rejection:
         self._single = DoubleGeometric(epsilon)
         self._coin = ExpCoin(epsilon)
         self.acceptance = self._predict()
+        self.work = self._cells / self.acceptance
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws, one a row: the first accepted ones of a long sequence."""

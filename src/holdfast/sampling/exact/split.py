@@ -73,7 +73,7 @@ def _strata(matrix: Integers, order: list[int]) -> list[int]:
             continue
         rest = np.setdiff1d(np.arange(matrix.shape[0]), [*strata, row])
         outside = free & ~support
-        if _rank(matrix[np.ix_(rest, np.flatnonzero(outside))]) == rest.size:
+        if rank(matrix[np.ix_(rest, np.flatnonzero(outside))]) == rest.size:
             strata.append(row)
             free = outside
     return strata
@@ -118,5 +118,6 @@ def _flint(matrix: Integers) -> flint.fmpz_mat:
     return flint.fmpz_mat(matrix.tolist()) if matrix.size else flint.fmpz_mat(*matrix.shape)
 
 
-def _rank(matrix: Integers) -> int:
+def rank(matrix: Integers) -> int:
+    """Return the rank over the rationals."""
     return int(_flint(matrix).rank()) if matrix.size else 0

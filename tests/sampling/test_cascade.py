@@ -1,0 +1,117 @@
+"""Drawing constraint by constraint, and by plain rejection, against the enumerated law."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tests.goodness import LEVEL, lattice_law, p_value, two_way
+
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.exact.cascade import Cascade
+from holdfast.sampling.exact.offset_total import OffsetTotal
+from holdfast.sampling.exact.order import best_order, orders, predicted_work
+from holdfast.sampling.exact.rejection import Rejection
+from holdfast.sampling.exact.split import splits
+
+EPSILON = Fraction(5, 4)
+SYSTEMS = {
+    "2 x 3": two_way(2, 3),
+    "3 x 3": two_way(3, 3),
+    "crossing": np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]]),
+    "nested": np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]),
+    "with a free cell": np.array([[1, 1, 1, 0, 0], [0, 1, 1, 1, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_order_gives_the_same_law(name: str) -> None:
+    system = SYSTEMS[name]
+    law = lattice_law(system, float(EPSILON), "l1", 12)
+    found = list(orders(system))
+    assert found
+    for i, order in enumerate(found):
+        draws = Cascade(system.shape[1], order, EPSILON).draw(SeededEntropy(i), 20_000)
+        assert not (draws @ system.T).any()
+        assert p_value(draws, law) > LEVEL / len(found)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_split_gives_the_same_law(name: str) -> None:
+    system = SYSTEMS[name]
+    law = lattice_law(system, float(EPSILON), "l1", 12)
+    found = list(splits(system))
+    for i, split in enumerate(found):
+        draws = Rejection(split, EPSILON).draw(SeededEntropy(i), 20_000)
+        assert p_value(draws, law) > LEVEL / len(found)
+
+
+def test_a_wrong_scale_is_rejected() -> None:
+    order = best_order(two_way(3, 3), EPSILON)
+    assert order is not None
+    draws = Cascade(9, order, EPSILON).draw(SeededEntropy(1), 200_000)
+    for wrong in (0.97, 1.03):
+        assert p_value(draws, lattice_law(two_way(3, 3), 1.25 * wrong, "l1", 12)) < LEVEL
+
+
+def test_orders_own_every_constrained_cell_once() -> None:
+    for system in SYSTEMS.values():
+        for order in orders(system):
+            owned = [cell for layer in order for step in layer for cell in step.own.tolist()]
+            assert sorted(owned) == np.flatnonzero(system.any(axis=0)).tolist()
+            assert sum(len(layer) for layer in order) == system.shape[0]
+
+
+def test_systems_with_weights_have_no_order() -> None:
+    assert best_order(np.array([[1, 2, 1]]), EPSILON) is None
+
+
+def test_the_predicted_work_ranks_orders_roughly_as_pilots_do() -> None:
+    system = two_way(5, 5)
+    found = list(orders(system))
+    best = best_order(system, EPSILON)
+    assert best is not None
+    assert predicted_work(best, EPSILON) == min(predicted_work(order, EPSILON) for order in found)
+    measured = [Cascade(25, order, EPSILON).work for order in found]
+    assert Cascade(25, best, EPSILON).work < 3 * min(measured)
+
+
+def test_the_predicted_acceptance_is_met() -> None:
+    order = best_order(two_way(4, 4), EPSILON)
+    assert order is not None
+    cascade = Cascade(16, order, EPSILON)
+    kept = sum(cascade._attempt(SeededEntropy(i), 4000).shape[0] for i in range(10)) / 40_000
+    assert 0.8 * kept < cascade.acceptance < 1.25 * kept
+
+
+def given_sum(cells: int, total: int, epsilon: float) -> tuple[dict[tuple[int, ...], float], float]:
+    """Enumerate a^||z||_1 over z with a sum, normalised, and its weight."""
+    radius = 20
+    grid = np.stack(
+        np.meshgrid(*[np.arange(-radius, radius + 1)] * (cells - 1), indexing="ij"), axis=-1
+    ).reshape(-1, cells - 1)
+    points = np.column_stack([grid, total - grid.sum(axis=1)])
+    weight = np.exp(-epsilon * np.abs(points).sum(axis=1))
+    law = dict(zip(map(tuple, points.tolist()), (weight / weight.sum()).tolist(), strict=True))
+    return law, float(weight.sum())
+
+
+@pytest.mark.parametrize("cells", [2, 3])
+@pytest.mark.parametrize("total", [0, 1, -3, 5])
+def test_cells_with_a_given_sum_have_their_law(cells: int, total: int) -> None:
+    law, _ = given_sum(cells, total, 1.25)
+    draws = OffsetTotal(cells, EPSILON).draw(np.full(20_000, total), SeededEntropy(total + 9))
+    assert (draws.sum(axis=1) == total).all()
+    assert p_value(draws, law) > LEVEL
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3])
+def test_coins_for_sums_have_their_share(cells: int) -> None:
+    coin = OffsetTotal(cells, EPSILON)
+    for total in (0, 1, -2, 4):
+        if cells == 1:
+            share = float(np.exp(-1.25 * abs(total)))
+        else:
+            share = given_sum(cells, total, 1.25)[1] / given_sum(cells, 0, 1.25)[1]
+        heads = coin.toss(np.full(40_000, total), SeededEntropy(abs(total))).sum()
+        # Level: 4.5 standard deviations; a sure coin always comes up.
+        assert abs(heads - 40_000 * share) <= 4.5 * (40_000 * share * (1 - share)) ** 0.5
