@@ -118,3 +118,30 @@ def test_the_fingerprint_says_nothing_without_the_salt(demo: Path) -> None:
     rows = [prepared.release(ledger=account).row for account in (one, one, two)]
     prints = [row.charge.dataset for row in rows if row is not None]
     assert prints[0] == prints[1] != prints[2]
+
+
+def test_invariants_that_reveal_everything_together_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,n\nx,p,3\nx,q,2\ny,p,4\ny,q,5\n")
+    head = '[data]\npath = "t.csv"\ncells = ["a", "b"]\ncount = "n"\n[privacy]\nepsilon = "1"\n'
+    (tmp_path / "one.toml").write_text(head + '[[invariants]]\nmargin = ["a"]\n')
+    (tmp_path / "two.toml").write_text(
+        head + '[[invariants]]\nwhere = { a = "x", b = "p" }\n[[invariants]]\nwhere = { a = "y", b = "p" }\n'
+    )
+    account = Ledger.create(tmp_path / "ledger.db", standard="pure", budget=Fraction(10))
+    prepare(tmp_path / "one.toml").release(ledger=account)
+    with pytest.raises(HoldfastError, match="leave one possible table"):
+        prepare(tmp_path / "two.toml").release(ledger=account)
+    assert account.spent() == 1
+
+
+def test_other_counts_need_a_ledger_of_their_own(demo: Path) -> None:
+    account = ledger(demo, "10")
+    prepare(demo).release(ledger=account)
+    demo.with_name("children.csv").write_text(EXAMPLE_DATA.replace("Alpha,Low,15", "Alpha,Low,16"))
+    with pytest.raises(HoldfastError, match="fingerprints differ"):
+        prepare(demo).release(ledger=account)
+
+
+def test_a_ledger_is_for_its_owner_only(demo: Path) -> None:
+    account = ledger(demo, "10")
+    assert account.path.stat().st_mode & 0o777 == 0o600

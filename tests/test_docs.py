@@ -1,7 +1,9 @@
 """The documentation does not drift from the code: commands, specs and links are tried."""
 
+import doctest
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -12,6 +14,8 @@ import pytest
 from typer.main import get_command
 
 import holdfast
+from holdfast.audit.census import census_2020
+from holdfast.cli import main
 from holdfast.cli.app import app
 from holdfast.spec import Spec
 from holdfast.spec.choice import levels_or_range
@@ -22,6 +26,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 
 
 def named(path: Path) -> str:
@@ -36,7 +41,9 @@ def test_commands_exist(page: Path) -> None:
 
 def test_readme_names_every_command() -> None:
     lines = list(_command_lines(README.read_text(encoding="utf-8")))
-    for command in ("init", "release", "verify", "audit universe"):
+    commands = set(_commands(get_command(app))) - {"demo"}  # `make demo` runs that one
+    assert {"init", "release", "audit exposure", "ledger open"} <= commands
+    for command in commands:
         assert any(line.startswith(f"holdfast {command}") for line in lines), command
 
 
@@ -93,6 +100,55 @@ def test_readme_spec_has_every_kind_of_invariant_and_runs(tmp_path: Path) -> Non
     assert holdfast.verify(release.write(tmp_path / "release")).kept
 
 
+@pytest.mark.parametrize("page", [README, *GUIDES], ids=named)
+def test_commands_run_and_print_what_is_shown(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    printed = ""
+    for language, text in _blocks_of(page.read_text(encoding="utf-8"), "sh", "toml", "text"):
+        if language == "toml" and (name := re.match(r"# (\w+\.toml)\n", text)):
+            (tmp_path / name[1]).write_text(text, encoding="utf-8")
+        elif language == "text":
+            _require_printed(text, printed)
+        elif language == "sh":
+            lines = [line for line in text.splitlines() if line.startswith("holdfast")]
+            printed = "".join(_run(line, monkeypatch, capsys) for line in lines)
+
+
+def test_text_that_is_not_printed_is_noticed() -> None:
+    _require_printed("a  b\n...\nd", "| a | b |\n| c |\n| d |")
+    for text in ("a c", "d\n...\na"):
+        with pytest.raises(AssertionError):
+            _require_printed(text, "a b\nc\nd")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=named)
+def test_python_examples_run(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    outcome = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
+    assert outcome.failed == 0
+    assert (outcome.attempted > 0) == (">>>" in text)
+
+
+def test_the_census_table_is_the_computed_one() -> None:
+    page = (ROOT / "docs" / "guides" / "audits.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| (?:redistricting|DHC).*$", page, re.M)
+    computed = []
+    for line in census_2020():
+        effective = line.effective.to_dict()
+        numbers = (
+            f"{effective['rho']:g}",
+            f"{effective['epsilon']:.5f}",
+            f"{effective['epsilon_tight']:.5f}",
+        )
+        cells = (line.product, line.level.invariants, str(line.level.semi_adjacency), *numbers)
+        computed.append(f"| {' | '.join(cells)} |")
+    assert shown == computed
+
+
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
     for link in _links(page.read_text(encoding="utf-8")):
@@ -106,8 +162,9 @@ def test_links_are_found() -> None:
     )
 
 
-def test_the_picture_is_small() -> None:
-    assert (ROOT / "docs" / "images" / "certificate.png").stat().st_size < 250_000
+@pytest.mark.parametrize("name", ["certificate.png", "census.png"])
+def test_pictures_are_small(name: str) -> None:
+    assert (ROOT / "docs" / "images" / name).stat().st_size < 250_000
 
 
 def _matches(cell: Mapping[str, str], zero: Mapping[str, Sequence[object]]) -> bool:
@@ -115,7 +172,44 @@ def _matches(cell: Mapping[str, str], zero: Mapping[str, Sequence[object]]) -> b
 
 
 def _blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+    return [block for _, block in _blocks_of(text, language)]
+
+
+def _blocks_of(text: str, *languages: str) -> list[tuple[str, str]]:
+    return re.findall(rf"^```({'|'.join(languages)})\n(.*?)^```$", text, re.M | re.S)
+
+
+def _commands(command: Any) -> Iterator[str]:
+    """Yield every command that runs, as `audit universe`."""
+    for name, inner in command.commands.items():
+        if hasattr(inner, "commands"):
+            yield from (f"{name} {rest}" for rest in _commands(inner))
+        else:
+            yield name
+
+
+def _run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command line; it must succeed, or end as its comment `# exit 2` says."""
+    monkeypatch.setattr(sys, "argv", shlex.split(line, comments=True))
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as caught:
+        main()
+    captured = capsys.readouterr()
+    expected = re.search(r"# exit (\d)$", line)
+    assert (caught.value.code or 0) == (int(expected[1]) if expected else 0), f"{line}: {captured.err}"
+    return captured.out + captured.err
+
+
+def _require_printed(shown: str, printed: str) -> None:
+    """Require the parts between dots, in their order; spaces and the lines of tables do not count."""
+
+    def plain(text: str) -> str:
+        return " ".join(re.sub(r"[|\u2500-\u257f]", " ", text).split())
+
+    rest = plain(printed)
+    for part in filter(None, map(str.strip, plain(shown).split("..."))):
+        assert part in rest, f"{part!r} is not printed"
+        rest = rest.partition(part)[2]
 
 
 def _command_lines(text: str) -> Iterator[str]:

@@ -13,16 +13,15 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.certificate.record import Certificate, digest
 from holdfast.errors import GuaranteeError
-from holdfast.privacy.composition import at_distance, intersection
+from holdfast.privacy.composition import at_distance, intersection, joint_semi_adjacency
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
-from holdfast.privacy.intensity import Pure, total
+from holdfast.privacy.intensity import Intensity, Pure, total
 from holdfast.privacy.ledger.account import Ledger, spent
 from holdfast.privacy.ledger.entry import Charge, Row, Standard
 from holdfast.privacy.order import convert
 from holdfast.privacy.profile import NormLoss
 from holdfast.tables.invariants import InvariantBlock
 from holdfast.tables.schema import Schema
-from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 
 if TYPE_CHECKING:
@@ -58,6 +57,11 @@ def spend(rows: Sequence[Row], new: Charge, standard: Standard) -> Fraction:
         raise GuaranteeError(
             "the ledger accounts for a table with other attributes or levels: open a ledger for each table."
         )
+    if any(charge.dataset != new.dataset for charge in charges):
+        raise GuaranteeError(
+            "the ledger accounts for other counts than these (their fingerprints differ): open a ledger for"
+            " each table."
+        )
     if any(charge.guarantee["unit"]["adjacency"] != new.guarantee["unit"]["adjacency"] for charge in charges):
         raise GuaranteeError(
             "the ledger accounts for another adjacency: use the same adjacency in [privacy] for all releases."
@@ -67,14 +71,20 @@ def spend(rows: Sequence[Row], new: Charge, standard: Standard) -> Fraction:
     else:
         parts = _recomposed(charges)
     composed = total([convert(part, standard) for part in parts])
-    return max(next(iter(composed.parameters().values())), spent(rows))
+    alone = convert(Pure(new.intensity), standard)
+    return max(_amount(composed), _amount(alone), spent(rows))
+
+
+def _amount(intensity: Intensity) -> Fraction:
+    """Return the one number of a pure, zCDP or Gaussian intensity."""
+    return next(iter(intensity.parameters().values()))
 
 
 def _recomposed(charges: Sequence[Charge]) -> list[Pure]:
     """Return what each release loses between tables that agree with all invariants together."""
     guarantees = [_guarantee(charge) for charge in charges]
     scope = intersection([guarantee.scope for guarantee in guarantees])
-    distance = semi_adjacency(scope.universe).worst_case
+    distance = joint_semi_adjacency(scope.universe).worst_case
     parts = at_distance(guarantees, scope.universe, distance)
     return [part for part in parts if isinstance(part, Pure)]
 

@@ -65,22 +65,22 @@ def test_show_of_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     filled(tmp_path / "a")
-    verify(tmp_path / "a", as_json=False)
+    verify(tmp_path / "a", [], as_json=False)
     assert "3 rows, every check holds." in capsys.readouterr().out
     salt_path(tmp_path / "a").unlink()
-    verify(tmp_path / "a", as_json=False)
+    verify(tmp_path / "a", [], as_json=False)
     assert "the seals are not checked" in capsys.readouterr().out
     tamper(tmp_path / "a", "UPDATE charges SET total = '1/1000'")
     with pytest.raises(typer.Exit) as caught:
-        verify(tmp_path / "a", as_json=False)
+        verify(tmp_path / "a", [], as_json=False)
     assert caught.value.exit_code == 1
     assert "VIOLATED row 1: its content does not have its hash" in capsys.readouterr().out
     with pytest.raises(typer.Exit):
-        verify(tmp_path / "a", as_json=True)
+        verify(tmp_path / "a", [], as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["kept"], told["rows"], told["sealed"]) == (False, 3, False)
     with pytest.raises(LedgerError, match="does not exist"):
-        verify(tmp_path / "b", as_json=False)
+        verify(tmp_path / "b", [], as_json=False)
 
 
 def test_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

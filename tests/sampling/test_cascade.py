@@ -7,6 +7,7 @@ import pytest
 from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.exact import offset_total
 from holdfast.sampling.exact.cascade import Cascade
 from holdfast.sampling.exact.offset_total import OffsetTotal
 from holdfast.sampling.exact.order import best_order, orders, predicted_work
@@ -95,13 +96,36 @@ def given_sum(cells: int, total: int, epsilon: float) -> tuple[dict[tuple[int, .
     return law, float(weight.sum())
 
 
+# a band of 2 sends every word to the enclosures
+@pytest.mark.parametrize("band", [offset_total.BAND, 2.0])
 @pytest.mark.parametrize("cells", [2, 3])
 @pytest.mark.parametrize("total", [0, 1, -3, 5])
-def test_cells_with_a_given_sum_have_their_law(cells: int, total: int) -> None:
+def test_cells_with_a_given_sum_have_their_law(
+    cells: int, total: int, band: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offset_total, "BAND", band)
     law, _ = given_sum(cells, total, 1.25)
     draws = OffsetTotal(cells, EPSILON).draw(np.full(20_000, total), SeededEntropy(total + 9))
     assert (draws.sum(axis=1) == total).all()
     assert p_value(draws, law) > LEVEL
+
+
+def test_floats_and_enclosures_decide_the_same_words_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = np.arange(-30, 31).repeat(30)
+    law = OffsetTotal(4, Fraction(1, 5))
+    quick = law.draw(sums, SeededEntropy(3)), law.toss(sums, SeededEntropy(4))
+    monkeypatch.setattr(offset_total, "BAND", 2.0)
+    assert np.array_equal(quick[0], law.draw(sums, SeededEntropy(3)))
+    assert np.array_equal(quick[1], law.toss(sums, SeededEntropy(4)))
+
+
+def test_the_floats_are_far_more_precise_than_the_band() -> None:
+    law = OffsetTotal(7, Fraction(1, 20))
+    for s in (0, 3, 100, 800):
+        exact = [law._law(s).cdf(m, 64)[0] / 2**64 for m in range(0, 200, 7)]
+        assert np.abs(law._table[s, :200:7] - s - exact).max() < offset_total.BAND / 100
+        share = law._share(s)(64)[0] / 2**64
+        assert abs(law._shares[s] - share) < offset_total.BAND / 100
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3])

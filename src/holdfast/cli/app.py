@@ -18,9 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-audit = typer.Typer(
-    help="Say what invariants leave to protect, and what guarantees are worth.", no_args_is_help=True
-)
+audit = typer.Typer(help="Say what invariants leave to protect.", no_args_is_help=True)
 app.add_typer(audit, name="audit")
 ledger_app = typer.Typer(help="Keep an account of the privacy budget of a table.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
@@ -28,7 +26,6 @@ app.add_typer(ledger_app, name="ledger")
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
-Amount = Annotated[str | None, typer.Option(metavar="NUMBER")]
 
 
 def _version(wanted: bool) -> None:
@@ -49,9 +46,9 @@ def root(
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to write the example.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write the example.")] = Path(),
 ) -> None:
-    """Write a commented example: holdfast.toml and its table children.csv."""
+    """Write a commented example that runs as it is."""
     from holdfast.cli.init import run  # noqa: PLC0415
 
     run(folder)
@@ -76,11 +73,19 @@ def release(
 
 
 @app.command()
+def plan(spec: SpecFile, as_json: Json = False) -> None:
+    """Say how a release would be drawn, without drawing it."""
+    from holdfast.cli.plan import run  # noqa: PLC0415
+
+    run(spec, as_json=as_json)
+
+
+@app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
     as_json: Json = False,
 ) -> None:
-    """Check a release against its certificate: exit 0 if all is kept, 1 if not."""
+    """Check a release against its certificate: exit 0 or 1."""
     from holdfast.cli.verify import run  # noqa: PLC0415
 
     run(folder, as_json=as_json)
@@ -95,7 +100,7 @@ def demo(
         int | None, typer.Option(min=0, help="Repeat a demo: such a release is NOT private.")
     ] = None,
 ) -> None:
-    """Release a table of four counties with both margins kept, and verify it."""
+    """Release a built-in table and verify it."""
     from holdfast.cli.demo import run  # noqa: PLC0415
 
     run(out, seed=seed)
@@ -119,19 +124,22 @@ def exposure(spec: SpecFile, as_json: Json = False) -> None:
 
 @audit.command()
 def guarantee(
-    epsilon: Amount = None,
-    delta: Amount = None,
-    rho: Amount = None,
-    mu: Amount = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised epsilon.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Its delta; needed to read rho or mu as an epsilon.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised rho (zCDP).")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised mu (Gaussian DP).")] = None,
     semi_adjacency: Annotated[
         int | None, typer.Option(min=1, metavar="A", help="How many records one person's change takes.")
     ] = None,
     spec: Annotated[
-        Path | None, typer.Argument(metavar="[SPEC]", help="Take the semi-adjacency from these invariants.")
+        Path | None,
+        typer.Argument(metavar="SPEC", help="Take A from its invariants; reads the confidential table."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what an advertised guarantee is worth once invariants are published."""
+    """Say what a guarantee is worth under invariants: give one of --epsilon, --rho, --mu."""
     from holdfast.cli.guarantee import run  # noqa: PLC0415
 
     run(epsilon, delta, rho, mu, semi_adjacency, spec, as_json=as_json)
@@ -139,7 +147,7 @@ def guarantee(
 
 @audit.command()
 def compose(
-    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Where epsilon is read.")],
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Where epsilon is stated, such as 1e-10.")],
     epsilon: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A pure release.")] = None,
     rho: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A zCDP release.")] = None,
     mu: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A Gaussian DP release.")] = None,
@@ -148,7 +156,7 @@ def compose(
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Compose releases under invariants in both orders; repeat an option for each release."""
+    """Compose releases under invariants; repeat an option for each, per changed record."""
     from holdfast.cli.compose import run  # noqa: PLC0415
 
     run(epsilon or [], rho or [], mu or [], semi_adjacency, delta, as_json=as_json)
@@ -174,7 +182,7 @@ def open_ledger(
     rho: Annotated[str | None, typer.Option(metavar="RHO", help="A budget of rho, for zCDP.")] = None,
     mu: Annotated[str | None, typer.Option(metavar="MU", help="A budget of mu, for Gaussian DP.")] = None,
 ) -> None:
-    """Open a new account; its secret salt is written beside it."""
+    """Open a new account: give exactly one budget. Its secret salt is written beside it."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
     ledger.open_ledger(file, budget=budget, rho=rho, mu=mu)
@@ -182,25 +190,31 @@ def open_ledger(
 
 @ledger_app.command("show")
 def show_ledger(file: LedgerFile, as_json: Json = False) -> None:
-    """Show the budget, what is spent and what is left, and every release."""
+    """Show budget, spent, left, and every release."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
     ledger.show(file, as_json=as_json)
 
 
 @ledger_app.command("verify")
-def verify_ledger(file: LedgerFile, as_json: Json = False) -> None:
-    """Check that no row was changed, added or removed: exit 0 if so, 1 if not."""
+def verify_ledger(
+    file: LedgerFile,
+    release: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="A release that must be in it; repeat for more.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that the rows are as written: exit 0 or 1."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.verify(file, as_json=as_json)
+    ledger.verify(file, release or [], as_json=as_json)
 
 
 @ledger_app.command("export")
 def export_ledger(
     file: LedgerFile,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a new file.")] = None,
 ) -> None:
     """Write all rows as JSON or CSV."""
     from holdfast.cli import ledger  # noqa: PLC0415

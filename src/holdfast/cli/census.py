@@ -56,9 +56,12 @@ def draw(lines: tuple[Line, ...], path: Path) -> None:
 
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.subplots()
-    names = [f"{line.product}\n{line.level.invariants}" for line in lines]
+    names = [f"{line.product}\n{_kept(line)}" for line in lines]
     values = [line.effective.epsilon or 0.0 for line in lines]
-    shades = ["#9bb8c5" if line.level.semi_adjacency == 1 else "#1f5a73" for line in lines]
+    shades = [
+        "#9bb8c5" if line.level.semi_adjacency == 1 else "#1f5a73" if _real(line) else "#c9d3d8"
+        for line in lines
+    ]
     places = range(len(lines), 0, -1)
     bars = axes.barh(
         list(places), values, color=shades, hatch=["" if _real(line) else "//" for line in lines]
@@ -75,6 +78,16 @@ def draw(lines: tuple[Line, ...], path: Path) -> None:
         figure.savefig(path, dpi=160)
     except OSError as error:
         raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None
+
+
+def _shade(line: Line) -> str:
+    if line.level.semi_adjacency == 1:
+        return "#9bb8c5"
+    return "#1f5a73" if line.level.published else "#d5dde1"
+
+
+def _kept(line: Line) -> str:
+    return "nothing kept exactly" if line.level.semi_adjacency == 1 else line.level.invariants
 
 
 def _real(line: Line) -> bool:

@@ -41,7 +41,7 @@ def run(spec: Path, *, as_json: bool) -> None:
     if intervals:
         console.print()
         console.print(
-            f"Two counts are left for {len(report['nearly_revealed']):,} other cells."
+            f"{len(report['nearly_revealed']):,} other cells have only two possible counts."
             " The narrowest intervals:",
             soft_wrap=True,
         )

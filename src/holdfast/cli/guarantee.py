@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from holdfast.audit.guarantee import Reading, audit_guarantee, intensity_of
+from holdfast.audit.guarantee import audit_guarantee, intensity_of
 from holdfast.cli.terminal import terminal
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.spec.rational import parse_rational
@@ -53,14 +53,14 @@ def run(
         if name not in ("standard", "method"):
             table.add_row(name.replace("_", ", "), _shown(one[name]), _shown(other[name]))
     console.print(table)
-    console.print(_sentence(advertised, a, source))
+    console.print(_sentence(a, source))
 
 
 def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
     if given is not None and spec is not None:
         raise SpecError("give a spec or --semi-adjacency, not both.")
     if spec is None:
-        return (given, "given") if given is not None else (1, "no invariants")
+        return (given, "as given") if given is not None else (1, "no invariants")
     from holdfast.audit.universe import audit_universe  # noqa: PLC0415
 
     found = int(audit_universe(spec)["semi_adjacency"]["worst_case"])
@@ -71,13 +71,12 @@ def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
     return found, f"the invariants of {spec.name}, worst case"
 
 
-def _sentence(advertised: Reading, a: int, source: str) -> str:
-    standard = advertised.intensity.standard
+def _sentence(a: int, source: str) -> str:
     if a == 1:
         return "Without invariants that tie records together, the guarantee is what was advertised."
     return (
-        f"With these invariants ({source}) one person's change takes {a} records, so the {standard} guarantee"
-        " for one record holds in the weaker form, and only among tables that agree with the invariants."
+        f"With these invariants ({source}) one person's change takes {a} records, so what is advertised for"
+        " one record holds in the weaker form, and only among tables that agree with the invariants."
     )
 
 

@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from holdfast.certificate.record import read_certificate
+from holdfast.certificate.write import CERTIFICATE
 from holdfast.cli.terminal import terminal
 from holdfast.privacy.ledger import (
     Ledger,
@@ -77,15 +79,27 @@ def show(file: Path, *, as_json: bool) -> None:
     console.print(_table(rows, ledger.standard) if rows else "No release is charged yet.")
 
 
-def verify(file: Path, *, as_json: bool) -> None:
-    """Recompute the account; exit 0 if all is kept and 1 if not."""
-    check = verify_ledger(file)
+def verify(file: Path, releases: list[Path], *, as_json: bool) -> None:
+    """Recompute the account, and look for the rows of releases in it; exit 0 if all is kept and 1 if not."""
+    check = verify_ledger(file, known=dict(_row_of(folder) for folder in releases))
     if as_json:
         typer.echo(json.dumps(asdict(check), indent=2))
     else:
         _print_check(file, check, terminal())
     if not check.kept:
         raise typer.Exit(1)
+
+
+def _row_of(folder: Path) -> tuple[int, str]:
+    """Return the row that a release was charged as, from its certificate."""
+    path = folder / CERTIFICATE
+    try:
+        ledger = read_certificate(path.read_text(encoding="utf-8"), str(path))["ledger"]
+        return int(ledger["row"]), str(ledger["hash"])
+    except (OSError, UnicodeDecodeError):
+        raise LedgerError(f"{path} cannot be read: name the folder of a release.") from None
+    except (TypeError, KeyError, ValueError):
+        raise LedgerError(f"{path} names no row of a ledger: the release was not charged.") from None
 
 
 def export(file: Path, *, as_csv: bool, out: Path | None) -> None:

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from holdfast.certificate.write import refuse_to_overwrite
+from holdfast.cli.ledger import MEASURES
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import terminal
 from holdfast.privacy.ledger.account import Ledger
+from holdfast.privacy.ledger.canonical import shown
 from holdfast.release import prepare
 from holdfast.sampling.entropy import SeededEntropy
 
@@ -22,9 +24,8 @@ def run(spec: Path, out: Path, *, parquet: bool, seed: int | None, ledger: Path 
         folder = release.write(out, parquet=parquet)
     print_summary(release.certificate.content, console)
     if account is not None and release.row is not None:
-        spent, budget = release.row.total, account.budget
-        console.print(
-            f"Charged to {ledger}: {spent} of {budget} is spent, {budget - spent} is left.", soft_wrap=True
-        )
+        total, budget = release.row.total, account.budget
+        measure = f"{MEASURES[account.standard]} {shown(total)} of {shown(budget)} spent"
+        console.print(f"Charged to {ledger}: {measure}, {shown(budget - total)} left.", soft_wrap=True)
     for path in sorted(folder.iterdir()):
         console.print(f"Wrote {path}", soft_wrap=True)

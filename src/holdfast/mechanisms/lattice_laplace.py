@@ -25,8 +25,9 @@ from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import Pure
 from holdfast.privacy.profile import NormLoss
 from holdfast.privacy.roots import ceil_root, floor_root
+from holdfast.privacy.semi import semi_evidence
 from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw, Norm
-from holdfast.universe.semi_adjacency import SEARCH, SemiAdjacency
+from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
@@ -100,31 +101,7 @@ class LatticeLaplace:
             )
         ]
         if self.per == "semi":
-            a, s = self.adjacency, self.sensitivity
-            bound = "" if a.exact else " (an upper bound)"
-            proofs.append(
-                Proved(
-                    f"any one person can take any possible value by changing at most {a.worst_case}"
-                    f" records{bound}",
-                    a.reference,
-                )
-            )
-            size = f"{s.l1} in l1" if self.norm == "l1" else f"the root of {s.l2_squared} in l2"
-            bound = "" if s.exact else ", an upper bound"
-            proofs.append(
-                Proved(
-                    f"two such tables are at most {size} apart{bound}",
-                    "theory, 3; semi-dp, Definition 4",
-                )
-            )
-            if a.reference == SEARCH or self.norm == "l2" or s.l1 < 2 * a.worst_case:
-                proofs.append(
-                    Assumed(
-                        "the integer programs behind these two numbers were solved rightly",
-                        "the solver works in floating point; tables it finds are checked in integers, its"
-                        " finding that there is none is not",
-                    )
-                )
+            proofs.extend(semi_evidence(self.adjacency, self.sensitivity, frozenset({self.norm})))
         else:
             proofs.append(
                 Proved(

@@ -18,8 +18,9 @@ from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
 from holdfast.privacy.order import tradeoff
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile
+from holdfast.privacy.semi import semi_evidence
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
-from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.universe import Universe
 
@@ -43,15 +44,22 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
     if all(g.scope.digest == scope.digest and g.unit == guarantees[0].unit for g in guarantees):
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
-    adjacency = semi_adjacency(scope.universe)
+    adjacency = joint_semi_adjacency(scope.universe)
     parts = at_distance(guarantees, scope.universe, adjacency.worst_case)
-    recomputed = Proved(
-        f"with all invariants together, {adjacency.worst_case} records must change"
-        f" {'' if adjacency.exact else 'at most '}for any one person to take another value",
-        adjacency.reference,
-    )
+    recomputed = _recomputed(adjacency, scope.universe, guarantees)
     unit = Unit("record", "semi", adjacency.worst_case)
-    return Guarantee(scope, unit, total(parts), (*evidence, recomputed))
+    return Guarantee(scope, unit, total(parts), (*evidence, *recomputed))
+
+
+def joint_semi_adjacency(universe: Universe) -> SemiAdjacency:
+    """Return the semi-adjacency of stacked invariants; raises GuaranteeError where they leave one table."""
+    adjacency = semi_adjacency(universe)
+    if adjacency.worst_case == 0:
+        raise GuaranteeError(
+            "the invariants of all releases together leave one possible table, so no guarantee is left:"
+            " keep fewer or coarser invariants in the new one."
+        )
+    return adjacency
 
 
 def at_distance(guarantees: Sequence[Guarantee], universe: Universe, distance: int) -> list[Intensity]:
@@ -126,9 +134,11 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
         constraints=guarantees[0].scope.constraints,
     )
     profile = _weakest([g.profile for g in guarantees])
-    distance = semi_adjacency(joint).worst_case
+    adjacency = joint_semi_adjacency(joint)
+    distance = adjacency.worst_case
     intensity = profile.at(distance, sensitivity(joint, distance))
-    return Guarantee(scope, Unit("record", "semi", distance), intensity, _gathered(guarantees), profile)
+    evidence = (*_gathered(guarantees), *_recomputed(adjacency, joint, guarantees))
+    return Guarantee(scope, Unit("record", "semi", distance), intensity, evidence, profile)
 
 
 def _weakest(profiles: Sequence[Profile | None]) -> Profile:
@@ -174,6 +184,14 @@ def _joint_cliques(universes: Sequence[Universe]) -> tuple[frozenset[str], ...] 
             return None
         cliques.extend(universe.cliques)
     return tuple(dict.fromkeys(cliques))
+
+
+def _recomputed(
+    adjacency: SemiAdjacency, universe: Universe, guarantees: Sequence[Guarantee]
+) -> tuple[Evidence, ...]:
+    """Return the evidence for the joint distance, and for the norms that the releases use."""
+    norms = frozenset(g.profile.norm for g in guarantees if isinstance(g.profile, NormLoss))
+    return semi_evidence(adjacency, sensitivity(universe, adjacency.worst_case), norms)
 
 
 def _gathered(guarantees: Sequence[Guarantee]) -> tuple[Evidence, ...]:

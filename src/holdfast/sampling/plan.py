@@ -24,8 +24,10 @@ from holdfast.sampling.exact.order import best_order
 from holdfast.sampling.exact.rejection import Rejection
 from holdfast.sampling.exact.split import splits
 
-MOST_WORK = 2e8
-"""Integers that may be proposed for one draw, expected: about a minute."""
+CELLS_PER_SECOND = 5e6
+"""Integers drawn in a second, roughly: for telling times beforehand."""
+MOST_WORK = 60 * CELLS_PER_SECOND
+"""Integers that may be drawn for one draw, expected: about a minute."""
 
 
 class Sampler(Protocol):
@@ -38,17 +40,31 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Components that share one sampler: ``cells`` has one row a component."""
+    """Components that share one sampler: ``cells`` has one row a component.
+
+    ``effort`` is how many integers are drawn for each cell of an accepted draw.
+    """
 
     cells: Integers
     sampler: Sampler
-    method: str
-    effort: float
+    name: str
+    why: str
+    acceptance: float = 1.0
+    effort: float = 1.0
 
     @property
     def work(self) -> float:
-        """Integers proposed for one draw of the whole block, expected: ``effort`` for each cell."""
+        """Integers drawn for one draw of the whole block, expected."""
         return self.cells.size * self.effort
+
+    @property
+    def method(self) -> str:
+        """What is done, in words."""
+        copies, width = self.cells.shape
+        block = "one block" if copies == 1 else f"{copies:,} blocks"
+        size = "one cell" if width == 1 else f"{width:,} cells"
+        chance = "" if self.acceptance == 1 else f" (acceptance {self.acceptance:.2g})"
+        return f"{block} of {size}: {self.name}{chance}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,33 +129,25 @@ def _blocks(matrix: csr_array, epsilon: Fraction) -> Iterator[Block]:
 
 
 def _block(system: Integers | None, cells: Integers, epsilon: Fraction) -> Block | None:
-    copies, width = cells.shape
+    width = cells.shape[1]
     if system is None:
         if width == 1:
             return None
-        return Block(cells, OneTotal(width, epsilon), _say(copies, width, "one total, by compositions"), 1)
+        return Block(cells, OneTotal(width, epsilon), "one total, by compositions", "one sum ties the cells")
     if system.shape[0] == 0:
-        return Block(cells, _Independent(width, epsilon), _say(copies, width, "no invariant, independent"), 1)
+        return Block(cells, _Independent(width, epsilon), "independent cells", "no invariant touches them")
     if system.shape[0] == width:
         return None  # the invariants fix every cell of this component
-    sampler, how = _crossing(system, epsilon)
-    how = f"crossing invariants, {how} (acceptance {sampler.acceptance:.2g})"
-    return Block(cells, sampler, _say(copies, width, how), sampler.work / width)
-
-
-def _crossing(system: Integers, epsilon: Fraction) -> tuple[Cascade | Rejection, str]:
-    """Choose a sampler for invariants that share cells."""
-    order = best_order(system, epsilon) if offset_total.fits(epsilon) else None
+    order = best_order(system, epsilon) if offset_total.fits(width, epsilon) else None
     if order is not None:
-        return Cascade(system.shape[1], order, epsilon), "one after the other"
-    return max(
-        (Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance
-    ), "by rejection"
-
-
-def _say(copies: int, width: int, how: str) -> str:
-    block = "one block" if copies == 1 else f"{copies:,} blocks"
-    return f"{block} of {width:,} cells: {how}"
+        cascade = Cascade(width, order, epsilon)
+        why = "the invariants cross, and each can be met in turn"
+        name = "crossing invariants, one after the other"
+        return Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
+    best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
+    why = "the invariants have weights or the noise is very wide, so they are solved for"
+    name = "crossing invariants, by rejection"
+    return Block(cells, best, name, why, best.acceptance, best.work / width)
 
 
 class _Independent:

@@ -40,6 +40,7 @@ class SemiAdjacency:
         literal: the value of the printed definition; an upper bound when not exact.
         exact: whether both are attained.
         reference: the theorem or the search that gives the worst case.
+        searched: whether the worst case rests on a solver's word that no table needs more changes.
 
     """
 
@@ -47,6 +48,7 @@ class SemiAdjacency:
     literal: int
     exact: bool
     reference: str
+    searched: bool = False
 
 
 def semi_adjacency(universe: Universe) -> SemiAdjacency:
@@ -65,17 +67,27 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
     start = int((universe.patterns.size[possible] > 1).any())
     if start == 0 and _unique(witnesses, tables, possible):
         return _exactly(0)
+    proved = bound
     bound, hard = _made_first(witnesses, possible, bound)
     worst = _worst_case(witnesses, possible, bound, start, hard)
     literal = _literal(witnesses, possible, tables, start)
     if worst is None:
         only = _only(bound)
         literal = only.worst_case if literal is None else min(literal, only.worst_case)
-        return replace(only, literal=literal)
+        return replace(only, literal=literal, searched=_below(only.worst_case, proved))
     reference = bound.reference if bound is not None and worst == bound.value else SEARCH
     return SemiAdjacency(
-        worst, worst if literal is None else literal, exact=literal is not None, reference=reference
+        worst,
+        worst if literal is None else literal,
+        exact=literal is not None,
+        reference=reference,
+        searched=_below(worst, proved),
     )
+
+
+def _below(value: int, proved: Bound | None) -> bool:
+    """Whether a value is smaller than what a theorem gives."""
+    return proved is None or value < proved.value
 
 
 def _bound(universe: Universe) -> Bound | None:

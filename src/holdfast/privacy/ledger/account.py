@@ -167,6 +167,7 @@ def _found(path: Path, salt: bytes, standard: Standard, budget: Fraction) -> Ope
         store.create(folder / "draft", opening.record(), head(0, opening.hash, salt))
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         try:
+            (folder / "draft").chmod(0o600)
             (folder / "draft").replace(path)
         except BaseException:
             path.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ depend on s. The ratio
 falls with m, so the weights on both sides of the mode are bounded by geometric series.
 """
 
+from bisect import bisect_left
 from collections import deque
 from fractions import Fraction
 from math import exp, sqrt
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 import flint
 
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.enclosure import GUARD_BITS, Enclosure, enclose, exp_of_minus
 
 
@@ -41,6 +43,22 @@ class HalfNorm:
         if m < table.first:
             return 0, 1
         return table.sums[min(m - table.first, len(table.sums) - 1)]
+
+    def last(self, bits: int) -> int:
+        """Return a value above which less than 2^-bits of the mass lies."""
+        table = self._table(bits)
+        return table.first + len(table.sums) - 1
+
+    def find(self, word: int, bits: int, entropy: Entropy) -> int:
+        """Return the draw of the uniform u that begins with a word, adding bits until it is certain."""
+        u = word
+        while True:
+            table = self._table(bits)
+            place = bisect_left(table.sums, u + 1, key=lambda sum_: sum_[0])
+            m = table.first + place
+            if place < len(table.sums) and (m == 0 or self.cdf(m - 1, bits)[1] <= u):
+                return m
+            u, bits = (u << 64) | int(entropy.words(1)[0]), bits + 64
 
     def weight(self, bits: int) -> flint.arb:
         """Return a ball around G_s (1 - a^2)^-n, good to about ``bits`` bits."""

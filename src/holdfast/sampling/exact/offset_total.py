@@ -3,27 +3,37 @@
 For n cells and a sum s the law is q(z | s) prop. to a^||z||_1 on {z in Z^n : sum z = s}, of total weight G_s.
 ``OffsetTotal`` draws from it and tosses coins with heads probability G_s / G_0, which is at most 1 because
 G_s is the n-fold convolution of a symmetric unimodal sequence. One cell has G_s = a^|s|.
+
+Sums differ from draw to draw, so the laws of all sums are tabulated at once, in floats. They decide only
+what is clear: a word closer to a threshold than BAND, far more than the floats can be off, is decided by the
+enclosures of half_norm with as many further bits as it takes.
 """
 
 from fractions import Fraction
+from functools import cached_property
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.exact.enclosure import GUARD_BITS, Enclosure, Real, enclose, floor_of, is_below
-from holdfast.sampling.exact.exponential import ExpCoin
+from holdfast.sampling.exact.enclosure import GUARD_BITS, Enclosure, Real, enclose, is_below
+from holdfast.sampling.exact.exponential import REACH, ExpCoin
 from holdfast.sampling.exact.half_norm import HalfNorm
-from holdfast.sampling.exact.inversion import Flags, Integers, Inversion
+from holdfast.sampling.exact.inversion import Flags, Integers
 from holdfast.sampling.exact.uniform import uniform_compositions
 
-WIDEST = 1 << 12
-"""Sums beyond this many are too many to tabulate one by one."""
+BAND = 2.0**-30
+"""gammaln of arguments below 2^14 is below 2^17 and right to 2^-50 relatively: the weights, sums of four of
+them in the exponent, are right to 2^-31, and what is left out of a table weighs less than 2^-40."""
+WIDEST = 2048
+"""Sums beyond this many are too many to tabulate."""
 
 
-def fits(epsilon: Fraction) -> bool:
-    """Whether the sums that matter can be tabulated."""
-    return 45 / epsilon < WIDEST
+def fits(cells: int, epsilon: Fraction) -> bool:
+    """Whether the laws of all sums that matter can be tabulated."""
+    return REACH / epsilon < WIDEST and cells / epsilon < 4 * WIDEST
 
 
 class OffsetTotal:
@@ -33,20 +43,18 @@ class OffsetTotal:
         self._cells, self._epsilon = cells, epsilon
         self._power = ExpCoin(epsilon) if cells == 1 else None
         self._laws: dict[int, HalfNorm] = {}
-        self._inversions: dict[int, Inversion] = {}
-        self._floors = np.zeros(0, dtype=np.uint64)
 
     def toss(self, sums: Integers, entropy: Entropy) -> Flags:
         """Return heads with probability G_s / G_0 for each sum s."""
         size = np.abs(sums)
         if self._power is not None:
             return self._power.toss(size, entropy)
-        if size.size and (largest := int(size.max())) >= self._floors.size:
-            self._extend(largest)
-        words, floor = entropy.words(size.size), self._floors[size]
-        heads: Flags = (words < floor) | (size == 0)
-        for i in np.flatnonzero((words == floor) & (size > 0)):
-            heads[i] = is_below(int(words[i]), 64, self._share(int(size[i])), entropy)
+        words = entropy.words(size.size)
+        shares, uniform = self._shares[np.minimum(size, self._shares.size - 1)], _uniform(words)
+        heads: Flags = uniform < shares
+        for i in np.flatnonzero((np.abs(uniform - shares) < BAND) | (size >= self._shares.size)):
+            s = int(size[i])
+            heads[i] = s == 0 or is_below(int(words[i]), 64, self._share(s), entropy)
         return heads
 
     def draw(self, sums: Integers, entropy: Entropy) -> Integers:
@@ -54,32 +62,53 @@ class OffsetTotal:
         if self._cells == 1 or not sums.size:
             return np.repeat(sums[:, None], self._cells, axis=1)
         size = np.abs(sums)
-        order = np.argsort(size, kind="stable")
-        halves = np.empty(sums.size, dtype=np.int64)
-        values, starts = np.unique(size[order], return_index=True)
-        for value, group in zip(values.tolist(), np.split(order, starts[1:]), strict=True):
-            halves[group] = self._inversion(value).draw(entropy, group.size)
+        halves = self._halves(size, entropy)
         more = uniform_compositions(halves + size, self._cells, entropy)
-        less = uniform_compositions(halves, self._cells, entropy)
-        signs: Integers = np.where(sums < 0, -1, 1)[:, None]
-        return signs * (more - less)
+        signed: Integers = more - uniform_compositions(halves, self._cells, entropy)
+        signed[sums < 0] *= -1
+        return signed
+
+    def _halves(self, size: Integers, entropy: Entropy) -> Integers:
+        """Draw m for each sum: row s of the table holds s + F(0), s + F(1), ..., and the rows follow."""
+        rows, columns = self._table.shape
+        words = entropy.words(size.size)
+        key = np.minimum(size, rows - 1) + _uniform(words)
+        flat = self._table.ravel()
+        found = np.searchsorted(flat, key, side="right")
+        above = flat[np.minimum(found, flat.size - 1)] - key
+        below = key - flat[np.maximum(found - 1, 0)]
+        last = key - np.floor(key) > 1 - BAND
+        halves: Integers = (found - np.minimum(size, rows - 1) * columns).astype(np.int64)
+        for i in np.flatnonzero((np.abs(above) < BAND) | (np.abs(below) < BAND) | last | (size >= rows)):
+            halves[i] = self._law(int(size[i])).find(int(words[i]), 64, entropy)
+        return halves
+
+    @cached_property
+    def _weights(self) -> NDArray[np.float64]:
+        """The weights w(m) for every sum s, in floats; m falls as s grows, so s = 0 sets its range."""
+        n, epsilon = self._cells, float(self._epsilon)
+        s = np.arange(int(REACH / self._epsilon) + 2)[:, None]
+        m = np.arange(self._law(0).last(40) + 1)[None, :]
+        choose = gammaln(n + m) - gammaln(m + 1) + gammaln(n + m + s) - gammaln(m + s + 1)
+        return np.exp(choose - 2 * gammaln(n) - epsilon * (2 * m + s))
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        totals = self._weights.sum(axis=1)
+        shares: NDArray[np.float64] = totals / totals[0]
+        return shares
+
+    @cached_property
+    def _table(self) -> NDArray[np.float64]:
+        sums = np.cumsum(self._weights, axis=1)
+        cdf = sums / sums[:, -1:]
+        cdf[:, -1] = 1.0
+        return np.arange(cdf.shape[0])[:, None] + cdf
 
     def _law(self, s: int) -> HalfNorm:
         if s not in self._laws:
             self._laws[s] = HalfNorm(self._cells, self._epsilon, s)
         return self._laws[s]
-
-    def _inversion(self, s: int) -> Inversion:
-        if s not in self._inversions:
-            law = self._law(s)
-            self._inversions[s] = Inversion(law.cdf, start=law.start(64))
-        return self._inversions[s]
-
-    def _extend(self, largest: int) -> None:
-        """Tabulate floor(2^64 G_s / G_0) further; the entry of s = 0 is never used."""
-        known = self._floors.size
-        more = [0 if s == 0 else floor_of(self._share(s), 64) for s in range(known, 2 * largest + 16)]
-        self._floors = np.concatenate([self._floors, np.array(more, dtype=np.uint64)])
 
     def _share(self, s: int) -> Real:
         """Return G_s / G_0 to any precision."""
@@ -90,3 +119,8 @@ class OffsetTotal:
                 return enclose(above / below, bits)
 
         return at
+
+
+def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the leading 53 bits of words, as numbers below 1."""
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
