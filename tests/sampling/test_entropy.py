@@ -2,7 +2,7 @@ import os
 
 import numpy as np
 
-from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
+from holdfast.sampling.entropy import Replay, SeededEntropy, SystemEntropy, short_words
 
 
 def test_the_system_source_is_secure_and_never_repeats() -> None:
@@ -32,3 +32,18 @@ def test_a_forked_process_draws_other_words() -> None:
     theirs = np.frombuffer(os.read(read, 32), dtype=np.uint64)
     assert theirs.size == 4
     assert not np.array_equal(theirs, source.words(4))
+
+
+def test_given_words_are_replayed_first_and_never_secure() -> None:
+    source = Replay(np.array([5, 6, 7], dtype=np.uint64), SystemEntropy())
+    assert not source.secure
+    assert source.words(2).tolist() == [5, 6]
+    assert source.words(2)[0] == 7
+    assert source.words(3).size == 3
+
+
+def test_short_words_are_halves_of_words() -> None:
+    words = SeededEntropy(1).words(2)
+    halves = short_words(SeededEntropy(1), 3).astype(np.uint64)
+    assert halves.size == 3
+    assert halves[0] + (halves[1] << np.uint64(32)) == words[0]

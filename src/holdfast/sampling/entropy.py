@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
+ShortWords = NDArray[np.uint32]
 
 
 class Entropy(Protocol):
@@ -29,7 +30,7 @@ class Entropy(Protocol):
 class SystemEntropy:
     """The operating system's cryptographic generator.
 
-    It keeps no state of its own, so a forked process never repeats its parent's words.
+    It keeps no state of its own, no buffer either, so a forked process never repeats its parent's words.
     """
 
     secure = True
@@ -51,3 +52,26 @@ class SeededEntropy:
         """Return the next ``size`` words of the stream that the seed fixes."""
         raw: Words = self._bits.random_raw(size)
         return raw
+
+
+class Replay:
+    """Gives out the words it was given, then those of another source.
+
+    The same words replayed draw the same values, so a test can force a refinement, and a rare path can
+    be walked again. Chosen words are not random: it is never secure.
+    """
+
+    secure = False
+
+    def __init__(self, words: Words, then: Entropy) -> None:
+        self._words, self._then = words, then
+
+    def words(self, size: int) -> Words:
+        """Return the next ``size`` words."""
+        given, self._words = self._words[:size], self._words[size:]
+        return given if given.size == size else np.concatenate([given, self._then.words(size - given.size)])
+
+
+def short_words(entropy: Entropy, size: int) -> ShortWords:
+    """Return ``size`` uniform 32-bit words, two from each word of the source."""
+    return entropy.words((size + 1) // 2).view(np.uint32)[:size]

@@ -113,12 +113,12 @@ def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
 def _blocks(matrix: csr_array, epsilon: Fraction) -> Iterator[Block]:
     groups: dict[bytes, list[Integers]] = {}
     systems: dict[bytes, Integers] = {}
+    plain = bool(np.all(matrix.data == 1))
     for component in components(matrix):
-        system = matrix[component.rows][:, component.cells]
-        if component.rows.size == 1 and np.all(system.data == 1):
+        if component.rows.size == 1 and plain:
             key = b"total %d" % component.cells.size  # many alike: no need to look inside
         else:
-            dense = system.toarray()
+            dense = matrix[component.rows][:, component.cells].toarray()
             key = repr(dense.shape).encode() + dense.tobytes()
             systems[key] = dense
         groups.setdefault(key, []).append(component.cells)

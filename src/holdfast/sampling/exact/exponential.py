@@ -26,7 +26,7 @@ from holdfast.sampling.exact.enclosure import (
     is_below,
     real,
 )
-from holdfast.sampling.exact.inversion import Cdf, Flags, Integers, Inversion
+from holdfast.sampling.exact.inversion import BLOCK, WORD_BITS, Cdf, Flags, Integers, Inversion
 
 RADIX_BITS = 11
 REACH = Fraction(45)
@@ -99,7 +99,7 @@ class _PowerTable:
 class Geometric:
     """P(k) = (1 - a) a^k, drawn digit by digit."""
 
-    def __init__(self, epsilon: Fraction, *, bits: int = 64) -> None:
+    def __init__(self, epsilon: Fraction, *, bits: int = WORD_BITS) -> None:
         top = _digits(epsilon) - 1
         self._laws = [
             Inversion(_digit_cdf(epsilon * 2 ** (RADIX_BITS * j), bounded=j < top), bits=bits)
@@ -133,29 +133,40 @@ def _digit_cdf(epsilon: Fraction, *, bounded: bool) -> Cdf:
 class DoubleGeometric:
     """P(z) = (1 - a)/(1 + a) a^|z| on the integers.
 
-    A narrow law takes one word: 63 bits for |z|, whose cdf is F(k) = 1 - 2 a^(k+1)/(1 + a), and one for
-    the sign. A wide one is the difference of two geometric draws.
+    z >= 0 has probability 1/(1 + a), and z or, for z < 0, -1 - z is then geometric. So with z = q R + r,
+    0 <= r < R, the low digits r are those of a geometric variable where q >= 0, and R - 1 - r are where
+    q < 0, independently of q. A narrow law is its top digit q alone: one look-up.
     """
 
-    def __init__(self, epsilon: Fraction, *, bits: int = 63) -> None:
-        self._wide = _digits(epsilon) > 1
-        if self._wide:
-            self._geometric = Geometric(epsilon)
-        else:
-            self._magnitude = Inversion(_magnitude_cdf(epsilon), bits=bits)
-        self._bits = bits
+    def __init__(self, epsilon: Fraction, *, bits: int = WORD_BITS) -> None:
+        low = _digits(epsilon) - 1
+        self._low_bits = RADIX_BITS * low
+        self._top = Inversion(_signed_digit_cdf(epsilon, 1 << self._low_bits), bits=bits, lowest=None)
+        self._low = [
+            Inversion(_digit_cdf(epsilon * 2 ** (RADIX_BITS * j), bounded=True), bits=bits)
+            for j in range(low)
+        ]
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws."""
-        if self._wide:
-            return self._geometric.draw(entropy, size) - self._geometric.draw(entropy, size)
-        words = entropy.words(size)
-        magnitude = self._magnitude.decide(words >> np.uint64(64 - self._bits), entropy)
-        return np.where(words & np.uint64(1), magnitude, -magnitude)
+        draws = self._top.draw(entropy, size)
+        for begin in range(0, size if self._low else 0, BLOCK):
+            block = draws[begin : begin + BLOCK]
+            rest = (block >> 63) & ((1 << self._low_bits) - 1)  # R - 1 below zero: r -> R - 1 - r
+            for j, law in enumerate(self._low):
+                rest ^= law.draw(entropy, block.size) << (RADIX_BITS * j)
+            block <<= self._low_bits
+            block += rest
+        return draws
 
 
-def _magnitude_cdf(epsilon: Fraction) -> Cdf:
-    def cdf(k: int, bits: int) -> Enclosure:
-        return real(lambda: 1 - 2 * exp_of_minus(epsilon * (k + 1)) / (1 + exp_of_minus(epsilon)))(bits)
+def _signed_digit_cdf(epsilon: Fraction, radix: int) -> Cdf:
+    """F(q) of the top digit: a^(1 - (q + 1) R)/(1 + a) below zero, 1 - a^((q + 1) R)/(1 + a) from zero on."""
+
+    def cdf(q: int, bits: int) -> Enclosure:
+        after = epsilon * (q + 1) * radix
+        if q < 0:
+            return real(lambda: exp_of_minus(epsilon - after) / (1 + exp_of_minus(epsilon)))(bits)
+        return real(lambda: 1 - exp_of_minus(after) / (1 + exp_of_minus(epsilon)))(bits)
 
     return cdf

@@ -1,0 +1,160 @@
+"""Exact lattice draws against the published Markov chain, side by side in one run.
+
+    python benchmarks/lattice.py [--json] [--quick]
+
+For each design: our exact draws a second; the chain's draws a second at the iterations its paper states for
+one draw (``ratio_stated``), and its effective draws a second, steps divided by the integrated autocorrelation
+time of one cell (``ratio_effective``). Many chains run at once, its fastest way. Then the growth with size.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array, kron
+
+from holdfast.errors import SamplingError
+from holdfast.sampling.entropy import SystemEntropy
+from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.mcmc.gibbs_metropolis import GibbsMetropolis, lattice_basis
+from holdfast.sampling.mcmc.target import LaplaceTarget
+
+CHAINS = 512
+
+
+def two_way(rows: int, columns: int) -> csr_array:
+    by_row = kron(eye_array(rows, dtype=np.int64), np.ones((1, columns), dtype=np.int64))
+    by_column = kron(np.ones((1, rows), dtype=np.int64), eye_array(columns, dtype=np.int64)).tocsr()[:-1]
+    return csr_array(np.vstack([by_row.toarray(), by_column.toarray()]))
+
+
+def crossing_14() -> csr_array:
+    """Three counts over 14 cells, two cells in each region of their Venn diagram."""
+    regions = np.array([[(k >> i) & 1 for k in range(1, 8)] for i in range(3)])
+    return csr_array(np.repeat(regions, 2, axis=1))
+
+
+def hierarchy(groups: int, size: int) -> csr_array:
+    return csr_array(kron(eye_array(groups, dtype=np.int64), np.ones((1, size), dtype=np.int64)))
+
+
+DESIGNS: dict[str, tuple[csr_array, Fraction, Fraction, int]] = {
+    # system, epsilon, the chain's jump rate, iterations the paper takes for one draw
+    "margins_4x4": (two_way(4, 4), Fraction(1, 4), Fraction(1), 10_000),
+    "crossing_14": (crossing_14(), Fraction(1, 4), Fraction(1), 100_000),
+    "counties_102": (hierarchy(1, 102), Fraction(192, 1000), Fraction(5, 2), 10_000),
+}
+
+
+def rate(draw: Callable[[int], object], seconds: float) -> float:
+    """Return draws a second: warm up, then double the batch until it takes long enough."""
+    size = 1
+    draw(size)
+    while True:
+        started = time.perf_counter()
+        draw(size)
+        took = time.perf_counter() - started
+        if took >= seconds:
+            return size / took
+        size = max(2 * size, int(size * seconds / max(took, 1e-6) / 2))
+
+
+def autocorrelation_time(series: NDArray[np.float64]) -> float:
+    """Return the integrated autocorrelation time of chains (one a column), by Sokal's window."""
+    centred = series - series.mean()
+    length = series.shape[0]
+    spectrum = np.fft.rfft(centred, 2 * length, axis=0)
+    correlation = np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[:length].mean(axis=1)
+    correlation /= correlation[0]
+    total = 1.0
+    for lag in range(1, length):
+        total += 2 * correlation[lag]
+        if lag > 6 * total:
+            break
+    return float(total)
+
+
+def chain(system: csr_array, epsilon: Fraction, jump: Fraction, steps: int) -> tuple[float, float]:
+    """Return the chain's steps a second, over all chains, and its autocorrelation time."""
+    cells = system.shape[1]
+    target = LaplaceTarget(epsilon, np.zeros(cells, dtype=np.int64), "l1")
+    kernel = GibbsMetropolis(lattice_basis(system.toarray()), target, jump, "joint")
+    entropy = SystemEntropy()
+    state = kernel.start(CHAINS, entropy)
+    for _ in range(steps // 4):
+        state, _info = kernel.step(state, entropy)
+    trace = np.empty((steps, CHAINS))
+    started = time.perf_counter()
+    for i in range(steps):
+        state, _info = kernel.step(state, entropy)
+        trace[i] = state.points[:, 0]
+    return steps * CHAINS / (time.perf_counter() - started), autocorrelation_time(trace)
+
+
+def compare(seconds: float, steps: int) -> dict[str, Any]:
+    report: dict[str, Any] = {}
+    for name, (system, epsilon, jump, iterations) in DESIGNS.items():
+        law = LatticeLaplaceLaw(system, epsilon, "l1")
+        exact = rate(lambda n, law=law: law.sample(SystemEntropy(), n), seconds)  # type: ignore[misc]
+        stepped, time_constant = chain(system, epsilon, jump, steps)
+        report[name] = {
+            "exact_per_second": exact,
+            "chain_steps_per_second": stepped,
+            "stated_iterations": iterations,
+            "autocorrelation_time": time_constant,
+            "ratio_stated": exact / (stepped / iterations),
+            "ratio_effective": exact / (stepped / time_constant),
+        }
+    return report
+
+
+def growth(seconds: float) -> list[dict[str, Any]]:
+    sizes: list[tuple[str, csr_array]] = [(f"{n} x {n}", two_way(n, n)) for n in (2, 3, 4, 5, 6, 8, 10)]
+    sizes += [(f"{r} x {c}", two_way(r, c)) for r, c in ((2, 23), (3, 20), (3, 50), (5, 20))]
+    totals = ((1, 1000), (50, 20), (1000, 100), (3000, 333))
+    sizes += [(f"{g:,} totals of {n:,}", hierarchy(g, n)) for g, n in totals]
+    rows = []
+    for name, system in sizes:
+        started = time.perf_counter()
+        law = LatticeLaplaceLaw(system, Fraction(1, 4), "l1")
+        try:
+            law.sample(SystemEntropy(), 1)
+        except SamplingError:
+            continue
+        first = time.perf_counter() - started
+        exact = rate(lambda n, law=law: law.sample(SystemEntropy(), n), seconds)  # type: ignore[misc]
+        rows.append({"design": name, "first_draw_seconds": first, "draws_per_second": exact})
+    return rows
+
+
+def main() -> None:
+    as_written = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_written)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quick", action="store_true", help="shorter runs, rougher figures")
+    options = parser.parse_args()
+    seconds, steps = (0.3, 1500) if options.quick else (2.0, 6000)
+    report = {**compare(seconds, steps), "growth": growth(seconds)}
+    if options.json:
+        print(json.dumps(report, indent=2))
+        return
+    print(f"{'design':<14}{'exact/s':>12}{'chain/s':>12}{'IACT':>8}{'x stated':>12}{'x effective':>13}")
+    for name in DESIGNS:
+        row = report[name]
+        stated = row["chain_steps_per_second"] / row["stated_iterations"]
+        print(
+            f"{name:<14}{row['exact_per_second']:>12,.0f}{stated:>12,.1f}{row['autocorrelation_time']:>8.0f}"
+            f"{row['ratio_stated']:>12,.0f}{row['ratio_effective']:>13,.1f}"
+        )
+    print(f"\n{'growth, epsilon 1/4':<24}{'first draw, s':>14}{'draws/s':>14}")
+    for row in report["growth"]:
+        print(f"{row['design']:<24}{row['first_draw_seconds']:>14.2f}{row['draws_per_second']:>14,.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+
+def test_the_plan_names_method_reason_and_time(run: Run, example: Path) -> None:
+    text = run("plan", example).out
+    assert "crossing invariants, one after the other" in text
+    assert "Why:" in text
+    report = json.loads(run("plan", example, "--json").out)
+    assert report["kind"] == "exact"
+    assert report["epsilon_per_unit"] == "1/6"
+    assert 0 < report["steps"][0]["acceptance"] < 1
+    assert report["work"] >= 16
+
+
+def test_a_plan_draws_and_writes_nothing(run: Run, example: Path) -> None:
+    before = sorted(example.parent.iterdir())
+    assert run("plan", example).code == 0
+    assert sorted(example.parent.iterdir()) == before
+
+
+def test_l2_is_thinned(run: Run, example: Path) -> None:
+    example.write_text(example.read_text().replace('norm = "l1"', 'norm = "l2"'))
+    assert "thinned" in run("plan", example).out
+    assert 0 < json.loads(run("plan", example, "--json").out)["thinning"] < 1

@@ -1,0 +1,99 @@
+"""The bound lies above the true distance, which powers of the transition matrix give."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.sampling.mcmc.small import SMALL, support, transition
+
+from holdfast.errors import SamplingError
+from holdfast.sampling.coupling.bound import iterations_for, tv_bound
+from holdfast.sampling.coupling.meeting import UNMET, MeetingTimes, meeting_times
+from holdfast.sampling.entropy import SeededEntropy
+
+RUNS = 2000
+
+
+def distances(name: str, most: int) -> list[float]:
+    """Return the true distance from the target after 0, 1, 2, ... steps from the centre."""
+    kernel, points, law = support(name)
+    matrix = transition(kernel, points)
+    now = (points == kernel.target.centre).all(axis=1).astype(np.float64)
+    found = []
+    for _ in range(most + 1):
+        found.append(0.5 * float(np.abs(now - law).sum()))
+        now = now @ matrix
+    return found
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("lag", [1, 40])
+def test_the_bound_dominates_the_true_distance(name: str, lag: int) -> None:
+    kernel, _, _ = support(name)
+    meetings = meeting_times(kernel, lag=lag, runs=RUNS, max_iterations=4000, entropy=SeededEntropy(8))
+    assert meetings.unmet == 0
+    assert (meetings.times > lag).all()
+    truth = distances(name, 300)
+    bounds = [tv_bound(meetings, n) for n in range(0, 301, 5)]
+    for bound in bounds:
+        assert bound.estimate <= bound.upper
+        assert bound.upper >= truth[bound.iterations]
+        assert bound.upper > 0.001  # no number of zeros proves a zero
+    assert lag == 1 or tv_bound(meetings, int(meetings.times.max())).upper < 0.02
+
+
+def test_the_limit_covers_as_often_as_it_says() -> None:
+    # tau - L geometric on 1, 2, ...: E[f] in closed form. 1000 experiments of 100 runs at 0.9.
+    stay, lag, iterations = 0.95, 10, 60
+    truth = stay**iterations / (1 - stay**lag)
+    uniform = np.random.default_rng(1).random((1000, 100))
+    times = lag + np.ceil(np.log(uniform) / np.log(stay)).astype(np.int64)
+    covered = sum(tv_bound(MeetingTimes(lag, row, 10**6), iterations, 0.9).upper >= truth for row in times)
+    assert covered >= stats.binom.ppf(0.001, 1000, 0.9)
+
+
+def test_the_estimate_is_the_mean_of_the_theorem() -> None:
+    times = np.array([11, 12, 20, 21, 40] * 10)
+    bound = tv_bound(MeetingTimes(10, times, 100), 5)
+    # (tau - 15) / 10, rounded up, not below 0
+    assert bound.estimate == pytest.approx(np.mean([0, 0, 1, 1, 3]))
+    assert bound.upper == 1
+    assert (bound.lag, bound.runs, bound.iterations, bound.confidence) == (10, 50, 5, 0.99)
+    far = tv_bound(MeetingTimes(10, times, 100), 1000)
+    assert far.estimate == 0
+    assert far.upper > 1 - 0.005 ** (1 / 50)
+
+
+def test_pairs_that_do_not_meet_leave_no_bound() -> None:
+    kernel, _, _ = support("walk")
+    meetings = meeting_times(kernel, lag=2, runs=100, max_iterations=4, entropy=SeededEntropy(0))
+    assert 0 < meetings.unmet < 100
+    assert (meetings.times == UNMET).sum() == meetings.unmet
+    assert tv_bound(meetings, 10**6).upper == inf
+    with pytest.raises(SamplingError, match="did not meet in 4 iterations"):
+        iterations_for(0.5, meetings)
+
+
+def test_a_run_length_is_the_first_that_does() -> None:
+    kernel, _, _ = support("walk")
+    meetings = meeting_times(kernel, lag=40, runs=RUNS, max_iterations=4000, entropy=SeededEntropy(8))
+    length = iterations_for(0.05, meetings)
+    assert tv_bound(meetings, length).upper <= 0.05 < tv_bound(meetings, length - 1).upper
+    assert distances("walk", length)[-1] <= 0.05
+    assert iterations_for(1.0, meetings) == 0
+    with pytest.raises(SamplingError, match="use more runs"):
+        iterations_for(1e-6, meetings)
+
+
+def test_questions_without_sense_are_refused() -> None:
+    kernel, _, _ = support("walk")
+    for lag, runs, most in ((0, 10, 10), (1, 0, 10), (10, 10, 10)):
+        with pytest.raises(ValueError, match="at least 1"):
+            meeting_times(kernel, lag=lag, runs=runs, max_iterations=most, entropy=SeededEntropy(0))
+    few = MeetingTimes(1, np.full(10, 2), 10)
+    with pytest.raises(ValueError, match="at least 30 runs"):
+        tv_bound(few, 1)
+    for iterations, confidence in ((-1, 0.9), (1, 1.0), (1, 0.0)):
+        with pytest.raises(ValueError, match="confidence"):
+            tv_bound(few, iterations, confidence)
