@@ -17,20 +17,38 @@ def test_uniform_below_is_uniform() -> None:
     assert p_value(draws[:, None], tilted) < LEVEL
 
 
-def test_words_beyond_the_last_full_multiple_are_thrown_away() -> None:
-    class Scripted:
-        secure = False
+class Scripted:
+    secure = False
 
-        def __init__(self) -> None:
-            self.script = [2**64 - 1, 9]
+    def __init__(self, *script: int) -> None:
+        self.script = list(script)
 
-        def words(self, size: int) -> Words:
-            taken, self.script = self.script[:size], self.script[size:]
-            return np.array(taken, dtype=np.uint64)
+    def words(self, size: int) -> Words:
+        taken, self.script = self.script[:size], self.script[size:]
+        return np.array(taken, dtype=np.uint64)
 
-    # 2^64 = 1 mod 3, so the last word is the odd one out; 2^64 = 0 mod 4, so there it counts.
-    assert uniform_below(np.array([3]), Scripted()).tolist() == [0]
-    assert uniform_below(np.array([4]), Scripted()).tolist() == [3]
+
+def test_words_that_would_tilt_the_law_are_thrown_away() -> None:
+    # 2^32 = 1 mod 3: of all w, only w = 0 has 3 w mod 2^32 = 0 < 1. 2^32 = 0 mod 4: there every word counts.
+    assert uniform_below(np.array([3]), Scripted(0, 2**31)).tolist() == [1]
+    assert uniform_below(np.array([4]), Scripted(0)).tolist() == [0]
+    # 64-bit words and a bound that leaves a rest: 2^64 = 2^62 mod 3 2^62.
+    big = 3 * 2**61
+    assert uniform_below(np.array([big]), Scripted(2**64 - 1, big + 5)).tolist() == [5]
+
+
+def test_every_short_word_is_counted_evenly() -> None:
+    # All 16-bit pictures of the rule: with 2^b words and bound n, each value gets floor(2^b / n) of them.
+    for bound in (1, 3, 7, 10, 60_000):
+        words = np.arange(2**16, dtype=np.uint64) * np.uint64(bound)
+        kept = (words & np.uint64(2**16 - 1)) >= 2**16 % bound
+        counts = np.bincount((words >> np.uint64(16))[kept].astype(np.int64), minlength=bound)
+        assert set(counts.tolist()) == {2**16 // bound}
+
+
+def test_large_bounds_are_uniform() -> None:
+    draws = uniform_below(np.full(20_000, 2**40), SeededEntropy(2)) >> 37
+    assert p_value(draws[:, None], {(k,): 1 / 8 for k in range(8)}) > LEVEL
 
 
 def test_compositions_are_uniform() -> None:

@@ -6,28 +6,56 @@ the bars on a uniform (n - 1)-subset of the m + n - 1 places.
 
 import numpy as np
 
-from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.entropy import Entropy, short_words
 from holdfast.sampling.exact.inversion import Integers
+
+BLOCK = 1 << 17
+"""Places drawn at once: small enough for the cache."""
 
 
 def uniform_below(bounds: Integers, entropy: Entropy) -> Integers:
     """Return one uniform integer in 0, ..., bound - 1 for each bound >= 1.
 
-    A word at or beyond the largest multiple of the bound is thrown away, so the remainder is uniform.
+    Bounds below 2^32 take 32-bit words w: floor(w bound / 2^32) is uniform once the w are thrown away
+    whose remainder w bound mod 2^32 is below 2^32 mod bound [lemire2019]. Larger bounds take remainders of
+    64-bit words below the largest multiple of the bound.
     """
+    if not bounds.size:
+        return bounds
+    return _narrow(bounds, entropy) if int(bounds.max()) < 2**32 else _wide(bounds, entropy)
+
+
+def _narrow(bounds: Integers, entropy: Entropy) -> Integers:
+    limit = bounds.astype(np.uint64)
+    product = short_words(entropy, bounds.size) * limit
+    low = product.astype(np.uint32)
+    while True:
+        # 2^32 mod bound is below the bound: only such remainders need a division
+        near = np.flatnonzero(low < limit)
+        bad = near[low[near] < np.uint64(2**32) % limit[near]]
+        if not bad.size:
+            return (product >> np.uint64(32)).astype(np.int64)
+        product[bad] = short_words(entropy, bad.size) * limit[bad]
+        low[bad] = product[bad].astype(np.uint32)
+
+
+def _wide(bounds: Integers, entropy: Entropy) -> Integers:
     limit = bounds.astype(np.uint64)
     spare = (np.uint64(0) - limit) % limit  # 2^64 mod bound, in 64-bit arithmetic
-    words = entropy.words(bounds.size)
+    words = entropy.words(bounds.size).copy()
     while True:
         bad = np.flatnonzero(words > np.uint64(2**64 - 1) - spare)
         if not bad.size:
             return (words % limit).astype(np.int64)
-        words = words.copy()
         words[bad] = entropy.words(bad.size)
 
 
 def uniform_compositions(totals: Integers, parts: int, entropy: Entropy) -> Integers:
     """Return a uniform composition of each total into ``parts`` parts, one a row."""
+    rows = max(1, BLOCK // max(parts, 1))
+    if totals.size > rows:
+        blocks = np.split(totals, range(rows, totals.size, rows))
+        return np.concatenate([uniform_compositions(block, parts, entropy) for block in blocks])
     bars = _uniform_subsets(totals + (parts - 1), parts - 1, entropy)
     edges = np.empty((totals.size, parts + 1), dtype=np.int64)
     edges[:, 0], edges[:, 1:-1], edges[:, -1] = -1, bars, totals + (parts - 1)
@@ -40,7 +68,9 @@ def _uniform_subsets(places: Integers, size: int, entropy: Entropy) -> Integers:
     Places are drawn one after the other and a repeated one is drawn again: the first ``size`` distinct
     values of an independent uniform sequence are a uniform subset.
     """
-    chosen = uniform_below(np.repeat(places, size), entropy).reshape(places.size, size)
+    drawn = uniform_below(np.repeat(places, size), entropy).reshape(places.size, size)
+    # shorter numbers sort faster
+    chosen = drawn.astype(np.int32) if places.size and int(places.max()) < 2**31 else drawn
     chosen.sort(axis=1)
     open_rows = np.arange(places.size)
     while True:
@@ -49,7 +79,7 @@ def _uniform_subsets(places: Integers, size: int, entropy: Entropy) -> Integers:
         repeated[:, 1:] = rows[:, 1:] == rows[:, :-1]
         again = repeated.any(axis=1)
         if not again.any():
-            return chosen
+            return chosen.astype(np.int64)
         open_rows, rows, repeated = open_rows[again], rows[again], repeated[again]
         of_row = np.nonzero(repeated)[0]
         rows[repeated] = uniform_below(places[open_rows[of_row]], entropy)
