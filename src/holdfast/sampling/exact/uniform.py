@@ -5,11 +5,12 @@ the bars on a uniform (n - 1)-subset of the m + n - 1 places.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.sampling.entropy import Entropy, short_words
 from holdfast.sampling.exact.inversion import Integers
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Places drawn at once: small enough for the cache."""
 
 
@@ -57,20 +58,26 @@ def uniform_compositions(totals: Integers, parts: int, entropy: Entropy) -> Inte
         blocks = np.split(totals, range(rows, totals.size, rows))
         return np.concatenate([uniform_compositions(block, parts, entropy) for block in blocks])
     bars = _uniform_subsets(totals + (parts - 1), parts - 1, entropy)
-    edges = np.empty((totals.size, parts + 1), dtype=np.int64)
-    edges[:, 0], edges[:, 1:-1], edges[:, -1] = -1, bars, totals + (parts - 1)
-    return np.diff(edges, axis=1) - 1
+    sizes = np.empty((totals.size, parts), dtype=np.int64)
+    if parts == 1:
+        sizes[:, 0] = totals
+        return sizes
+    sizes[:, 0] = bars[:, 0]
+    np.subtract(bars[:, 1:], bars[:, :-1], out=sizes[:, 1:-1])
+    sizes[:, 1:-1] -= 1
+    sizes[:, -1] = totals + (parts - 2) - bars[:, -1]
+    return sizes
 
 
-def _uniform_subsets(places: Integers, size: int, entropy: Entropy) -> Integers:
-    """Return a uniform subset of ``size`` places for each row, sorted.
+def _uniform_subsets(places: Integers, size: int, entropy: Entropy) -> NDArray[np.signedinteger]:
+    """Return a uniform subset of ``size`` places for each row, sorted; short numbers sort faster.
 
     Places are drawn one after the other and a repeated one is drawn again: the first ``size`` distinct
     values of an independent uniform sequence are a uniform subset.
     """
+    short = bool(places.size) and int(places.max()) < 2**31
     drawn = uniform_below(np.repeat(places, size), entropy).reshape(places.size, size)
-    # shorter numbers sort faster
-    chosen = drawn.astype(np.int32) if places.size and int(places.max()) < 2**31 else drawn
+    chosen: NDArray[np.signedinteger] = drawn.astype(np.int32) if short else drawn
     chosen.sort(axis=1)
     open_rows = np.arange(places.size)
     while True:
@@ -79,7 +86,7 @@ def _uniform_subsets(places: Integers, size: int, entropy: Entropy) -> Integers:
         repeated[:, 1:] = rows[:, 1:] == rows[:, :-1]
         again = repeated.any(axis=1)
         if not again.any():
-            return chosen.astype(np.int64)
+            return chosen
         open_rows, rows, repeated = open_rows[again], rows[again], repeated[again]
         of_row = np.nonzero(repeated)[0]
         rows[repeated] = uniform_below(places[open_rows[of_row]], entropy)
