@@ -24,16 +24,17 @@ from holdfast.sampling.exact.half_norm import HalfNorm
 from holdfast.sampling.exact.inversion import Flags, Integers
 from holdfast.sampling.exact.uniform import uniform_compositions
 
-BAND = 2.0**-30
-"""gammaln of arguments below 2^14 is below 2^17 and right to 2^-50 relatively: the weights, sums of four of
-them in the exponent, are right to 2^-31, and what is left out of a table weighs less than 2^-40."""
+BAND = 2.0**-26
+"""gammaln of arguments below 2^14 is below 2^17; were it right to 2^-50 only, relatively, six of them in an
+exponent would be off by less than 2^-30, and a share or a cdf by less than 2^-28. What is left out of a
+table weighs less than 2^-40."""
 WIDEST = 2048
 """Sums beyond this many are too many to tabulate."""
 
 
 def fits(cells: int, epsilon: Fraction) -> bool:
     """Whether the laws of all sums that matter can be tabulated."""
-    return REACH / epsilon < WIDEST and cells / epsilon < 4 * WIDEST
+    return REACH / epsilon < WIDEST and cells / epsilon < 2 * WIDEST
 
 
 class OffsetTotal:
