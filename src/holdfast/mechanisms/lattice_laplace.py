@@ -112,11 +112,11 @@ class LatticeLaplace:
         proofs.append(
             Proved("the noise is drawn exactly, in integers", "holdfast, sampling/exact; canonne2020")
         )
-        if self.norm == "l2":
+        if self.norm == "l2" or any(block.rows.size > 1 for block in self.universe.components):
             proofs.append(
                 Assumed(
-                    "the exponential function of this computer is right to one part in 2^48",
-                    "it sorts out the draws that need more than floating point to decide",
+                    "the exponential and gamma functions of this computer are right to one part in 2^48",
+                    "floats tell which draws are clear; enclosures decide all the others",
                 )
             )
         return proofs

@@ -30,6 +30,10 @@ MOST_WORK = 60 * CELLS_PER_SECOND
 """Integers that may be drawn for one draw, expected: about a minute."""
 
 
+MOST_SYSTEM = 60_000
+"""Entries of a crossing system that is worth a plan: larger ones would be refused after a long search."""
+
+
 class Sampler(Protocol):
     """Draws vectors for one kind of component."""
 
@@ -138,6 +142,11 @@ def _block(system: Integers | None, cells: Integers, epsilon: Fraction) -> Block
         return Block(cells, _Independent(width, epsilon), "independent cells", "no invariant touches them")
     if system.shape[0] == width:
         return None  # the invariants fix every cell of this component
+    if system.size > MOST_SYSTEM:
+        raise SamplingError(
+            f"the invariants tie {width:,} cells together by {system.shape[0]:,} crossing counts, more than"
+            " any exact sampler here can draw: keep fewer margins or coarser attributes."
+        )
     order = best_order(system, epsilon) if offset_total.fits(width, epsilon) else None
     if order is not None:
         cascade = Cascade(width, order, epsilon)
