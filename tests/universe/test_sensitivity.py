@@ -1,3 +1,4 @@
+import random
 from collections.abc import Callable
 from itertools import product
 
@@ -6,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe import sensitivity as module
+from holdfast.universe import separate
 from holdfast.universe.sensitivity import Sensitivity, sensitivity
 from holdfast.universe.universe import Universe
 
@@ -55,6 +58,17 @@ designs = st.tuples(st.integers(1, 3), st.integers(2, 5)).flatmap(
 )
 
 
+def _by_definition(tables: IntArray, adjacency: int) -> Sensitivity:
+    u = (tables[:, None] - tables[None]).reshape(-1, tables.shape[1])
+    u = u[(u.sum(axis=1) == 0) & (np.abs(u).sum(axis=1) <= 2 * adjacency)]
+    return Sensitivity(
+        int(np.abs(u).sum(axis=1).max()),
+        int((u**2).sum(axis=1).max()),
+        int(np.abs(u).max()),
+        exact=True,
+    )
+
+
 @settings(max_examples=60, deadline=None)
 @given(designs, st.integers(1, 4), st.booleans())
 def test_any_rows_against_the_definition(
@@ -71,14 +85,7 @@ def test_any_rows_against_the_definition(
     )
     grid = np.array(list(product(range(most + 1), repeat=table.size)))
     tables = grid[(grid @ matrix.T == values).all(axis=1)]
-    u = (tables[:, None] - tables[None]).reshape(-1, table.size)
-    u = u[(u.sum(axis=1) == 0) & (np.abs(u).sum(axis=1) <= 2 * adjacency)]
-    expected = Sensitivity(
-        int(np.abs(u).sum(axis=1).max()),
-        int((u**2).sum(axis=1).max()),
-        int(np.abs(u).max()),
-        exact=True,
-    )
+    expected = _by_definition(tables, adjacency)
     assert sensitivity(Universe.of(csr_array(matrix), values), adjacency) == expected
 
 
@@ -87,3 +94,86 @@ def test_beyond_reach_bounds_are_returned(margins: Design, monkeypatch: pytest.M
     monkeypatch.setattr(module, "UNARY", 0)
     found = sensitivity(margins(np.full((3, 3), 4), TWO_WAY, named=False), 4)
     assert found == Sensitivity(8, 32, 4, exact=False)
+
+
+BLOCKS = [
+    [[1, 1, 1]],
+    [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0]],
+    [[1, 2, 3], [1, 1, 1]],
+    [[1, 2, 3, 3], [1, 1, 1, 1]],
+    [[0, 1, 3, 4], [1, 1, 1, 1]],
+    [[1, 1]],
+    [[1, 0], [1, 1]],
+    [[2, 2], [1, 1]],
+]
+blocks = st.sampled_from(BLOCKS).flatmap(
+    lambda rows: st.tuples(
+        st.just(np.array(rows)), arrays(np.int64, len(rows[0]), elements=st.integers(0, 2))
+    )
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(blocks, min_size=2, max_size=4), st.integers(1, 5), st.randoms())
+def test_products_against_the_definition(
+    parts: list[tuple[IntArray, IntArray]], adjacency: int, order: random.Random
+) -> None:
+    tables = np.zeros((1, 0), dtype=np.int64)
+    for rows, table in parts:
+        grid = np.array(list(product(range(table.sum() + 1), repeat=table.size)))
+        inside = grid[(grid @ rows.T == rows @ table).all(axis=1)]
+        tables = np.hstack([tables.repeat(len(inside), axis=0), np.tile(inside, (len(tables), 1))])
+        if len(tables) > 500:
+            return
+    matrix = block_diag(*[rows for rows, _ in parts])
+    places = order.sample(range(tables.shape[1]), tables.shape[1])
+    matrix, tables = matrix[:, places], tables[:, places]
+    universe = Universe.of(csr_array(matrix), matrix @ tables[0])
+    assert sensitivity(universe, adjacency) == _by_definition(tables, adjacency)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_many_blocks(margins: Design, *, named: bool) -> None:
+    table = np.random.default_rng(1).integers(1, 51, size=(58, 2, 23))
+    found = sensitivity(margins(table, [(0, 1), (0, 2)], named=named), 3)
+    assert found == Sensitivity(4, 4, 1, exact=True)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "norms"), [(1, (0, 0, 0)), (2, (4, 4, 1)), (3, (4, 4, 1)), (4, (8, 8, 1)), (5, (8, 8, 1))]
+)
+def test_two_blocks_move_together(margins: Design, adjacency: int, norms: tuple[int, int, int]) -> None:
+    # each of the first two can swap one pair; the third cannot move
+    table = [[[1, 0], [0, 1]], [[1, 0], [0, 1]], [[3, 0], [0, 0]]]
+    for named in (True, False):
+        found = sensitivity(margins(table, [(0, 1), (0, 2)], named=named), adjacency)
+        assert found == Sensitivity(*norms, exact=True)
+
+
+def test_no_block_can_move(margins: Design) -> None:
+    found = sensitivity(margins(np.zeros((3, 2, 2)), [(0, 1), (0, 2)]), 2)
+    assert found == Sensitivity(0, 0, 0, exact=True)
+
+
+def test_a_lattice_bound_is_not_that_of_one_table(margins: Design) -> None:
+    # the block with the most room cannot use it
+    table = [[[3, 0, 9], [0, 0, 9]], [[2, 0, 0], [0, 2, 0]], [[1, 0, 0], [0, 1, 0]]]
+    for named in (True, False):
+        found = sensitivity(margins(table, [(0, 1), (0, 2)], named=named), 4)
+        together = module._together(margins(table, [(0, 1), (0, 2)]), 4, symmetric=True)
+        assert found == together
+
+
+def test_bounds_when_the_blocks_are_too_many_to_solve(
+    margins: Design, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(separate, "WORK", 0)
+    table = [[[0, 2], [2, 0]], [[1, 0], [0, 1]], [[1, 0], [0, 1]]]
+    universe = margins(table, [(0, 1), (0, 2)])
+    assert sensitivity(universe, 6) == Sensitivity(12, 16 + 4, 2, exact=False)
+
+
+def test_too_many_kinds_are_solved_together(margins: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KINDS", 0)
+    found = sensitivity(margins([[[1, 0], [0, 1]]] * 2, [(0, 1), (0, 2)]), 4)
+    assert found == Sensitivity(8, 8, 1, exact=True)

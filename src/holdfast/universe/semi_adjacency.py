@@ -16,7 +16,9 @@ A change that no conforming table of the same size allows is not counted. A univ
 has nothing left to protect: both are 0.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -164,7 +166,7 @@ def _worst_case(
     Each pair is asked once for a table that needs more changes than any found so far, hard ones first.
     """
     best, settled = start, possible.size <= PATTERNS
-    for x, y in [*hard, *_pairs(witnesses, possible[:PATTERNS])]:
+    for x, y in chain(hard, _pairs(witnesses, possible[:PATTERNS])):
         while bound is None or best < bound.value:
             outcome = witnesses.expensive(x, y, max(best + 1, 2))
             if outcome.point is None:
@@ -178,15 +180,21 @@ def _worst_case(
     return best if settled and not witnesses.exhausted else None
 
 
-def _pairs(witnesses: Witnesses, possible: IntArray) -> list[tuple[int, int]]:
-    """Return the ordered pairs of patterns, the least alike first: they cost most."""
+def _pairs(witnesses: Witnesses, possible: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield the ordered pairs of patterns, the least alike first: they cost most."""
     columns = witnesses.columns[:, possible]
     gram = (columns.T @ columns).toarray()
     norm = np.diag(gram)
     apart = norm[:, None] + norm[None, :] - 2 * gram
-    one, other = np.nonzero(~np.eye(possible.size, dtype=bool))
-    order = np.argsort(-apart[one, other], kind="stable")
-    return list(zip(possible[one[order]].tolist(), possible[other[order]].tolist(), strict=True))
+    different = ~np.eye(possible.size, dtype=bool)
+    farthest = apart.max(initial=0)
+    # one of the first pairs often settles it: the others are not sorted before
+    for one, row in enumerate(different & (apart == farthest)):
+        for other in np.flatnonzero(row):
+            yield int(possible[one]), int(possible[other])
+    ones, others = np.nonzero(different & (apart < farthest))
+    order = np.argsort(-apart[ones, others], kind="stable")
+    yield from zip(possible[ones[order]].tolist(), possible[others[order]].tolist(), strict=True)
 
 
 def _literal(witnesses: Witnesses, possible: IntArray, tables: list[IntArray], start: int) -> int | None:

@@ -15,6 +15,7 @@ from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe.capacity import capacities
 from holdfast.universe.program import UNBOUNDED, Program, Status
+from holdfast.universe.separate import ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
 from holdfast.universe.universe import Universe
 
 CLASSES = 400  # solve for each pattern up to this many
@@ -38,14 +39,46 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
         return Sensitivity(0, 0, 0, exact=True)
     a = adjacency
     if _one_cell_can_give_all_to_another(universe, a):
-        return Sensitivity(2 * a, 2 * a * a, a, exact=True)
-    moves = _Moves(universe, a)
-    linf, linf_exact = moves.largest_entry()
-    l1, l1_exact = moves.largest_sum(linf)
+        return Sensitivity(*trivial(a), exact=True)
+    symmetric = universe.cliques is not None
+    parts = separate(universe, a)
+    if parts is None or len({part.kind for part in parts}) > KINDS:
+        return _together(universe, a, symmetric=symmetric)
+
+    def bound(part: Universe, b: int, upper: Norms) -> Norms:
+        if b == 1:
+            # one record moves between cells with equal columns only
+            return trivial(int((part.patterns.size > 1).any()))
+        found = _norms(_Moves(part, b, tables=False, symmetric=symmetric), upper)
+        return found.l1, found.l2_squared, found.linf
+
+    def exact(part: Universe, b: int, upper: Norms) -> tuple[Norms, bool]:
+        if _one_cell_can_give_all_to_another(part, b):
+            return trivial(b), True
+        found = _norms(_Moves(part, b), upper)
+        return (found.l1, found.l2_squared, found.linf), found.exact
+
+    product = Product(parts, a, bound, exact)
+    (l1, l1_exact), (square, square_exact), (linf, linf_exact) = map(product.largest, (L1, SQUARE, ENTRY))
+    return Sensitivity(l1, square, linf, exact=l1_exact and square_exact and linf_exact)
+
+
+def _together(universe: Universe, a: int, *, symmetric: bool) -> Sensitivity:
+    """Return the norms from programs over all cells."""
+    l1, square, linf = trivial(a)
+    if symmetric:
+        linf, _ = _Moves(universe, a, tables=False, symmetric=True).largest_entry(linf)
+    return _norms(_Moves(universe, a), (l1, square, linf))
+
+
+def _norms(moves: "_Moves", upper: Norms) -> Sensitivity:
+    """Return the largest norms of the moves, given upper bounds."""
+    linf, linf_exact = moves.largest_entry(upper[ENTRY])
+    l1, l1_exact = moves.largest_sum(linf, upper[L1])
     if linf <= 1:
         # entries are -1, 0 or 1, so their squares add up to ||u||_1
         return Sensitivity(l1, l1, linf, exact=linf_exact and l1_exact)
-    square, square_exact = moves.largest_square(l1, linf)
+    square, square_exact = moves.largest_square(linf, min(l1 * linf, upper[SQUARE]))
     return Sensitivity(l1, square, linf, exact=linf_exact and l1_exact and square_exact)
 
 
@@ -62,54 +95,56 @@ def _one_cell_can_give_all_to_another(universe: Universe, a: int) -> bool:
 
 
 class _Moves:
-    """Programs over (X, P, Q): X conforms, X - Q >= 0, and P - Q changes at most a records."""
+    """Programs over (X, P, Q): X conforms, X - Q >= 0, and P - Q changes at most a records.
 
-    def __init__(self, universe: Universe, a: int) -> None:
+    Without tables X, programs over (P, Q): all moves in the lattice. Then, if symmetric, the first
+    pattern stands for all.
+    """
+
+    def __init__(self, universe: Universe, a: int, *, tables: bool = True, symmetric: bool = False) -> None:
         self._universe, self._a = universe, a
         self._count = universe.patterns.count
+        self._skip = self._count if tables else 0
+        self._considered = 1 if symmetric and not tables else self._count
         self._single = np.flatnonzero(universe.patterns.size == 1)
-        ones = csr_array(np.ones((1, self._count), dtype=np.int64))
-        self._changes = csr_array(vstack([universe.patterns.columns, ones]))
 
-    def largest_entry(self) -> tuple[int, bool]:
+    def largest_entry(self, upper: int) -> tuple[int, bool]:
         """Return the largest ||u||_inf and whether it is attained; by symmetry, of u > 0."""
-        # permuting levels maps any cell to any other, so one cell bounds them all
-        upper = self._a if self._universe.cliques is None else self._largest_in_lattice()
-        best, settled = 0, self._count <= CLASSES
+        best, settled = 0, self._considered <= CLASSES
         program = self._program(*self._rows())
         for pattern in self._by_promise()[:CLASSES]:
-            outcome = program.solve(maximise=self._entry(int(pattern), tables=True))
+            objective = self._entry(int(pattern))
+            outcome = program.solve(maximise=objective)
             if outcome.point is not None:
-                best = max(best, int(self._entry(int(pattern), tables=True) @ outcome.point))
+                best = max(best, int(objective @ outcome.point))
             settled = settled and outcome.status is Status.SOLVED
             if best >= upper:
                 return best, True
         return (best, True) if settled else (upper, False)
 
-    def largest_sum(self, linf: int) -> tuple[int, bool]:
+    def largest_sum(self, linf: int, upper: int) -> tuple[int, bool]:
         """Return the largest ||u||_1 and whether it is attained."""
         program = self._program(*self._disjoint(*self._rows(), linf))
-        objective = np.zeros(3 * self._count + self._single.size, dtype=np.int64)
-        objective[self._count : 2 * self._count] = 1
+        objective = np.zeros(self._skip + 2 * self._count + self._single.size, dtype=np.int64)
+        objective[self._skip : self._skip + self._count] = 1
         outcome = program.solve(maximise=objective)
-        reached = 0 if outcome.point is None else int(objective @ outcome.point)
-        if outcome.status is Status.SOLVED or reached == self._a:
-            return 2 * reached, True
-        return 2 * self._a, False
+        reached = 0 if outcome.point is None else 2 * int(objective @ outcome.point)
+        if outcome.status is Status.SOLVED or reached == upper:
+            return reached, True
+        return upper, False
 
-    def largest_square(self, l1: int, linf: int) -> tuple[int, bool]:
+    def largest_square(self, linf: int, upper: int) -> tuple[int, bool]:
         """Return the largest ||u||_2^2 and whether it is attained.
 
         Counts are written in unary, the j-th unit of an entry with the weight 2 j - 1.
         """
-        upper = l1 * linf
         if 2 * self._count * linf > UNARY:
             return upper, False
         matrix, low, high = self._disjoint(*self._rows(), linf)
         width, units = matrix.shape[1], 2 * self._count * linf
         first = np.arange(2 * self._count).repeat(linf)
         sums = coo_array((np.ones(units, dtype=np.int64), (first, np.arange(units))))
-        entries = eye_array(2 * self._count, width, k=self._count, dtype=np.int64)
+        entries = eye_array(2 * self._count, width, k=self._skip, dtype=np.int64)
         # a unit is used only after the one before it
         later = np.flatnonzero(np.arange(units) % linf)
         steps = np.arange(later.size)
@@ -136,51 +171,41 @@ class _Moves:
             return reached, True
         return upper, False
 
-    def _largest_in_lattice(self) -> int:
-        """Return the largest first entry of a lattice element that changes at most a records."""
-        total = np.zeros((1, 2 * self._count), dtype=np.int64)
-        total[0, : self._count] = 1
-        rows = vstack([block_array([[self._changes, -self._changes]]), csr_array(total)])
-        zeros = np.zeros(self._changes.shape[0] + 1, dtype=np.int64)
-        high = zeros.copy()
-        high[-1] = self._a
-        program = Program(csr_array(rows), zeros, high, most=np.full(2 * self._count, self._a))
-        objective = self._entry(0, tables=False)
-        outcome = program.solve(maximise=objective)
-        if outcome.status is Status.SOLVED and outcome.point is not None:
-            return int(objective @ outcome.point)
-        return self._a
-
-    def _entry(self, pattern: int, *, tables: bool) -> IntArray:
+    def _entry(self, pattern: int) -> IntArray:
         """Return the objective whose maximum is the largest entry in a cell of the pattern."""
-        skip = self._count if tables else 0
-        objective = np.zeros(2 * self._count + skip, dtype=np.int64)
-        objective[skip + pattern] = 1
+        objective = np.zeros(self._skip + 2 * self._count, dtype=np.int64)
+        objective[self._skip + pattern] = 1
         if self._universe.patterns.size[pattern] == 1:
-            objective[skip + self._count + pattern] = -1
+            objective[self._skip + self._count + pattern] = -1
         return objective
 
     def _by_promise(self) -> IntArray:
         """Return the patterns, those with several cells and large values first."""
+        if not self._skip:
+            return np.arange(self._considered, dtype=np.int64)
         bound = capacities(self._universe)
         return np.lexsort((-bound, self._universe.patterns.size == 1)).astype(np.int64)
 
     def _rows(self) -> tuple[csr_array, IntArray, IntArray]:
         """Return A X = t, b (P - Q) = 0, X - Q >= 0 and sum P <= a as rows over (X, P, Q)."""
+        columns, values = self._universe.patterns.columns, self._universe.values
         keep = eye_array(self._count, dtype=np.int64)
         ones = csr_array(np.ones((1, self._count), dtype=np.int64))
+        changes = csr_array(vstack([columns, ones]))
+        same = np.zeros(changes.shape[0], dtype=np.int64)
+        zeros = np.zeros(self._count, dtype=np.int64)
+        if not self._skip:
+            rows = block_array([[changes, -changes], [ones, 0 * ones]], format="csr")
+            return csr_array(rows), np.append(same, 0), np.append(same, self._a)
         rows = block_array(
             [
-                [self._universe.patterns.columns, None, None],
-                [None, self._changes, -self._changes],
+                [columns, None, None],
+                [None, changes, -changes],
                 [keep, None, -keep],
                 [None, ones, None],
             ],
             format="csr",
         )
-        values = self._universe.values
-        same = np.zeros(self._changes.shape[0], dtype=np.int64)
-        zeros = np.zeros(self._count, dtype=np.int64)
         low = np.concatenate([values, same, zeros, [0]])
         high = np.concatenate([values, same, np.full(self._count, UNBOUNDED), [self._a]])
         return csr_array(rows), low, high
@@ -192,9 +217,11 @@ class _Moves:
         number = self._single.size
         pick = eye_array(self._count, dtype=np.int64).tocsr()[self._single]
         side = linf * eye_array(number, dtype=np.int64)
+        before = csr_array((number, self._skip), dtype=np.int64)
         nothing = csr_array((number, self._count), dtype=np.int64)
-        apart = block_array([[nothing, pick, nothing, -side], [nothing, nothing, pick, side]])
-        wide = csr_array((matrix.data, matrix.indices, matrix.indptr), (low.size, 3 * self._count + number))
+        apart = block_array([[before, pick, nothing, -side], [before, nothing, pick, side]])
+        width = self._skip + 2 * self._count + number
+        wide = csr_array((matrix.data, matrix.indices, matrix.indptr), (low.size, width))
         caps = np.concatenate([np.zeros(number, dtype=np.int64), np.full(number, linf)])
         return (
             csr_array(vstack([wide, apart])),
@@ -204,9 +231,10 @@ class _Moves:
 
     def _most(self, width: int) -> IntArray:
         """Return the upper bounds of X, of P and Q, and of the binaries."""
-        tables = np.full(self._count, UNBOUNDED)
+        tables = np.full(self._skip, UNBOUNDED)
         entries = np.full(2 * self._count, self._a)
-        return np.concatenate([tables, entries, np.ones(width - 3 * self._count, dtype=np.int64)])
+        binaries = np.ones(width - tables.size - entries.size, dtype=np.int64)
+        return np.concatenate([tables, entries, binaries])
 
     def _program(self, matrix: csr_array, low: IntArray, high: IntArray) -> Program:
         return Program(matrix, low, high, most=self._most(matrix.shape[1]))
