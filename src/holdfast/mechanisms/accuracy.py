@@ -77,9 +77,18 @@ def accuracy(noise: LatticeLaplaceLaw, schema: Schema, universe: Universe) -> Ac
 def _margin(
     names: tuple[str, ...], rows: csr_array, sample: NDArray[np.int64], universe: Universe
 ) -> Expected:
-    if independent_rows(csr_array(vstack([universe.matrix, rows], format="csr"))).size == universe.rank:
+    errors = (rows @ sample.T).T
+    # an error that was seen settles it; only where there is none does algebra have to say that none can be
+    if not errors.any() and _determined(names, rows, universe):
         return Expected(names, 0.0, 0.0, exact=True)
-    return _expected(names, (rows @ sample.T).T)
+    return _expected(names, errors)
+
+
+def _determined(names: tuple[str, ...], rows: csr_array, universe: Universe) -> bool:
+    """Whether the invariants determine a margin: it is a margin of one of them, or of their row space."""
+    if any(clique.issuperset(names) for clique in universe.cliques or ()):
+        return True
+    return independent_rows(csr_array(vstack([universe.matrix, rows], format="csr"))).size == universe.rank
 
 
 def _expected(names: tuple[str, ...], errors: NDArray[np.int64]) -> Expected:
