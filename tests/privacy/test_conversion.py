@@ -15,10 +15,6 @@ from holdfast.privacy.conversion import (
     gdp_to_tradeoff,
     gdp_to_zcdp,
     gdp_within,
-    group_approximate,
-    group_gdp,
-    group_pure,
-    group_zcdp,
     pure_to_gdp,
     pure_to_zcdp,
     zcdp_to_delta,
@@ -29,7 +25,7 @@ from holdfast.privacy.conversion import (
     zcdp_within,
     zcdp_within_classic,
 )
-from holdfast.privacy.tradeoff import EpsilonDelta, Gaussian, Tradeoff, at_least, group, tensor, tradeoff_of
+from holdfast.privacy.tradeoff import EpsilonDelta, Gaussian, Tradeoff, at_least, tensor, tradeoff_of
 
 rhos = st.floats(1e-4, 50)
 epsilons = st.floats(0.01, 60)
@@ -170,9 +166,6 @@ def test_pure_to_zcdp_covers_randomised_response(epsilon: float) -> None:
 def test_rational_parameters_stay_rational() -> None:
     assert pure_to_zcdp(Fraction(1, 3)).value == Fraction(1, 18)
     assert gdp_to_zcdp(Fraction(1, 3)).value == Fraction(1, 18)
-    assert group_pure(Fraction(1, 3), 2) == Fraction(2, 3)
-    assert group_gdp(Fraction(1, 3), 2) == Fraction(2, 3)
-    assert group_zcdp(Fraction(64, 25), 2) == Fraction(256, 25)  # 2.56 to 10.24 [semi-dp, Section 6.1]
 
 
 @pytest.mark.parametrize("mu", [0.3, 2.0])
@@ -191,22 +184,6 @@ def test_pure_to_gdp_is_tight(epsilon: float) -> None:
     corner = 1 / (1 + exp(epsilon))
     assert Gaussian(mu.value)(corner) == pytest.approx(corner, rel=1e-9)
     assert Gaussian(0.999 * mu.value)(corner) > corner
-
-
-@pytest.mark.parametrize("k", [1, 2, 4])
-@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", 1e-9), ("1", 1e-3), ("0", 0.01), ("3", 0.0)])
-def test_groups_of_approximate_dp(epsilon: str, delta: float, k: int) -> None:
-    total, spent = group_approximate(Fraction(epsilon), delta, k)
-    assert total == k * Fraction(epsilon)
-    assert spent.value == pytest.approx(sum(delta * exp(i * Fraction(epsilon)) for i in range(k)), rel=1e-12)
-    assert at_least(
-        group(EpsilonDelta(float(Fraction(epsilon)), delta), k), EpsilonDelta(float(total), spent.value)
-    )
-
-
-def test_groups_too_large_are_worth_nothing() -> None:
-    assert group_approximate(Fraction(10), 1e-9, 100)[1].value == 1
-    assert group_approximate(Fraction(10), 0.0, 100)[1].value == 0
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.5, 4.0])

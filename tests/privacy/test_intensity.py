@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated, total
+from holdfast.privacy.tradeoff import EpsilonDelta, at_least, group
 
 small = st.fractions(min_value=Fraction(1, 100), max_value=3, max_denominator=1000)
 
@@ -31,6 +32,21 @@ def test_the_group_formula_is_the_definition_unrolled() -> None:
     # Two steps by hand: P <= e^eps (e^eps R + delta) + delta.
     grouped = Approximate(Fraction(1), Fraction(1, 1000)).group(2)
     assert abs(float(grouped.delta) - (1 + exp(1)) / 1000) < 1e-12
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "1e-9"), ("1", "1e-3"), ("0", "0.01"), ("3", "0")])
+def test_a_group_is_implied_by_the_tradeoff_function_composed(epsilon: str, delta: str, k: int) -> None:
+    one = Approximate(Fraction(epsilon), Fraction(delta))
+    many = one.group(k)
+    f = EpsilonDelta(float(one.epsilon), float(one.delta))
+    assert at_least(group(f, k), EpsilonDelta(float(many.epsilon), float(many.delta)))
+
+
+def test_groups_too_large_are_worth_nothing() -> None:
+    assert Approximate(Fraction(10), Fraction(1, 10**9)).group(100).delta == 1
+    assert Approximate(Fraction(10), Fraction(0)).group(100).delta == 0
+    assert ZeroConcentrated(Fraction("2.56")).group(2) == ZeroConcentrated(Fraction("10.24"))  # the census
 
 
 def test_totals() -> None:

@@ -11,7 +11,7 @@ is a ``lower`` bound on the most that may be spent. All conversions of Gaussian 
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import exp, expm1, log, log1p, sqrt
 
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
@@ -211,36 +211,6 @@ def zcdp_to_tradeoff(*, rho: float) -> Tradeoff:
     epsilon = np.linspace(0.0, min(700.0, most), POINTS)
     delta = np.array([zcdp_to_delta(rho=rho, epsilon=e).value for e in epsilon])
     return from_profile(epsilon, delta, delta)
-
-
-# group privacy, k records instead of one
-
-
-def group_pure(epsilon: Fraction, k: int) -> Fraction:
-    """Return k epsilon."""
-    return k * epsilon
-
-
-def group_gdp(mu: Fraction, k: int) -> Fraction:
-    """Return k mu [dong2022, Theorem 2.14]."""
-    return k * mu
-
-
-def group_zcdp(rho: Fraction, k: int) -> Fraction:
-    """Return k^2 rho [bun2016, Proposition 1.9], [semi-dp, Lemma 39]."""
-    return k * k * rho
-
-
-def group_approximate(epsilon: Fraction, delta: float, k: int) -> tuple[Fraction, Bound[float]]:
-    """Return k epsilon and delta (e^{k epsilon} - 1) / (e^epsilon - 1), at most 1.
-
-    k steps of P(S) <= e^epsilon Q(S) + delta give the sum of delta e^{i epsilon} over i < k.
-    """
-    try:
-        factor = expm1(k * epsilon) / expm1(epsilon) if epsilon > 0 else float(k)
-    except OverflowError:
-        factor = inf if delta > 0 else 0.0
-    return k * epsilon, Bound(min(1.0, delta * factor), "upper", "k steps of the definition")
 
 
 # composition

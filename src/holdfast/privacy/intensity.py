@@ -54,8 +54,10 @@ class Approximate:
         with flint.ctx.workprec(256):
             step = flint.arb(self.epsilon.numerator) / self.epsilon.denominator
             growth = sum(((step * j).exp() for j in range(k)), flint.arb(0))
-            delta = _round_up(growth * self.delta.numerator / self.delta.denominator)
-        return Approximate(k * self.epsilon, min(delta, Fraction(1)))
+            delta = growth * self.delta.numerator / self.delta.denominator
+            return Approximate(
+                k * self.epsilon, Fraction(1) if delta >= 1 else min(_round_up(delta), Fraction(1))
+            )
 
     def parameters(self) -> dict[str, Fraction]:
         """Return the numbers by name."""
@@ -152,8 +154,8 @@ def _all(intensities: Sequence[Intensity], kind: type[Kind]) -> list[Kind]:
 
 
 def _round_up(ball: flint.arb) -> Fraction:
-    """Return a rational just above a positive ball, to twelve significant digits."""
-    scale = 10 ** max(0, 12 - int(log10(max(float(ball.upper()), 1e-300))))
+    """Return a rational just above a ball below 1, to twelve significant digits."""
+    scale = 10 ** (12 - int(log10(max(float(ball.upper()), 1e-300))))
     ceiling = (ball * scale).upper().ceil().unique_fmpz()
     if ceiling is None:
         raise ArithmeticError("an intensity is not finite")
