@@ -34,9 +34,13 @@ def p_value(draws: NDArray[np.int64], law: Mapping[Point, float] | Mapping[One, 
 
 
 def lattice_law(matrix: NDArray[np.int64], epsilon: float, norm: str, radius: int) -> dict[Point, float]:
-    """Enumerate q(z) prop. to exp(-epsilon ||z||) on {z : A z = 0, |z_i| <= radius}, normalised."""
+    """Enumerate q(z) prop. to exp(-epsilon ||z||) on {z : A z = 0, |z_i| <= radius}, normalised.
+
+    The norm is l1, l2, or the squared l2 norm.
+    """
     points = lattice_points(matrix, radius)
-    size = np.abs(points).sum(axis=1) if norm == "l1" else np.sqrt((points**2).sum(axis=1))
+    squares = (points**2).sum(axis=1)
+    size = {"l1": np.abs(points).sum(axis=1), "l2": np.sqrt(squares), "squared": squares}[norm]
     weight = np.exp(-epsilon * size)
     weight /= weight.sum()
     return dict(zip(map(tuple, points.tolist()), weight.tolist(), strict=True))

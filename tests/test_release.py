@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from holdfast.calibration import choose_mechanism
 from holdfast.certificate.verify import verify
 from holdfast.errors import GuaranteeError, HoldfastError, SpecError
-from holdfast.release import Prepared, choose_mechanism, prepare
+from holdfast.release import Prepared, prepare
 from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
 from holdfast.setting import publish
 from holdfast.spec import Spec, read_spec
@@ -102,7 +103,7 @@ def test_the_guarantee_follows_from_the_noise(
     example: Path, privacy: dict[str, Any], mechanism: dict[str, Any], epsilon: Fraction, kappa: Fraction
 ) -> None:
     chosen = prepare(changed(example, privacy=privacy, mechanism=mechanism)).mechanism
-    assert chosen.kappa == kappa
+    assert chosen.parameters["epsilon_per_unit"] == str(kappa)
     assert chosen.guarantee.intensity.standard == "pure"
     assert getattr(chosen.guarantee.intensity, "epsilon", None) == epsilon
 
@@ -110,8 +111,8 @@ def test_the_guarantee_follows_from_the_noise(
 def test_irrational_norms_round_to_the_safe_side(example: Path) -> None:
     """The l2 stretch is the root of 6."""
     chosen = prepare(changed(example, mechanism={"norm": "l2"})).mechanism
-    assert chosen.kappa**2 * 6 <= 1
-    assert chosen.kappa**2 * 6 > 1 - Fraction(1, 10**6)
+    assert Fraction(chosen.parameters["epsilon_per_unit"]) ** 2 * 6 <= 1
+    assert Fraction(chosen.parameters["epsilon_per_unit"]) ** 2 * 6 > 1 - Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_the_mechanism_sees_public_values_only(example: Path) -> None:
     swapped[[1, 4]] += 1
     other = type(reading.table)(reading.table.schema, swapped)
     one, two = (choose_mechanism(spec, publish(spec, table, ())) for table in (reading.table, other))
-    assert (one.kappa, one.guarantee) == (two.kappa, two.guarantee)
+    assert (one.parameters, one.guarantee) == (two.parameters, two.guarantee)
 
 
 def test_structural_zeros_stay_zero(example: Path) -> None:

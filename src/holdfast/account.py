@@ -15,11 +15,11 @@ from holdfast.certificate.record import Certificate, digest
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.composition import at_distance, intersection, joint_semi_adjacency
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
-from holdfast.privacy.intensity import Intensity, Pure, total
+from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
 from holdfast.privacy.ledger.account import Ledger, spent
 from holdfast.privacy.ledger.entry import Charge, Row, Standard
 from holdfast.privacy.order import convert
-from holdfast.privacy.profile import NormLoss
+from holdfast.privacy.profile import NormLoss, SquaredLoss, profile_of
 from holdfast.tables.invariants import InvariantBlock
 from holdfast.tables.schema import Schema
 from holdfast.universe.universe import Universe
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
 
 def charge_release(ledger: Ledger, prepared: "Prepared", certificate: Certificate) -> Row:
     """Commit the cost of a release that is about to be drawn; raises, charging nothing, if it is too much."""
-    content, mechanism = certificate.content, prepared.mechanism
+    content, guarantee = certificate.content, prepared.mechanism.guarantee
     charge = Charge(
         dataset=ledger.fingerprint(prepared.table.schema.to_dict(), prepared.table.counts),
         scope=prepared.setting.scope.digest,
-        standard="pure",
-        intensity=mechanism.epsilon,
+        standard=_standard(guarantee.intensity),
+        intensity=_amount(guarantee.intensity),
         guarantee=content["guarantee"],
         certificate=digest(content),
         detail={
             "schema": content["table"]["schema"],
             "invariants": content["invariants"],
             "cliques": _listed(prepared.setting.universe.cliques),
-            "epsilon_per_unit": str(mechanism.kappa),
-            "norm": mechanism.norm,
+            "loss": guarantee.profile.to_dict()
+            if isinstance(guarantee.profile, NormLoss | SquaredLoss)
+            else None,
         },
     )
     return ledger.charge(charge, lambda rows, new: spend(rows, new, ledger.standard))
@@ -67,11 +68,11 @@ def spend(rows: Sequence[Row], new: Charge, standard: Standard) -> Fraction:
             "the ledger accounts for another adjacency: use the same adjacency in [privacy] for all releases."
         )
     if len({charge.scope for charge in charges}) == 1 or new.guarantee["unit"]["adjacency"] == "unit":
-        parts = [Pure(charge.intensity) for charge in charges]
+        parts = [_intensity(charge) for charge in charges]
     else:
         parts = _recomposed(charges)
     composed = total([convert(part, standard) for part in parts])
-    alone = convert(Pure(new.intensity), standard)
+    alone = convert(_intensity(new), standard)
     return max(_amount(composed), _amount(alone), spent(rows))
 
 
@@ -80,13 +81,32 @@ def _amount(intensity: Intensity) -> Fraction:
     return next(iter(intensity.parameters().values()))
 
 
-def _recomposed(charges: Sequence[Charge]) -> list[Pure]:
+def _standard(intensity: Intensity) -> Standard:
+    match intensity.standard:
+        case "pure" | "zcdp" | "gaussian" as standard:
+            return standard
+    raise GuaranteeError(
+        f"a ledger accounts for pure, zCDP and Gaussian guarantees, and this one is {intensity.standard}:"
+        " release it without a ledger, or choose a mechanism with another standard."
+    )
+
+
+def _intensity(charge: Charge) -> Intensity:
+    match charge.standard:
+        case "pure":
+            return Pure(charge.intensity)
+        case "zcdp":
+            return ZeroConcentrated(charge.intensity)
+        case "gaussian":
+            return GaussianDP(charge.intensity)
+
+
+def _recomposed(charges: Sequence[Charge]) -> list[Intensity]:
     """Return what each release loses between tables that agree with all invariants together."""
     guarantees = [_guarantee(charge) for charge in charges]
     scope = intersection([guarantee.scope for guarantee in guarantees])
     distance = joint_semi_adjacency(scope.universe).worst_case
-    parts = at_distance(guarantees, scope.universe, distance)
-    return [part for part in parts if isinstance(part, Pure)]
+    return at_distance(guarantees, scope.universe, distance)
 
 
 def _guarantee(charge: Charge) -> Guarantee:
@@ -102,9 +122,9 @@ def _guarantee(charge: Charge) -> Guarantee:
         _cliques(detail),
     )
     scope = Scope.of(universe, invariants=tuple(block.name for block in blocks), constraints=())
-    profile = NormLoss(Fraction(detail["epsilon_per_unit"]), detail["norm"])
+    profile = None if detail["loss"] is None else profile_of(detail["loss"])
     unit = Unit("record", charge.guarantee["unit"]["adjacency"], charge.guarantee["unit"]["distance"])
-    return Guarantee(scope, unit, Pure(charge.intensity), (), profile)
+    return Guarantee(scope, unit, _intensity(charge), (), profile)
 
 
 def _listed(cliques: tuple[frozenset[str], ...] | None) -> list[list[str]] | None:

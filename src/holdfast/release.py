@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.account import charge_release
+from holdfast.calibration import choose_mechanism, require_supported
 from holdfast.certificate.record import Certificate, certify
 from holdfast.certificate.write import write_release
-from holdfast.errors import GuaranteeError, SpecError
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
-from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.privacy.guarantee import Target
-from holdfast.privacy.intensity import Pure
+from holdfast.mechanisms.protocol import Mechanism
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Row
 from holdfast.sampling.entropy import Entropy, SystemEntropy
@@ -26,8 +24,6 @@ from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
 from holdfast.tables.read import read_table
 from holdfast.tables.table import Table
-from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +33,13 @@ class Prepared:
     spec: Spec
     table: Table
     setting: Setting
-    mechanism: LatticeLaplace
+    mechanism: Mechanism
 
     @cached_property
     def accuracy(self) -> Accuracy | None:
-        """How large the noise is expected to be; a function of public values."""
+        """How large the noise is expected to be; None where only the confidential table could tell."""
+        if self.mechanism.noise is None:
+            return None
         return accuracy(self.mechanism.noise, self.setting.schema, self.setting.universe)
 
     def certify(self, *, secure: bool) -> Certificate:
@@ -93,62 +91,8 @@ class Release:
 def prepare(spec: Spec | str | Path) -> Prepared:
     """Read a spec and its table, and settle the mechanism and its guarantee."""
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
-    _supported(spec)
+    require_supported(spec)
     reading = read_table(spec)
     setting = publish(spec, reading.table, reading.inferred)
     mechanism = choose_mechanism(spec, setting)
-    if spec.privacy.epsilon is not None:
-        target = Target(spec.privacy.adjacency, Pure(spec.privacy.epsilon))
-        if not mechanism.guarantee.meets(target):
-            raise GuaranteeError(
-                f"[mechanism] epsilon_per_unit = {mechanism.kappa} gives epsilon"
-                f" {mechanism.epsilon} here, above the target {spec.privacy.epsilon}"
-                " in [privacy]: lower it, or leave one of the two out."
-            )
     return Prepared(spec, reading.table, setting, mechanism)
-
-
-def choose_mechanism(spec: Spec, setting: Setting) -> LatticeLaplace:
-    """Calibrate the mechanism of a spec, from public values only."""
-    asked, universe = spec.mechanism, setting.universe
-    adjacency = semi_adjacency(universe)
-    if adjacency.worst_case == 0:
-        raise GuaranteeError(
-            "the invariants leave one possible table, so nothing is left to protect and any guarantee"
-            " would be vacuous: drop or coarsen an invariant, or publish the table as it is."
-        )
-    space = sensitivity(universe, adjacency.worst_case)
-    per = spec.privacy.adjacency
-    if asked.epsilon_per_unit is not None:
-        return LatticeLaplace(
-            universe, setting.scope, adjacency, space, per, asked.norm, asked.epsilon_per_unit
-        )
-    if spec.privacy.epsilon is None:
-        raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
-    return LatticeLaplace.calibrate(
-        universe,
-        setting.scope,
-        adjacency,
-        space,
-        per=per,
-        norm=asked.norm,
-        intensity=Pure(spec.privacy.epsilon),
-    )
-
-
-def _supported(spec: Spec) -> None:
-    """Refuse what no mechanism here can do, before anything is read."""
-    if spec.mechanism.name != LatticeLaplace.name:
-        raise SpecError(
-            f"[mechanism] name = {spec.mechanism.name!r} is not known: use {LatticeLaplace.name!r}."
-        )
-    if spec.privacy.standard != "pure":
-        raise SpecError(
-            f"[privacy] standard = {spec.privacy.standard!r} is not met by {LatticeLaplace.name}, which is"
-            ' pure: set standard = "pure" and give epsilon.'
-        )
-    if spec.constraints.nonnegative:
-        raise SpecError(
-            f"[constraints] nonnegative = true asks for a release without negative counts, and"
-            f" {LatticeLaplace.name} may go below zero: set it to false."
-        )

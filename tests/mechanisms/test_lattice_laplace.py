@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,11 +8,12 @@ from tests.goodness import two_way
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.premises import Premises
 from holdfast.privacy.guarantee import Scope
 from holdfast.privacy.intensity import Pure
 from holdfast.sampling.lattice_laplace import Norm
-from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
-from holdfast.universe.sensitivity import Sensitivity, sensitivity
+from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.universe import Universe
 
 DEMO = np.array([15, 1, 3, 1, 20, 10, 10, 15, 3, 10, 10, 2, 12, 14, 7, 2])
@@ -19,11 +21,11 @@ FOUR = Universe.of(csr_array(two_way(4, 4)), two_way(4, 4) @ DEMO, (frozenset({"
 SCOPE = Scope.of(FOUR, invariants=("r", "c"), constraints=())
 
 
+PREMISES = Premises.of(FOUR, SCOPE, "semi")
+
+
 def calibrated(norm: Norm, epsilon: Fraction) -> LatticeLaplace:
-    a = semi_adjacency(FOUR)
-    return LatticeLaplace.calibrate(
-        FOUR, SCOPE, a, sensitivity(FOUR, a.worst_case), per="semi", norm=norm, intensity=Pure(epsilon)
-    )
+    return LatticeLaplace.calibrate(PREMISES, norm=norm, intensity=Pure(epsilon))
 
 
 def test_the_demo_spends_a_sixth_of_epsilon_per_unit_of_l1() -> None:
@@ -40,29 +42,19 @@ def test_l2_rounds_towards_more_privacy() -> None:
 
 
 def test_the_papers_parameter_gives_its_own_guarantee() -> None:
-    a = semi_adjacency(FOUR)
-    mechanism = LatticeLaplace(FOUR, SCOPE, a, sensitivity(FOUR, 3), "semi", "l1", Fraction(1, 4))
+    mechanism = LatticeLaplace(PREMISES, "l1", Fraction(1, 4))
     assert mechanism.epsilon == Fraction(3, 2)
 
 
 def test_a_bound_is_called_a_bound() -> None:
     loose = SemiAdjacency(4, 2, exact=False, reference="semi-dp, Theorem 16")
-    mechanism = LatticeLaplace(
-        FOUR, SCOPE, loose, Sensitivity(8, 8, 1, exact=False), "semi", "l1", Fraction(1, 8)
-    )
+    premises = replace(PREMISES, adjacency=loose, sensitivity=Sensitivity(8, 8, 1, exact=False))
+    mechanism = LatticeLaplace(premises, "l1", Fraction(1, 8))
     claims = " ".join(item.claim for item in mechanism.guarantee.evidence)
     assert claims.count("an upper bound") == 2
 
 
 def test_nothing_left_to_protect_is_refused() -> None:
-    one = SemiAdjacency(0, 0, exact=True, reference="")
+    one = Universe.of(csr_array(np.eye(2, dtype=np.int64)), np.array([1, 2]))
     with pytest.raises(GuaranteeError, match="vacuous"):
-        LatticeLaplace.calibrate(
-            FOUR,
-            SCOPE,
-            one,
-            Sensitivity(0, 0, 0, exact=True),
-            per="semi",
-            norm="l1",
-            intensity=Pure(Fraction(1)),
-        )
+        Premises.of(one, Scope.of(one, invariants=(), constraints=()), "semi")

@@ -11,13 +11,13 @@ from tests.goodness import lattice_points, two_way
 from holdfast.audit.loss import losses, record_distances
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.premises import Premises
 from holdfast.privacy.composition import compose, parallel
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.profile import PerRecord
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.universe import Universe
 
 TABLE = np.array([1, 1, 1, 0])
@@ -27,16 +27,8 @@ BY_COLUMN = np.array([[1, 0, 1, 0], [0, 1, 0, 1]])
 
 def mechanism(rows: NDArray[np.int64], name: str, epsilon: int = 6) -> LatticeLaplace:
     on = Universe.of(csr_array(rows), rows @ TABLE)
-    a = semi_adjacency(on)
-    return LatticeLaplace.calibrate(
-        on,
-        Scope.of(on, invariants=(name,), constraints=()),
-        a,
-        sensitivity(on, a.worst_case),
-        per="semi",
-        norm="l1",
-        intensity=Pure(Fraction(epsilon)),
-    )
+    premises = Premises.of(on, Scope.of(on, invariants=(name,), constraints=()), "semi")
+    return LatticeLaplace.calibrate(premises, norm="l1", intensity=Pure(Fraction(epsilon)))
 
 
 def per_record(intensity: Intensity, rows: NDArray[np.int64] = BY_ROW, name: str = "row") -> Guarantee:
@@ -56,7 +48,7 @@ def test_different_invariants_compose_on_the_intersection_with_a_new_semi_adjace
     both = Universe.of(csr_array(two_way(2, 2)), two_way(2, 2) @ TABLE)
     tables = conforming_tables(both, 100)
     loss = sum(
-        losses(m.law, tables, tables[0] + lattice_points(m.universe.matrix.toarray(), 8))
+        losses(m.law, tables, tables[0] + lattice_points(m.premises.universe.matrix.toarray(), 8))
         for m in (by_row, by_column)
     )
     worst = float(np.asarray(loss)[record_distances(tables) > 0].max())

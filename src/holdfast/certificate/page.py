@@ -17,6 +17,7 @@ from holdfast.certificate.pictures import Bar, bars, noise_picture, within
 MOST_BARS = 30
 """Invariants with more values show the first FEW of them only."""
 FEW = 8
+PARAMETERS = ("epsilon", "delta", "rho", "mu")
 MOST_ITEMS = 60
 """Longer lists are cut, with the number that is left out: certificate.json has them all."""
 MOST_LETTERS = 160
@@ -45,9 +46,9 @@ class Kept:
 
 def render(content: Mapping[str, Any]) -> str:
     """Return the page of a certificate."""
-    invariants = content["invariants"]
+    invariants, target = content["invariants"], content["target"]
     guarantee, adjacency = content["guarantee"], content["universe"]["semi_adjacency"]
-    epsilon = Fraction(guarantee["intensity"]["epsilon"])
+    epsilon, exception = _epsilon(guarantee)
     semi = guarantee["unit"]["adjacency"] == "semi"
     template = _environment().get_template("page.html.j2")
     return template.render(
@@ -59,13 +60,31 @@ def render(content: Mapping[str, Any]) -> str:
             f"{_short(item['name'])} ({_amount(len(item['values']), 'number')})" for item in invariants
         ],
         semi=semi,
+        strength=_strength(guarantee["intensity"]),
+        asked=_strength({name: target[name] for name in PARAMETERS if target.get(name) is not None}),
+        exception=exception,
         times=_times(epsilon),
         times_person=_times(epsilon if semi else epsilon * adjacency["worst_case"]),
         sure=_sure(epsilon),
-        verdict=_verdict(content["target"], guarantee),
+        verdict=_verdict(target, guarantee),
         error=_error(content["expected_error"]),
         MOST_ITEMS=MOST_ITEMS,
     )
+
+
+def _epsilon(guarantee: Mapping[str, Any]) -> tuple[Fraction, str]:
+    """Return an epsilon that tells the strength, and the probability beside which it holds, in words."""
+    intensity, at = guarantee["intensity"], guarantee.get("epsilon_at")
+    if at is not None:
+        return Fraction(at["epsilon"]), f"{float(at['delta']):g}"
+    return Fraction(
+        intensity["epsilon"]
+    ), f"{float(Fraction(intensity['delta'])):.3g}" if "delta" in intensity else ""
+
+
+def _strength(parameters: Mapping[str, str]) -> str:
+    """Return the parameters of an intensity in words."""
+    return ", ".join(f"{name} {_rational(value)}" for name, value in parameters.items()) or "not stated"
 
 
 def _environment() -> Environment:
@@ -145,13 +164,15 @@ def _error(expected: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _verdict(target: Mapping[str, Any], guarantee: Mapping[str, Any]) -> str:
     """Return in words how the guarantee compares with what was asked for."""
-    if target["epsilon"] is None:
+    asked = {name: Fraction(target[name]) for name in PARAMETERS if target.get(name) is not None}
+    given = {name: Fraction(value) for name, value in guarantee["intensity"].items()}
+    if not asked:
         return "No epsilon was asked for: the strength follows from the noise that was chosen."
-    asked, given = Fraction(target["epsilon"]), Fraction(guarantee["intensity"]["epsilon"])
-    compared = (target["standard"], target["adjacency"])
-    if compared != (guarantee["standard"], guarantee["unit"]["adjacency"]):
+    if target["adjacency"] != guarantee["unit"]["adjacency"]:
         return "The two are of different kinds and cannot be compared."
-    if given > asked:
+    if set(asked) != set(given):
+        return "The guarantee is of another kind than what was asked for, and implies it."
+    if any(given[name] > asked[name] for name in asked):
         return "The guarantee is weaker than what was asked for."
     return f"The guarantee is {'exactly' if given == asked else 'at least as strong as'} what was asked for."
 

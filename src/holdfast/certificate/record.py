@@ -13,14 +13,17 @@ from typing import Any
 
 from holdfast.errors import ReleaseError
 from holdfast.mechanisms.accuracy import Accuracy, Expected
-from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.protocol import Mechanism
 from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.intensity import Approximate, Intensity, Pure
 from holdfast.privacy.ledger.entry import Row
+from holdfast.privacy.order import tradeoff
 from holdfast.setting import Setting
 from holdfast.spec.model import Spec
 from holdfast.version import VERSION
 
 FORMAT = "holdfast-certificate/1"
+SMALL_DELTA = 1e-10
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,14 @@ def digest(body: Mapping[str, Any]) -> str:
 def certify(
     spec: Spec,
     setting: Setting,
-    mechanism: LatticeLaplace,
+    mechanism: Mechanism,
     accuracy: Accuracy | None,
     *,
     secure: bool,
 ) -> Certificate:
     """Record a release of a mechanism in its setting."""
     universe, guarantee = setting.universe, mechanism.guarantee
+    adjacency, sensitivity = mechanism.premises.adjacency, mechanism.premises.sensitivity
     return Certificate(
         {
             "format": FORMAT,
@@ -68,22 +72,22 @@ def certify(
                 "dimension": universe.dimension,
                 "records": universe.total,
                 "semi_adjacency": {
-                    "worst_case": mechanism.adjacency.worst_case,
-                    "literal": mechanism.adjacency.literal,
-                    "exact": mechanism.adjacency.exact,
+                    "worst_case": adjacency.worst_case,
+                    "literal": adjacency.literal,
+                    "exact": adjacency.exact,
                 },
                 "sensitivity": {
-                    "l1": mechanism.sensitivity.l1,
-                    "l2_squared": mechanism.sensitivity.l2_squared,
-                    "linf": mechanism.sensitivity.linf,
-                    "exact": mechanism.sensitivity.exact,
+                    "l1": sensitivity.l1,
+                    "l2_squared": sensitivity.l2_squared,
+                    "linf": sensitivity.linf,
+                    "exact": sensitivity.exact,
                 },
             },
             "mechanism": {
                 "name": mechanism.name,
-                "norm": mechanism.norm,
-                "epsilon_per_unit": str(mechanism.kappa),
-                "sampling": list(mechanism.noise.methods),
+                **mechanism.parameters,
+                "additive": mechanism.noise is not None,
+                "sampling": list(mechanism.methods),
             },
             "target": _target(spec),
             "guarantee": _guarantee(guarantee),
@@ -123,6 +127,9 @@ def _target(spec: Spec) -> dict[str, Any]:
         "adjacency": asked.adjacency,
         "standard": asked.standard,
         "epsilon": None if asked.epsilon is None else str(asked.epsilon),
+        **{
+            name: str(value) for name in ("delta", "rho", "mu") if (value := getattr(asked, name)) is not None
+        },
     }
 
 
@@ -138,8 +145,16 @@ def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
         "unit": asdict(guarantee.unit),
         "standard": guarantee.intensity.standard,
         "intensity": {name: str(value) for name, value in guarantee.intensity.parameters().items()},
+        "epsilon_at": _epsilon_at(guarantee.intensity),
         "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
     }
+
+
+def _epsilon_at(intensity: Intensity) -> dict[str, Any] | None:
+    """Return an epsilon at a small delta, for readers of other standards than pure and approximate."""
+    if isinstance(intensity, Pure | Approximate):
+        return None
+    return {"delta": f"{SMALL_DELTA:g}", "epsilon": round(tradeoff(intensity).epsilon_at(SMALL_DELTA), 6)}
 
 
 def _accuracy(accuracy: Accuracy) -> dict[str, Any]:

@@ -7,20 +7,28 @@ import typer
 
 from holdfast.cli.terminal import terminal
 from holdfast.release import prepare
-from holdfast.sampling.plan import CELLS_PER_SECOND
+from holdfast.sampling.plan import CELLS_PER_SECOND, Plan
+
+KINDS = {
+    "exact": "Exact: integers and proved enclosures decide every draw.",
+    "bounded": "Bounded: the distance from the law is bounded, and charged to delta.",
+}
 
 
 def run(spec: Path, *, as_json: bool) -> None:
     """Say how a release would be drawn, how long that takes, and why, without drawing it."""
-    prepared = prepare(spec)
-    noise = prepared.mechanism.noise
-    seconds = noise.work / CELLS_PER_SECOND
+    mechanism = prepare(spec).mechanism
+    noise = mechanism.noise
+    plan = getattr(noise, "plan", None)
+    steps = plan.blocks if isinstance(plan, Plan) else ()
+    acceptance = float(getattr(noise, "acceptance", 1.0))
+    seconds = None if noise is None else noise.work / CELLS_PER_SECOND
     if as_json:
         report = {
-            "mechanism": prepared.mechanism.name,
-            "norm": noise.norm,
-            "epsilon_per_unit": str(noise.epsilon),
+            "mechanism": mechanism.name,
+            **mechanism.parameters,
             "kind": "exact",
+            "methods": list(mechanism.methods),
             "steps": [
                 {
                     "blocks": int(block.cells.shape[0]),
@@ -30,24 +38,28 @@ def run(spec: Path, *, as_json: bool) -> None:
                     "acceptance": block.acceptance,
                     "work": block.work,
                 }
-                for block in noise.plan.blocks
+                for block in steps
             ],
-            "thinning": noise.acceptance,
-            "work": noise.work,
+            "thinning": acceptance,
+            "work": None if noise is None else noise.work,
             "seconds": seconds,
         }
         typer.echo(json.dumps(report, indent=2))
         return
     console = terminal()
-    for block in noise.plan.blocks:
+    for block in steps:
         console.print(f"{block.method}.")
         console.print(f"    Why: {block.why}.")
-    if noise.norm == "l2":
-        console.print(f"Then thinned from the l1 to the l2 law: {noise.acceptance:.2g} of the draws stay.")
-    console.print(
-        f"Exact: integers and proved enclosures decide every draw. One takes about {noise.work:,.0f} random"
-        f" numbers, {_time(seconds)} on an ordinary computer."
-    )
+    for method in mechanism.methods[len(steps) :]:
+        console.print(f"{method[:1].upper()}{method[1:]}.")
+    console.print(KINDS["exact"])
+    if noise is None or seconds is None:
+        console.print("The law depends on the confidential table, and so does the time: it is not told.")
+    else:
+        console.print(
+            f"One draw takes about {noise.work:,.0f} random numbers, {_time(seconds)} on an ordinary"
+            " computer."
+        )
 
 
 def _time(seconds: float) -> str:

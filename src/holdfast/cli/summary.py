@@ -7,6 +7,10 @@ from rich.console import Console
 from rich.table import Table
 
 MOST_ROWS = 8
+NOT_SIMULATED = {
+    True: "not simulated: one draw takes too long to repeat",
+    False: "not simulated: it depends on the confidential table",
+}
 
 
 def print_summary(content: Mapping[str, Any], console: Console) -> None:
@@ -48,13 +52,16 @@ def _protected(content: Mapping[str, Any]) -> list[str]:
 def _strength(content: Mapping[str, Any]) -> str:
     guarantee = content["guarantee"]
     per = "" if guarantee["unit"]["adjacency"] == "semi" else " per record of distance"
-    return f"epsilon {guarantee['intensity']['epsilon']}{per}, pure. {guarantee['statement']}"
+    strength = ", ".join(f"{name} {value}" for name, value in guarantee["intensity"].items())
+    at = guarantee["epsilon_at"]
+    also = "" if at is None else f" (epsilon {at['epsilon']:.4g} at delta {at['delta']})"
+    return f"{strength}{per}, {guarantee['standard']}{also}. {guarantee['statement']}"
 
 
 def _errors(content: Mapping[str, Any]) -> list[str]:
     expected = content["expected_error"]
     if expected is None:
-        return ["not simulated: one draw takes too long to repeat"]
+        return [NOT_SIMULATED[content["mechanism"]["additive"]]]
     lines = [f"per cell: {_plus_minus(expected['cell'])}"]
     for row in expected["margins"][:MOST_ROWS]:
         name = " x ".join(row["attributes"]) or "total"
@@ -68,8 +75,9 @@ def _plus_minus(row: Mapping[str, Any]) -> str:
 
 def _drawn(content: Mapping[str, Any]) -> list[str]:
     mechanism = content["mechanism"]
-    law = f"{mechanism['name']}, {mechanism['norm']}, {mechanism['epsilon_per_unit']} per unit"
-    return [law, *mechanism["sampling"]]
+    shown = {name: value for name, value in mechanism.items() if name not in ("name", "sampling", "additive")}
+    law = [mechanism["name"], *(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())]
+    return [", ".join(law), *mechanism["sampling"]]
 
 
 def _numbers(count: int) -> str:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.rows import independent_rows
+from holdfast.mechanisms.protocol import NoiseLaw
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
 from holdfast.tables.invariants import margin_matrix
 from holdfast.tables.schema import Schema
 from holdfast.universe.universe import Universe
@@ -53,7 +53,7 @@ class Accuracy:
     shares: NDArray[np.float64]
 
 
-def accuracy(noise: LatticeLaplaceLaw, schema: Schema, universe: Universe) -> Accuracy | None:
+def accuracy(noise: NoiseLaw, schema: Schema, universe: Universe) -> Accuracy | None:
     """Simulate the noise; None where a draw takes too long to repeat."""
     draws = int(min(MOST_DRAWS, WORK / max(noise.work, 1.0)))
     if draws < FEWEST_DRAWS:

@@ -1,27 +1,83 @@
 """What every mechanism offers, and the additive law most of them share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.mechanisms.premises import Premises
+from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.law import Law
+
+
+class NoiseLaw(Law, Protocol):
+    """A law of noise that can tell beforehand how it is drawn and what that takes."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What is done, in sentences."""
+        ...
+
+    @property
+    def work(self) -> float:
+        """Integers proposed for one draw, expected."""
+        ...
 
 
 class Mechanism(Protocol):
     """A way of releasing a table of a universe."""
 
     @property
+    def name(self) -> str:
+        """What a spec calls it."""
+        ...
+
+    @property
+    def premises(self) -> Premises:
+        """What it rests on."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What its law is made of, as text: with the premises they determine it."""
+        ...
+
+    @property
     def guarantee(self) -> Guarantee:
         """What is proved of every release."""
+        ...
+
+    @property
+    def noise(self) -> NoiseLaw | None:
+        """The law of the noise, where every table shares it; None where it depends on the table."""
+        ...
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How a release is drawn, in sentences that depend on public values only."""
         ...
 
     def law(self, counts: NDArray[np.int64]) -> Law:
         """Return the law of the release of a table."""
         ...
+
+
+def drawn_exactly(*, floats: bool) -> list[Evidence]:
+    """Return the evidence for exact draws; ``floats`` says that they sort out the clear cases."""
+    proof = Proved("the noise is drawn exactly, in integers", "holdfast, sampling/exact; canonne2020")
+    if not floats:
+        return [proof]
+    return [
+        proof,
+        Assumed(
+            "the exponential and gamma functions of this computer are right to one part in 2^48",
+            "floats tell which draws are clear; enclosures decide all the others",
+        ),
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
 from holdfast.privacy.order import tradeoff
-from holdfast.privacy.profile import NormLoss, PerRecord, Profile
+from holdfast.privacy.profile import NormLoss, PerRecord, Profile, SquaredLoss
 from holdfast.privacy.semi import semi_evidence
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
@@ -145,6 +145,9 @@ def _weakest(profiles: Sequence[Profile | None]) -> Profile:
     norms = [p for p in profiles if isinstance(p, NormLoss) and p.norm == "l1"]
     if len(norms) == len(profiles):
         return NormLoss(max(p.kappa for p in norms), "l1")
+    squares = [p for p in profiles if isinstance(p, SquaredLoss)]
+    if len(squares) == len(profiles):  # ||u||_2^2 adds up over the strata
+        return SquaredLoss(min(p.sigma_squared for p in squares))
     records = [p.intensity for p in profiles if isinstance(p, PerRecord)]
     for kind in (Pure, ZeroConcentrated, GaussianDP):
         same = [i for i in records if isinstance(i, kind)]
@@ -190,8 +193,10 @@ def _recomputed(
     adjacency: SemiAdjacency, universe: Universe, guarantees: Sequence[Guarantee]
 ) -> tuple[Evidence, ...]:
     """Return the evidence for the joint distance, and for the norms that the releases use."""
-    norms = frozenset(g.profile.norm for g in guarantees if isinstance(g.profile, NormLoss))
-    return semi_evidence(adjacency, sensitivity(universe, adjacency.worst_case), norms)
+    profiles = [g.profile for g in guarantees]
+    norms = {p.norm for p in profiles if isinstance(p, NormLoss)}
+    norms |= {"l2" for p in profiles if isinstance(p, SquaredLoss)}
+    return semi_evidence(adjacency, sensitivity(universe, adjacency.worst_case), frozenset(norms))
 
 
 def _gathered(guarantees: Sequence[Guarantee]) -> tuple[Evidence, ...]:

@@ -4,11 +4,12 @@ A guarantee at one semi-adjacency says nothing at another. When invariants are a
 the semi-adjacency changes and the loss is asked for again: that is what a profile can answer.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from holdfast.privacy.intensity import Intensity, Pure
+from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.roots import ceil_root
 from holdfast.universe.sensitivity import Sensitivity
 
@@ -26,6 +27,10 @@ class NormLoss:
         square = sensitivity.l1**2 if self.norm == "l1" else sensitivity.l2_squared
         return Pure(ceil_root(self.kappa**2 * square))
 
+    def to_dict(self) -> dict[str, str]:
+        """Return what `profile_of` reads."""
+        return {"kind": "norm", "kappa": str(self.kappa), "norm": self.norm}
+
 
 @dataclass(frozen=True)
 class PerRecord:
@@ -39,4 +44,27 @@ class PerRecord:
         return self.intensity.group(distance)
 
 
-Profile = NormLoss | PerRecord
+@dataclass(frozen=True)
+class SquaredLoss:
+    """A loss of ||x - x'||_2^2 / (2 sigma^2) in zCDP [bun2016, Proposition 1.6; theory, 4]."""
+
+    sigma_squared: Fraction
+
+    def at(self, distance: int, sensitivity: Sensitivity) -> ZeroConcentrated:
+        """Return the loss for tables at most ``distance`` records apart."""
+        del distance
+        return ZeroConcentrated(sensitivity.l2_squared / (2 * self.sigma_squared))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return what `profile_of` reads."""
+        return {"kind": "squared", "sigma_squared": str(self.sigma_squared)}
+
+
+Profile = NormLoss | SquaredLoss | PerRecord
+
+
+def profile_of(content: Mapping[str, str]) -> NormLoss | SquaredLoss:
+    """Return the profile that a mapping describes."""
+    if content["kind"] == "squared":
+        return SquaredLoss(Fraction(content["sigma_squared"]))
+    return NormLoss(Fraction(content["kappa"]), "l1" if content["norm"] == "l1" else "l2")

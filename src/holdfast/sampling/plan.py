@@ -1,10 +1,11 @@
-"""Choosing how to draw the l1 Laplace law on a lattice, component by component.
+"""Choosing how to draw product laws on a lattice, component by component.
 
-The lattice {z : A z = 0} is a product over the connected components of A, and so is the law. Components
-with the same matrix share one sampler and are drawn together. Every method here is exact.
+The lattice {z : A z = 0} is a product over the connected components of A, and so are the l1 Laplace and the
+Gaussian law. Components with the same matrix share one sampler and are drawn together. Every method here is
+exact.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -18,7 +19,9 @@ from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact import offset_total
 from holdfast.sampling.exact.cascade import Cascade
 from holdfast.sampling.exact.exponential import DoubleGeometric
+from holdfast.sampling.exact.gaussian import DiscreteGaussian
 from holdfast.sampling.exact.inversion import Integers
+from holdfast.sampling.exact.lattice_gaussian import KernelGaussian
 from holdfast.sampling.exact.one_total import OneTotal
 from holdfast.sampling.exact.order import best_order
 from holdfast.sampling.exact.rejection import Rejection
@@ -103,7 +106,21 @@ def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
 
     Raises SamplingError where no exact draw would end in reasonable time.
     """
-    plan = Plan(matrix.shape[1], tuple(_blocks(matrix, epsilon)))
+    return _plan(matrix, lambda system, cells: _laplace_block(system, cells, epsilon))
+
+
+def plan_gaussian(matrix: csr_array, sigma_squared: Fraction) -> Plan:
+    """Plan exact draws of q(z) prop. to exp(-||z||_2^2 / (2 sigma^2)) on the kernel of a full-rank matrix."""
+    return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared))
+
+
+def _plan(matrix: csr_array, block_of: Callable[[Integers, Integers], Block]) -> Plan:
+    blocks = tuple(
+        block_of(system, cells)
+        for system, cells in groups(matrix)
+        if system.shape[0] < system.shape[1]  # else the invariants fix every cell
+    )
+    plan = Plan(matrix.shape[1], blocks)
     if plan.work > MOST_WORK:
         worst = max(plan.blocks, key=lambda block: block.work)
         raise SamplingError(
@@ -114,54 +131,73 @@ def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
     return plan
 
 
-def _blocks(matrix: csr_array, epsilon: Fraction) -> Iterator[Block]:
-    groups: dict[bytes, list[Integers]] = {}
+def groups(matrix: csr_array) -> Iterator[tuple[Integers, Integers]]:
+    """Return each distinct system among the components, with the cells of its components, one a row."""
+    cells_of: dict[bytes, list[Integers]] = {}
     systems: dict[bytes, Integers] = {}
     plain = bool(np.all(matrix.data == 1))
     for component in components(matrix):
         if component.rows.size == 1 and plain:
             key = b"total %d" % component.cells.size  # many alike: no need to look inside
+            systems.setdefault(key, np.ones((1, component.cells.size), dtype=np.int64))
         else:
             dense = matrix[component.rows][:, component.cells].toarray()
             key = repr(dense.shape).encode() + dense.tobytes()
             systems[key] = dense
-        groups.setdefault(key, []).append(component.cells)
-    for key, cells in groups.items():
-        block = _block(systems.get(key), np.stack(cells), epsilon)
-        if block is not None:
-            yield block
+        cells_of.setdefault(key, []).append(component.cells)
+    for key, cells in cells_of.items():
+        yield systems[key], np.stack(cells)
 
 
-def _block(system: Integers | None, cells: Integers, epsilon: Fraction) -> Block | None:
-    width = cells.shape[1]
-    if system is None:
-        if width == 1:
-            return None
+def _laplace_block(system: Integers, cells: Integers, epsilon: Fraction) -> Block:
+    rows, width = system.shape
+    if rows == 0:
+        independent = _Independent(width, DoubleGeometric(epsilon))
+        return Block(cells, independent, "independent cells", "no invariant touches them")
+    if rows == 1 and np.all(system == 1):
         return Block(cells, OneTotal(width, epsilon), "one total, by compositions", "one sum ties the cells")
-    if system.shape[0] == 0:
-        return Block(cells, _Independent(width, epsilon), "independent cells", "no invariant touches them")
-    if system.shape[0] == width:
-        return None  # the invariants fix every cell of this component
     if system.size > MOST_SYSTEM:
         raise SamplingError(
-            f"the invariants tie {width:,} cells together by {system.shape[0]:,} crossing counts, more than"
+            f"the invariants tie {width:,} cells together by {rows:,} crossing counts, more than"
             " any exact sampler here can draw: keep fewer margins or coarser attributes."
         )
+    return min(_crossing_blocks(system, cells, epsilon), key=lambda block: block.work)
+
+
+def _crossing_blocks(system: Integers, cells: Integers, epsilon: Fraction) -> Iterator[Block]:
+    width = system.shape[1]
     order = best_order(system, epsilon) if offset_total.fits(width, epsilon) else None
     if order is not None:
         cascade = Cascade(width, order, epsilon)
         why = "the invariants cross, and each can be met in turn"
         name = "crossing invariants, one after the other"
-        return Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
+        yield Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
+        return
     best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
     why = "the invariants have weights or the noise is very wide, so they are solved for"
     name = "crossing invariants, by rejection"
-    return Block(cells, best, name, why, best.acceptance, best.work / width)
+    yield Block(cells, best, name, why, best.acceptance, best.work / width)
+
+
+def _gaussian_block(system: Integers, cells: Integers, sigma_squared: Fraction) -> Block:
+    rows, width = system.shape
+    if rows == 0:
+        independent = _Independent(width, DiscreteGaussian(sigma_squared))
+        return Block(cells, independent, "independent cells", "no invariant touches them")
+    gaussian = KernelGaussian(system, sigma_squared)
+    name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
+    if rows == 1 and np.all(system == 1):
+        name, why = "one total, by halving", "half of the cells sum to a nearly Gaussian number"
+    return Block(cells, gaussian, name, why, gaussian.acceptance, gaussian.work / width)
+
+
+class _Cell(Protocol):
+    def draw(self, entropy: Entropy, size: int) -> Integers: ...
 
 
 class _Independent:
-    def __init__(self, width: int, epsilon: Fraction) -> None:
-        self._width, self._cell = width, DoubleGeometric(epsilon)
+    def __init__(self, width: int, cell: _Cell) -> None:
+        self._width, self._cell = width, cell
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         return self._cell.draw(entropy, size * self._width).reshape(size, self._width)

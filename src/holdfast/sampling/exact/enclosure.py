@@ -54,13 +54,30 @@ def floor_of(number: Real, bits: int) -> int:
         extra = 2 * extra + 64
 
 
+class LazyUniform:
+    """A uniform number on [0, 1) of which more bits are drawn as they are needed."""
+
+    def __init__(self, word: int, bits: int, entropy: Entropy) -> None:
+        self._word, self._bits, self._entropy = word, bits, entropy
+
+    def is_below(self, number: Real) -> bool:
+        """Decide u < number, adding bits until it is certain."""
+        while True:
+            low, high = number(self._bits)
+            if self._word + 1 <= low:
+                return True
+            if self._word >= high:
+                return False
+            self._word = (self._word << 64) | int(self._entropy.words(1)[0])
+            self._bits += 64
+
+
 def is_below(word: int, bits: int, number: Real, entropy: Entropy) -> bool:
-    """Decide u < number for a uniform u that begins with ``word``, adding bits until it is certain."""
-    u = word
-    while True:
-        low, high = number(bits)
-        if u + 1 <= low:
-            return True
-        if u >= high:
-            return False
-        u, bits = (u << 64) | int(entropy.words(1)[0]), bits + 64
+    """Decide u < number for a uniform u that begins with ``word``."""
+    return LazyUniform(word, bits, entropy).is_below(number)
+
+
+def ball_of(value: Fraction | float) -> flint.arb:
+    """Return a ball around a rational, at the working precision; a float is the dyadic number it is."""
+    numerator, denominator = value.as_integer_ratio()
+    return flint.arb(numerator) / denominator

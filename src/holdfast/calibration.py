@@ -1,0 +1,109 @@
+"""From a target to a mechanism: each entry of the catalogue says which targets it can meet, and how.
+
+Only public values enter. The guarantee is worked out by the mechanism itself; a target that it does not
+imply is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from holdfast.errors import GuaranteeError, SpecError
+from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.premises import Premises
+from holdfast.mechanisms.protocol import Mechanism
+from holdfast.privacy.guarantee import Target
+from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.setting import Setting
+from holdfast.spec.closest import closest
+from holdfast.spec.model import Privacy, Spec, Standard
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A mechanism of the catalogue: the standards it meets, and how it is calibrated."""
+
+    standards: tuple[Standard, ...]
+    calibrate: Callable[[Spec, Premises, Intensity | None], Mechanism]
+    nonnegative: bool = False
+
+
+def intensity_of(privacy: Privacy) -> Intensity | None:
+    """Return the intensity that a spec asks for; None where it follows from the mechanism."""
+    match privacy:
+        case Privacy(standard="pure", epsilon=Fraction() as epsilon):
+            return Pure(epsilon)
+        case Privacy(standard="approximate", epsilon=Fraction() as epsilon, delta=Fraction() as delta):
+            return Approximate(epsilon, delta)
+        case Privacy(standard="zcdp", rho=Fraction() as rho):
+            return ZeroConcentrated(rho)
+        case Privacy(standard="gaussian", mu=Fraction() as mu):
+            return GaussianDP(mu)
+    return None
+
+
+def choose_mechanism(spec: Spec, setting: Setting) -> Mechanism:
+    """Calibrate the mechanism of a spec, from public values only."""
+    require_supported(spec)
+    premises = Premises.of(setting.universe, setting.scope, spec.privacy.adjacency)
+    asked = intensity_of(spec.privacy)
+    mechanism = CATALOGUE[spec.mechanism.name].calibrate(spec, premises, asked)
+    if asked is not None and not mechanism.guarantee.meets(Target(spec.privacy.adjacency, asked)):
+        given = " and ".join(f"{k} {v}" for k, v in mechanism.guarantee.intensity.parameters().items())
+        raise GuaranteeError(
+            f"[mechanism] epsilon_per_unit = {spec.mechanism.epsilon_per_unit} gives {given} here, above the"
+            f" target {spec.privacy.epsilon} in [privacy]: lower it, or leave one of the two out."
+        )
+    return mechanism
+
+
+def require_supported(spec: Spec) -> None:
+    """Refuse what no mechanism here can do, before anything is read."""
+    name, standard = spec.mechanism.name, spec.privacy.standard
+    if name not in CATALOGUE:
+        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, list(CATALOGUE))}")
+    entry = CATALOGUE[name]
+    if standard not in entry.standards:
+        able = " or ".join(f'"{s}"' for s in entry.standards)
+        other = [n for n, e in CATALOGUE.items() if standard in e.standards]
+        raise SpecError(
+            f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
+            + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
+        )
+    if spec.constraints.nonnegative and not entry.nonnegative:
+        able = " or ".join(repr(n) for n, e in CATALOGUE.items() if e.nonnegative)
+        raise SpecError(
+            f"[constraints] nonnegative = true asks for a release without negative counts, and {name} may go"
+            f" below zero: set it to false" + (f", or name = {able} in [mechanism]." if able else ".")
+        )
+    if spec.mechanism.epsilon_per_unit is not None and name != LatticeLaplace.name:
+        raise SpecError(
+            f"[mechanism] epsilon_per_unit belongs to {LatticeLaplace.name}: leave it out and give the target"
+            " in [privacy]."
+        )
+
+
+def _lattice_laplace(spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+    own = spec.mechanism
+    if own.epsilon_per_unit is not None:
+        return LatticeLaplace(premises, own.norm, own.epsilon_per_unit)
+    return LatticeLaplace.calibrate(premises, norm=own.norm, intensity=_pure(asked))
+
+
+def _lattice_gaussian(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+    if not isinstance(asked, ZeroConcentrated | Approximate):
+        raise SpecError('[privacy] rho is missing: give a positive budget such as "1/2".')
+    return LatticeGaussian.calibrate(premises, intensity=asked)
+
+
+def _pure(asked: Intensity | None) -> Pure:
+    if not isinstance(asked, Pure):
+        raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
+    return asked
+
+
+CATALOGUE: Mapping[str, Entry] = {
+    "lattice-laplace": Entry(("pure",), _lattice_laplace),
+    "lattice-gaussian": Entry(("zcdp", "approximate"), _lattice_gaussian),
+}

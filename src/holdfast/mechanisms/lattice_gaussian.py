@@ -1,0 +1,95 @@
+"""`lattice-gaussian`: integer Gaussian noise on the lattice of the invariants.
+
+q(z) is proportional to exp(-||z||_2^2 / (2 sigma^2)) on L = {u in Z^d : A u = 0} [integer-subspace-dp,
+Definition 13]. For u in L and alpha > 1, completing the square,
+
+    D_alpha(q || q(. - u)) = alpha ||u||^2 / (2 sigma^2)
+                             + log(rho_sigma(L + (alpha - 1) u) / rho_sigma(L)) / (alpha - 1),
+
+and rho_sigma(L + c) <= rho_sigma(L) by Poisson summation. Hence rho-zCDP with rho = Delta_2^2 / (2 sigma^2),
+the constant of the continuous Gaussian in any dimension [theory, 4]. At u = 0 in the second term (integer
+alpha) the bound is attained.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import GuaranteeError
+from holdfast.mechanisms.premises import Premises
+from holdfast.mechanisms.protocol import Shifted, drawn_exactly
+from holdfast.privacy.conversion import zcdp_within
+from holdfast.privacy.evidence import Evidence, Proved
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.intensity import Approximate, ZeroConcentrated
+from holdfast.privacy.profile import SquaredLoss
+from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeGaussian:
+    """The generalized discrete Gaussian mechanism on one universe."""
+
+    premises: Premises
+    sigma_squared: Fraction
+
+    name = "lattice-gaussian"
+
+    @classmethod
+    def calibrate(cls, premises: Premises, *, intensity: ZeroConcentrated | Approximate) -> "LatticeGaussian":
+        """Return the mechanism with the least noise whose guarantee implies the intensity.
+
+        An approximate target is met through the largest rho that implies it.
+        """
+        if isinstance(intensity, Approximate):
+            within = zcdp_within(epsilon=float(intensity.epsilon), delta=float(intensity.delta)).value
+            rho = Fraction(within).limit_denominator(10**9) * (1 - Fraction(1, 10**8))
+        else:
+            rho = intensity.rho
+        if rho <= 0:
+            raise GuaranteeError("no zCDP guarantee implies this target: give a larger epsilon or delta.")
+        return cls(premises, premises.squared_stretch("l2") / (2 * rho))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Rho is the squared stretch over 2 sigma^2 [theory, 4]."""
+        premises, profile = self.premises, SquaredLoss(self.sigma_squared)
+        rho = premises.squared_stretch("l2") / (2 * self.sigma_squared)
+        return Guarantee(
+            premises.scope, premises.unit, ZeroConcentrated(rho), tuple(self._evidence()), profile
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What the law is made of, as text."""
+        return {"sigma_squared": str(self.sigma_squared)}
+
+    @cached_property
+    def noise(self) -> LatticeGaussianLaw:
+        """The law of the noise, which every table shares."""
+        return LatticeGaussianLaw(self.premises.universe.matrix, self.sigma_squared)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How the noise is drawn, in sentences."""
+        return self.noise.methods
+
+    def law(self, counts: NDArray[np.int64]) -> Shifted:
+        """Return the law of the release of a table."""
+        return Shifted(counts, self.noise)
+
+    def _evidence(self) -> list[Evidence]:
+        return [
+            Proved(
+                "noise with probability proportional to exp(-||z||^2 / (2 sigma^2)) on the lattice of the"
+                f" invariants, sigma^2 = {self.sigma_squared}, has Renyi divergences of order alpha of at"
+                " most alpha ||u||^2 / (2 sigma^2) between tables u apart",
+                "theory, 4; canonne2020, Theorem 4",
+            ),
+            *self.premises.evidence("l2"),
+            *drawn_exactly(floats=True),
+        ]

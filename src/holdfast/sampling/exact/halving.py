@@ -1,0 +1,59 @@
+"""The Gaussian law on integer vectors that sum to zero, by halving.
+
+A node of a binary tree stands for a block of n cells with sum S; its left child has l of them, the right one
+r = n - l. With S_l the sum of the left child,
+
+    sum_e z_e^2  =  S^2 / n + sum over the nodes of (S_l - S l/n)^2 n / (l r),
+
+so, S being 0 at the root, the sums S_l are the coordinates of a lattice Gaussian in triangular form: each is
+drawn near S l/n with variance sigma^2 l r / n, all nodes of one depth at once (klein.py has the acceptance).
+"""
+
+import numpy as np
+
+from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.exact.inversion import Integers
+from holdfast.sampling.exact.klein import STRETCH, Proposal, weighed
+from holdfast.sampling.exact.near import Floats, draw_near
+
+
+class Halving:
+    """Proposals for vectors of ``cells`` >= 2 integers that sum to zero, with a variance a draw."""
+
+    def __init__(self, cells: int) -> None:
+        self._cells = cells
+        self._levels: list[tuple[Integers, Integers, Integers]] = []
+        begins, ends = np.array([0]), np.array([cells])
+        while begins.size:
+            middles = (begins + ends) // 2
+            self._levels.append((begins, middles, ends))
+            begins, ends = (
+                np.stack([begins, middles], axis=1).ravel(),
+                np.stack([middles, ends], axis=1).ravel(),
+            )
+            inner = ends - begins > 1
+            begins, ends = begins[inner], ends[inner]
+
+    @property
+    def shapes(self) -> Floats:
+        """The widths of all coordinates at variance 1."""
+        return np.concatenate([np.sqrt((m - b) * (e - m) / (e - b)) for b, m, e in self._levels])
+
+    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[Integers, Proposal]:
+        """Return one vector for each standard deviation, and the proposal it came from."""
+        size = sigma.size
+        sums = np.zeros((size, self._cells), dtype=np.int64)  # the sum of a block, kept at its first cell
+        lefts: list[Integers] = []
+        near: list[tuple[Floats, Floats]] = []
+        for begins, middles, ends in self._levels:
+            share = (middles - begins) / (ends - begins)
+            centres = sums[:, begins].astype(np.float64) * share
+            unit = np.sqrt((middles - begins) * (ends - middles) / (ends - begins)) * (1 + STRETCH)
+            widths: Floats = sigma[:, None] * unit
+            left = draw_near(centres.ravel(), widths.ravel(), entropy).reshape(centres.shape)
+            sums[:, middles] = sums[:, begins] - left
+            sums[:, begins] = left
+            lefts.append(left)
+            near.append((centres, widths))
+        centres, widths = (np.concatenate(parts, axis=1) for parts in zip(*near, strict=True))
+        return sums, weighed(np.concatenate(lefts, axis=1), centres, widths)

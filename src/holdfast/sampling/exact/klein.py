@@ -1,0 +1,120 @@
+"""Gaussian laws on a lattice, coordinate by coordinate [klein2000], with what is missing rejected.
+
+q(z) is proportional to exp(-sum_e z_e^2 / (2 tau_e)) on the lattice of all z = B c, c integer. With
+Q = B' diag(1/tau) B = U' diag(1/s^2) U, U lower triangular with ones on its diagonal,
+
+    sum_e z_e^2 / tau_e  =  c' Q c  =  sum_i (c_i - m_i)^2 / s_i^2,   m_i = -sum_{j<i} U_ij c_j,
+
+so c_1, c_2, ... are drawn in turn, each from the discrete Gaussian law at m_i with width s_i (near.py). Their
+joint probability is prod exp(-(c_i - m_i)^2 / (2 s_i^2)) / rho_{s_i}(m_i), and accepting with probability
+
+    a = exp(-sum z_e^2 / (2 tau_e) + sum (c_i - m_i)^2 / (2 s_i^2) - SLACK) prod rho_{s_i}(m_i) / rho_{s_i}(0)
+
+is exact. U, s and every m_i are computed in floats, and *taken as what they are*: the probability of a
+proposal is exact however they were rounded, and only a <= 1 asks for more. Widths are stretched by STRETCH,
+so the second sum falls short of the first unless c'(U' diag(1/s^2) U)c exceeds c' Q c by that share: `factor`
+checks the residual against the least eigenvalue. SLACK covers the rounding of m_i. An a above 1 is never
+taken for 1: it raises.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import flint
+import numpy as np
+
+from holdfast.errors import SamplingError
+from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.exact.enclosure import ball_of
+from holdfast.sampling.exact.inversion import Integers
+from holdfast.sampling.exact.near import SUM_ERROR, Floats, draw_near, log_sum_ratio, sum_ratio_ball
+
+STRETCH = 2.0**-20
+SLACK = 2.0**-20
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """U and s, for one quadratic form or for a stack of them; ``lower`` has zeros on its diagonal."""
+
+    lower: Floats
+    widths: Floats
+
+    def take(self, some: Integers) -> "Factor":
+        """Return some forms of a stack."""
+        return Factor(self.lower[some], self.widths[some])
+
+
+class Proposal(NamedTuple):
+    """Coordinates c, the centres m and widths s they were drawn at, and two sums.
+
+    ``squares`` is sum (c - m)^2 / (2 s^2), ``log_ratio`` sum log(rho_s(m) / rho_s(0)).
+    """
+
+    coordinates: Integers
+    centres: Floats
+    widths: Floats
+    squares: Floats
+    log_ratio: Floats
+
+
+def factor(forms: Floats, least: Floats | float) -> Factor:
+    """Factor positive definite forms Q, one or a stack; ``least`` is at most their least eigenvalues."""
+    size = forms.shape[-1]
+    try:
+        # Q with its order turned round is L L'; turned back, L is U' with its columns scaled
+        root = np.linalg.cholesky(forms[..., ::-1, ::-1])[..., ::-1, ::-1]
+    except np.linalg.LinAlgError:
+        raise SamplingError(TOO_CLOSE) from None
+    residual = np.linalg.norm(forms - root @ np.swapaxes(root, -1, -2), axis=(-2, -1))
+    residual = residual + 2.0**-48 * size * np.linalg.norm(forms, axis=(-2, -1))
+    if not np.all(4 * residual <= STRETCH * np.asarray(least)):
+        raise SamplingError(TOO_CLOSE)
+    scale = np.diagonal(root, axis1=-2, axis2=-1)
+    lower = np.swapaxes(root / scale[..., None, :], -1, -2).copy()
+    lower[..., np.arange(size), np.arange(size)] = 0.0
+    return Factor(lower, (1 + STRETCH) / scale)
+
+
+TOO_CLOSE = "the invariants tie the cells too closely for floating point: keep fewer or coarser ones."
+
+
+def propose(lower: Floats, widths: Floats, entropy: Entropy, size: int) -> Proposal:
+    """Draw coordinates in turn; ``lower`` and ``widths`` are of one form or one a draw."""
+    count = widths.shape[-1]
+    coordinates = np.zeros((size, count), dtype=np.int64)
+    known, centres = np.zeros((size, count)), np.zeros((size, count))
+    widths = np.broadcast_to(widths, (size, count))
+    for i in range(count):
+        if lower.ndim == 2:
+            centre = -(known[:, :i] @ lower[i, :i])
+        else:
+            centre = -np.einsum("bi,bi->b", known[:, :i], lower[:, i, :i])
+        coordinates[:, i] = known[:, i] = draw_near(centre, widths[:, i], entropy)
+        centres[:, i] = centre
+    return weighed(coordinates, centres, widths)
+
+
+def weighed(coordinates: Integers, centres: Floats, widths: Floats) -> Proposal:
+    """Add up what the acceptance of a proposal needs."""
+    squares = (((coordinates - centres) / widths) ** 2).sum(axis=1) / 2
+    ratio = log_sum_ratio(centres.ravel(), widths.ravel()).reshape(centres.shape).sum(axis=1)
+    return Proposal(coordinates, centres, widths, squares, ratio)
+
+
+def log_chance(proposal: Proposal, exponent: Floats) -> tuple[Floats, Floats]:
+    """Return log a and a bound on its error; ``exponent`` is sum z_e^2 / (2 tau_e), right to 2^-48."""
+    chance = proposal.squares - exponent - SLACK + proposal.log_ratio
+    margin = proposal.centres.shape[1] * (SUM_ERROR + 2.0**-50 * (exponent + proposal.squares))
+    return chance, margin + 2.0**-44
+
+
+def chance_ball(proposal: Proposal, draw: int, exponent: Fraction) -> flint.arb:
+    """Return a ball around a for one draw, at the working precision; ``exponent`` is exact."""
+    total = -ball_of(exponent) - ball_of(SLACK)
+    product = flint.arb(1)
+    for c, m, s in zip(*(part[draw].tolist() for part in proposal[:3]), strict=True):
+        total += (flint.arb(c) - ball_of(m)) ** 2 / (2 * ball_of(s) ** 2)
+        product *= sum_ratio_ball(m, s)
+    return total.exp() * product
