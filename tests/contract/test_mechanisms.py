@@ -105,7 +105,7 @@ def test_the_enumerated_loss_meets_the_guarantee_tightly(kind: str, name: str, p
 def renyi(mechanism: Mechanism, on: Universe, alpha: float) -> float:
     """Return the largest Renyi divergence of an order between tables that the guarantee speaks of."""
     tables = conforming_tables(on, 2000)
-    outputs = tables[0] + lattice_points(on.matrix.toarray(), 12)
+    outputs = tables[0] + lattice_points(on.matrix.toarray(), 6)
     logs = np.stack([mechanism.law(table).log_prob(outputs) for table in tables])
     logs -= logsumexp(logs, axis=1, keepdims=True)
     apart = record_distances(tables)

@@ -1,30 +1,41 @@
 from fractions import Fraction
-from math import exp, sqrt
 
+import flint
 import numpy as np
 import pytest
 
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.exact import coin
-from holdfast.sampling.exact.coin import toss_root_coin
+from holdfast.sampling.exact.coin import toss_coins
+from holdfast.sampling.exact.enclosure import Real, ball_of, real
 
-SIZE = 20_000
-
-
-# a margin of 1 sends every toss to ball arithmetic
-@pytest.mark.parametrize("margin", [coin.RELATIVE_MARGIN, 1.0])
-@pytest.mark.parametrize(("n", "m"), [(4, 2), (2, 2), (0, 0), (50, 7)])
-def test_heads_have_the_right_share(n: int, m: int, margin: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coin, "RELATIVE_MARGIN", margin)
-    root, line, size = Fraction(3, 4), Fraction(3, 8), SIZE if margin < 1 else 4000
-    p = exp(-(0.75 * sqrt(n) - 0.375 * m))
-    tosses = toss_root_coin(root, line, np.full(size, n), np.full(size, m), SeededEntropy(n + m))
-    # Level: 4.5 standard deviations; a sure coin always comes up.
-    assert abs(tosses.sum() - size * p) <= 4.5 * sqrt(size * p * (1 - p))
+EXPONENTS = [Fraction(n, 7) for n in range(12)]
 
 
-def test_both_paths_decide_the_same_words_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    n, m = np.arange(1, 500), np.sqrt(np.arange(1, 500)).astype(np.int64)
-    quick = toss_root_coin(Fraction(1, 3), Fraction(1, 9), n, m, SeededEntropy(8))
-    monkeypatch.setattr(coin, "RELATIVE_MARGIN", 1.0)
-    assert np.array_equal(quick, toss_root_coin(Fraction(1, 3), Fraction(1, 9), n, m, SeededEntropy(8)))
+def exact(i: int) -> Real:
+    def ball() -> flint.arb:
+        return (-ball_of(EXPONENTS[i % len(EXPONENTS)])).exp()
+
+    return real(ball)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_heads_come_up_as_often_as_they_should(exponent: Fraction) -> None:
+    size = 40_000
+    log_chance = np.full(size, -float(exponent))
+    heads = toss_coins(log_chance, np.full(size, 1e-14), exact, SeededEntropy(3))
+    chance = np.exp(-float(exponent))
+    # Level: 4.5 standard deviations.
+    assert abs(heads.mean() - chance) <= 4.5 * np.sqrt(chance * (1 - chance) / size)
+
+
+def test_enclosures_decide_as_floats_do() -> None:
+    log_chance = -np.array([float(EXPONENTS[i % len(EXPONENTS)]) for i in range(600)])
+    clear = toss_coins(log_chance, np.full(600, 1e-14), exact, SeededEntropy(5))
+    unsure = toss_coins(log_chance, np.ones(600), exact, SeededEntropy(5))
+    assert np.array_equal(clear, unsure)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, 0.1])
+def test_what_is_no_probability_is_refused(wrong: float) -> None:
+    with pytest.raises(ArithmeticError):
+        toss_coins(np.array([wrong]), np.array([1e-9]), exact, SeededEntropy(0))

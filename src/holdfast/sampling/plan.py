@@ -15,8 +15,9 @@ from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.components import components
+from holdfast.lattice.unimodular import is_totally_unimodular
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.exact import offset_total
+from holdfast.sampling.exact import offset_total, torus
 from holdfast.sampling.exact.cascade import Cascade
 from holdfast.sampling.exact.exponential import DoubleGeometric
 from holdfast.sampling.exact.gaussian import DiscreteGaussian
@@ -24,8 +25,10 @@ from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.lattice_gaussian import KernelGaussian
 from holdfast.sampling.exact.one_total import OneTotal
 from holdfast.sampling.exact.order import best_order
+from holdfast.sampling.exact.radial import Radial
 from holdfast.sampling.exact.rejection import Rejection
 from holdfast.sampling.exact.split import splits
+from holdfast.sampling.exact.torus import Torus
 
 CELLS_PER_SECOND = 5e6
 """Integers drawn in a second, roughly: for telling times beforehand."""
@@ -35,6 +38,10 @@ MOST_WORK = 60 * CELLS_PER_SECOND
 
 MOST_SYSTEM = 60_000
 """Entries of a crossing system that is worth a plan: larger ones would be refused after a long search."""
+
+
+LIGHT = 300
+"""Integers a draw for which no other method is looked for."""
 
 
 class Sampler(Protocol):
@@ -109,6 +116,18 @@ def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
     return _plan(matrix, lambda system, cells: _laplace_block(system, cells, epsilon))
 
 
+def plan_l2(matrix: csr_array, epsilon: Fraction) -> Plan:
+    """Plan exact draws of q(z) prop. to exp(-epsilon ||z||_2) on the kernel of a full-rank matrix.
+
+    This is no product law: one radius ties all components, and they are drawn together.
+    """
+    cells = matrix.shape[1]
+    radial = Radial(cells, list(groups(matrix)), epsilon)
+    name, why = "all cells together, by Gaussians of many widths", "one radius ties all cells in the l2 norm"
+    block = Block(np.arange(cells)[None], radial, name, why, radial.acceptance, radial.work / cells)
+    return _feasible(Plan(cells, (block,)))
+
+
 def plan_gaussian(matrix: csr_array, sigma_squared: Fraction) -> Plan:
     """Plan exact draws of q(z) prop. to exp(-||z||_2^2 / (2 sigma^2)) on the kernel of a full-rank matrix."""
     return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared))
@@ -120,7 +139,11 @@ def _plan(matrix: csr_array, block_of: Callable[[Integers, Integers], Block]) ->
         for system, cells in groups(matrix)
         if system.shape[0] < system.shape[1]  # else the invariants fix every cell
     )
-    plan = Plan(matrix.shape[1], blocks)
+    return _feasible(Plan(matrix.shape[1], blocks))
+
+
+def _feasible(plan: Plan) -> Plan:
+    """Return a plan whose draws end in reasonable time; raises SamplingError for another."""
     if plan.work > MOST_WORK:
         worst = max(plan.blocks, key=lambda block: block.work)
         raise SamplingError(
@@ -172,11 +195,18 @@ def _crossing_blocks(system: Integers, cells: Integers, epsilon: Fraction) -> It
         why = "the invariants cross, and each can be met in turn"
         name = "crossing invariants, one after the other"
         yield Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
-        return
-    best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
-    why = "the invariants have weights or the noise is very wide, so they are solved for"
-    name = "crossing invariants, by rejection"
-    yield Block(cells, best, name, why, best.acceptance, best.work / width)
+        if cascade.work < LIGHT:
+            return
+    if torus.SMALLEST <= epsilon <= torus.LARGEST and is_totally_unimodular(csr_array(system)):
+        angles = Torus(system, epsilon)
+        why = "the invariants cross, and all of them are met at once"
+        name = "crossing invariants, by angles on a torus"
+        yield Block(cells, angles, name, why, angles.acceptance, angles.work / width)
+    elif order is None:
+        best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
+        why = "the invariants have weights or the noise is very wide, so they are solved for"
+        name = "crossing invariants, by rejection"
+        yield Block(cells, best, name, why, best.acceptance, best.work / width)
 
 
 def _gaussian_block(system: Integers, cells: Integers, sigma_squared: Fraction) -> Block:

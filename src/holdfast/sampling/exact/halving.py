@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.exact.klein import STRETCH, Proposal, weighed
+from holdfast.sampling.exact.klein import STRETCH, Proposal
 from holdfast.sampling.exact.near import Floats, draw_near
 
 
@@ -56,4 +56,4 @@ class Halving:
             lefts.append(left)
             near.append((centres, widths))
         centres, widths = (np.concatenate(parts, axis=1) for parts in zip(*near, strict=True))
-        return sums, weighed(np.concatenate(lefts, axis=1), centres, widths)
+        return sums, Proposal.of(np.concatenate(lefts, axis=1), centres, widths)

@@ -17,9 +17,8 @@ checks the residual against the least eigenvalue. SLACK covers the rounding of m
 taken for 1: it raises.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -46,8 +45,9 @@ class Factor:
         return Factor(self.lower[some], self.widths[some])
 
 
-class Proposal(NamedTuple):
-    """Coordinates c, the centres m and widths s they were drawn at, and two sums.
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Coordinates c, the centres m and widths s they were drawn at, one draw a row, and two sums.
 
     ``squares`` is sum (c - m)^2 / (2 s^2), ``log_ratio`` sum log(rho_s(m) / rho_s(0)).
     """
@@ -57,6 +57,34 @@ class Proposal(NamedTuple):
     widths: Floats
     squares: Floats
     log_ratio: Floats
+
+    @classmethod
+    def of(cls, coordinates: Integers, centres: Floats, widths: Floats) -> "Proposal":
+        """Add up what the acceptance needs."""
+        squares = (((coordinates - centres) / widths) ** 2).sum(axis=1) / 2
+        ratio = log_sum_ratio(centres.ravel(), widths.ravel()).reshape(centres.shape).sum(axis=1)
+        return cls(coordinates, centres, widths, squares, ratio)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Proposal"], size: int) -> "Proposal":
+        """Put independent proposals, some of several components a draw, side by side into ``size`` rows."""
+        return cls(
+            np.concatenate([part.coordinates.reshape(size, -1) for part in parts], axis=1),
+            np.concatenate([part.centres.reshape(size, -1) for part in parts], axis=1),
+            np.concatenate([part.widths.reshape(size, -1) for part in parts], axis=1),
+            np.stack([part.squares.reshape(size, -1).sum(axis=1) for part in parts]).sum(axis=0),
+            np.stack([part.log_ratio.reshape(size, -1).sum(axis=1) for part in parts]).sum(axis=0),
+        )
+
+    def take(self, some: Integers) -> "Proposal":
+        """Return some draws."""
+        return Proposal(
+            self.coordinates[some],
+            self.centres[some],
+            self.widths[some],
+            self.squares[some],
+            self.log_ratio[some],
+        )
 
 
 def factor(forms: Floats, least: Floats | float) -> Factor:
@@ -93,14 +121,7 @@ def propose(lower: Floats, widths: Floats, entropy: Entropy, size: int) -> Propo
             centre = -np.einsum("bi,bi->b", known[:, :i], lower[:, i, :i])
         coordinates[:, i] = known[:, i] = draw_near(centre, widths[:, i], entropy)
         centres[:, i] = centre
-    return weighed(coordinates, centres, widths)
-
-
-def weighed(coordinates: Integers, centres: Floats, widths: Floats) -> Proposal:
-    """Add up what the acceptance of a proposal needs."""
-    squares = (((coordinates - centres) / widths) ** 2).sum(axis=1) / 2
-    ratio = log_sum_ratio(centres.ravel(), widths.ravel()).reshape(centres.shape).sum(axis=1)
-    return Proposal(coordinates, centres, widths, squares, ratio)
+    return Proposal.of(coordinates, centres, widths)
 
 
 def log_chance(proposal: Proposal, exponent: Floats) -> tuple[Floats, Floats]:
@@ -110,11 +131,12 @@ def log_chance(proposal: Proposal, exponent: Floats) -> tuple[Floats, Floats]:
     return chance, margin + 2.0**-44
 
 
-def chance_ball(proposal: Proposal, draw: int, exponent: Fraction) -> flint.arb:
-    """Return a ball around a for one draw, at the working precision; ``exponent`` is exact."""
-    total = -ball_of(exponent) - ball_of(SLACK)
+def chance_ball(proposal: Proposal, draw: int, exponent: flint.arb) -> flint.arb:
+    """Return a ball around a for one draw, at the working precision; ``exponent`` is a ball, too."""
+    total = -exponent - ball_of(SLACK)
     product = flint.arb(1)
-    for c, m, s in zip(*(part[draw].tolist() for part in proposal[:3]), strict=True):
+    rows = (proposal.coordinates, proposal.centres, proposal.widths)
+    for c, m, s in zip(*(row[draw].tolist() for row in rows), strict=True):
         total += (flint.arb(c) - ball_of(m)) ** 2 / (2 * ball_of(s) ** 2)
         product *= sum_ratio_ball(m, s)
     return total.exp() * product

@@ -14,7 +14,7 @@ from holdfast.lattice.elimination import solve_in_order
 from holdfast.lattice.kernel import reduced_basis
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.exact.coin import toss_coins
-from holdfast.sampling.exact.enclosure import Real, real
+from holdfast.sampling.exact.enclosure import Real, ball_of, real
 from holdfast.sampling.exact.halving import Halving
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.klein import Proposal, chance_ball, factor, log_chance, propose
@@ -115,7 +115,7 @@ class KernelGaussian:
 
         def exact(i: int) -> Real:
             square = sum(int(v) ** 2 for v in z[i])
-            return real(lambda: chance_ball(proposal, i, square / (2 * self._sigma_squared)))
+            return real(lambda: chance_ball(proposal, i, ball_of(square / (2 * self._sigma_squared))))
 
         return z[toss_coins(chance, margin, exact, entropy)]
 

@@ -110,6 +110,13 @@ def sum_ratio_ball(centre: float, width: float) -> flint.arb:
     return _waves_ball(centre, width) / _waves_ball(0.0, width)
 
 
+def sum_ball(width: float) -> flint.arb:
+    """Return a ball around rho_s(0), at the working precision."""
+    if width < 1.0:
+        return _window_ball(0.0, width)
+    return ball_of(width) * (2 * flint.arb.pi()).sqrt() * _waves_ball(0.0, width)
+
+
 def _round(m: Floats, s: Floats, entropy: Entropy) -> Integers:
     """Return the integers nearest to normal variables."""
     words = entropy.words(m.size)

@@ -1,0 +1,104 @@
+"""The l1 law by way of the torus: against enumeration, and against rejection on a larger table."""
+
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from tests.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
+
+from holdfast.errors import SamplingError
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.exact import torus
+from holdfast.sampling.exact.angle import GRID, Angle, log_phi
+from holdfast.sampling.exact.cascade import Cascade
+from holdfast.sampling.exact.order import best_order
+from holdfast.sampling.exact.torus import Torus, Walks, balanced_bases
+
+CROSSING = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("system", "epsilon", "radius"),
+    [
+        (two_way(3, 3), Fraction(1), 7),
+        (two_way(2, 3), Fraction(1, 2), 16),
+        (two_way(2, 2), Fraction(2), 10),
+        (CROSSING, Fraction(1), 12),
+    ],
+)
+def test_draws_follow_the_enumerated_law(system: NDArray[np.int64], epsilon: Fraction, radius: int) -> None:
+    draws = Torus(system, epsilon).draw(SeededEntropy(20), 40_000)
+    assert not (system @ draws.T).any()
+    assert p_value(draws, lattice_law(system, float(epsilon), "l1", radius)) > LEVEL
+    assert p_value(draws, lattice_law(system, 1.06 * float(epsilon), "l1", radius)) < LEVEL
+
+
+def test_torus_and_rejection_agree_on_5_x_5() -> None:
+    """Two samples of norms and of one cell, compared by Kolmogorov and Smirnov at the level."""
+    system, epsilon = two_way(5, 5), Fraction(1, 2)
+    order = best_order(system, epsilon)
+    assert order is not None
+    one = Torus(system, epsilon).draw(SeededEntropy(1), 4000)
+    other = Cascade(25, order, epsilon).draw(SeededEntropy(2), 4000)
+    for a, b in (
+        (np.abs(one).sum(axis=1), np.abs(other).sum(axis=1)),
+        (np.abs(one).max(axis=1), np.abs(other).max(axis=1)),
+        (one[:, 7], other[:, 7]),
+    ):
+        assert stats.ks_2samp(a, b).pvalue > LEVEL
+    wrong = Torus(system, epsilon * Fraction(107, 100)).draw(SeededEntropy(1), 4000)
+    assert stats.ks_2samp(np.abs(wrong).sum(axis=1), np.abs(other).sum(axis=1)).pvalue < LEVEL
+
+
+@pytest.mark.parametrize("k", [[2, 1, 3, 2, 2, 1], [0, 3, 4, 2, 2, 9], [1, 1, 1, 1, 1, 1]])
+def test_walks_of_known_length(k: list[int]) -> None:
+    """Given the numbers of steps the law is a product of binomial coefficients on the lattice."""
+    system = two_way(2, 3)
+    weights = {
+        tuple(z): float(
+            np.prod([comb(2 * n, n + m) if abs(m) <= n else 0 for n, m in zip(k, z, strict=True)])
+        )
+        for z in lattice_points(system, max(k)).tolist()
+    }
+    total = sum(weights.values())
+    draws, _ = Walks(system, np.repeat(np.array([k]), 8000, axis=0)).draw(SeededEntropy(4))
+    assert p_value(draws, {z: w / total for z, w in weights.items() if w}) > LEVEL
+
+
+@pytest.mark.parametrize("power", [Fraction(1), Fraction(3, 2), Fraction(100, 19)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 4), Fraction(3)])
+def test_the_steps_stand_above_the_power_of_phi(epsilon: Fraction, power: Fraction) -> None:
+    angle = Angle(epsilon, power)
+    x = angle.draw(SeededEntropy(1), 20_000)
+    x = x[~np.isnan(x)]
+    x = np.concatenate([x, angle.firsts[:-1], -angle.firsts[1:-1], [-GRID / 2]])
+    step = angle.steps(x)
+    assert np.all(float(power) * log_phi(x, float(epsilon)) <= angle.log_g + angle.log_p[step])
+    assert np.all((angle.firsts[step] <= np.abs(x)) & (np.abs(x) < angle.firsts[step] + angle.lengths[step]))
+    assert int(angle.weights.sum()) == angle.columns << 32
+
+
+def test_bases_use_all_cells() -> None:
+    system = two_way(4, 5)
+    bases, uses = balanced_bases(system)
+    assert uses.min() >= 2
+    for basis in bases:
+        square = system[:, basis.cells]
+        assert abs(round(np.linalg.det(square))) == 1
+        assert np.array_equal(square @ basis.expand, system)
+
+
+def test_enclosures_decide_as_floats_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler = Torus(two_way(2, 3), Fraction(1, 2))
+    clear = sampler.draw(SeededEntropy(6), 40)
+    monkeypatch.setattr(torus, "PHI_ERROR", 1.0)
+    monkeypatch.setattr(torus, "STEP_ERROR", 1.0)
+    assert np.array_equal(sampler.draw(SeededEntropy(6), 40), clear)
+
+
+def test_very_wide_noise_is_refused() -> None:
+    with pytest.raises(SamplingError, match="grid of angles"):
+        Torus(two_way(2, 2), Fraction(1, 10**6))
