@@ -20,6 +20,8 @@ check: $(READY)
 stress: $(READY)
 	$(BIN)/python tests/stress/ledger.py
 
+include studies/studies.mk
+
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format

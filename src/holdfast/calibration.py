@@ -7,6 +7,7 @@ imply is refused.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
@@ -27,6 +28,8 @@ class Entry:
     standards: tuple[Standard, ...]
     calibrate: Callable[[Spec, Premises, Intensity | None], Mechanism]
     nonnegative: bool = False
+    real: bool = False
+    """Real-valued and drawn in floats: for studies, never for a release."""
 
 
 def intensity_of(privacy: Privacy) -> Intensity | None:
@@ -77,6 +80,8 @@ def require_supported(spec: Spec) -> None:
             f"[constraints] nonnegative = true asks for a release without negative counts, and {name} may go"
             f" below zero: set it to false" + (f", or name = {able} in [mechanism]." if able else ".")
         )
+    if spec.mechanism.base is not None and name != "conditioned":
+        raise SpecError("[mechanism] base belongs to conditioned: leave it out.")
     if spec.mechanism.epsilon_per_unit is not None and name != LatticeLaplace.name:
         raise SpecError(
             f"[mechanism] epsilon_per_unit belongs to {LatticeLaplace.name}: leave it out and give the target"
@@ -97,6 +102,31 @@ def _lattice_gaussian(_spec: Spec, premises: Premises, asked: Intensity | None) 
     return LatticeGaussian.calibrate(premises, intensity=asked)
 
 
+def _k_norm(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+    from holdfast.mechanisms.k_norm import KNorm  # noqa: PLC0415 - loaded late
+
+    return KNorm.calibrate(premises, intensity=_pure(asked))
+
+
+def _conditioned(spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+    from holdfast.mechanisms.conditioned import Conditioned  # noqa: PLC0415 - loaded late
+
+    if not isinstance(asked, Pure | ZeroConcentrated | Approximate):
+        raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
+    base = spec.mechanism.base or ("double-geometric" if isinstance(asked, Pure) else "discrete-gaussian")
+    nonnegative = spec.constraints.nonnegative
+    return Conditioned.calibrate(premises, intensity=asked, base=base, nonnegative=nonnegative)
+
+
+def _projected_gaussian(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+    from holdfast.mechanisms.projected_gaussian import ProjectedGaussian  # noqa: PLC0415 - loaded late
+
+    if not isinstance(asked, ZeroConcentrated | GaussianDP):
+        raise SpecError('[privacy] rho is missing: give a positive budget such as "1/2".')
+    # its draws are real numbers: what a mechanism is, but for that
+    return cast("Mechanism", ProjectedGaussian.calibrate(premises, intensity=asked))
+
+
 def _pure(asked: Intensity | None) -> Pure:
     if not isinstance(asked, Pure):
         raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
@@ -106,4 +136,7 @@ def _pure(asked: Intensity | None) -> Pure:
 CATALOGUE: Mapping[str, Entry] = {
     "lattice-laplace": Entry(("pure",), _lattice_laplace),
     "lattice-gaussian": Entry(("zcdp", "approximate"), _lattice_gaussian),
+    "k-norm": Entry(("pure",), _k_norm),
+    "conditioned": Entry(("pure", "zcdp", "approximate"), _conditioned, nonnegative=True),
+    "projected-gaussian": Entry(("zcdp", "gaussian"), _projected_gaussian, real=True),
 }

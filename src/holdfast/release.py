@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.account import charge_release
-from holdfast.calibration import choose_mechanism, require_supported
+from holdfast.calibration import CATALOGUE, choose_mechanism, require_supported
 from holdfast.certificate.record import Certificate, certify
 from holdfast.certificate.write import write_release
+from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.protocol import Mechanism
 from holdfast.privacy.ledger.account import Ledger
@@ -51,6 +52,11 @@ class Prepared:
 
         With a ledger the cost is committed before anything is drawn, and a release over budget is refused.
         """
+        if CATALOGUE[self.spec.mechanism.name].real:
+            raise GuaranteeError(
+                f"{self.spec.mechanism.name} draws real numbers in floating point, which is not safe for a"
+                ' release: use name = "lattice-gaussian" in [mechanism]; this one is for studies.'
+            )
         source = entropy or SystemEntropy()
         certificate = row = None
         if ledger is not None:
@@ -62,9 +68,10 @@ class Prepared:
     def sample(self, size: int, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget."""
         possible = np.flatnonzero(self.table.schema.possible)
-        counts = np.zeros((size, self.table.schema.size), dtype=np.int64)
         law = self.mechanism.law(self.table.counts[possible])
-        counts[:, possible] = law.sample(entropy or SystemEntropy(), size)
+        drawn = law.sample(entropy or SystemEntropy(), size)
+        counts = np.zeros((size, self.table.schema.size), dtype=drawn.dtype)
+        counts[:, possible] = drawn
         return counts
 
 

@@ -21,7 +21,7 @@ def test_a_plan_draws_and_writes_nothing(run: Run, example: Path) -> None:
     assert sorted(example.parent.iterdir()) == before
 
 
-def test_l2_is_thinned(run: Run, example: Path) -> None:
+def test_l2_is_drawn_by_gaussians(run: Run, example: Path) -> None:
     example.write_text(example.read_text().replace('norm = "l1"', 'norm = "l2"'))
-    assert "hinned" in run("plan", example).out
-    assert 0 < json.loads(run("plan", example, "--json").out)["thinning"] < 1
+    assert "Gaussians of many widths" in run("plan", example).out
+    assert 0 < json.loads(run("plan", example, "--json").out)["steps"][0]["acceptance"] < 1

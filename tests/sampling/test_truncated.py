@@ -11,7 +11,7 @@ from tests.goodness import LEVEL, Point, lattice_points, p_value, two_way
 from holdfast.errors import SamplingError
 from holdfast.sampling import truncated
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.truncated import TruncatedLaw
+from holdfast.sampling.truncated import Kept, TruncatedLaw
 
 Array = NDArray[np.int64]
 X = np.array([2, 0, 1, 3, 1, 1])
@@ -90,3 +90,25 @@ def test_what_neither_method_draws_is_refused_in_a_sentence() -> None:
         TruncatedLaw(csr_array(two_way(6, 6)), sigma=Fraction(3), low=zeros - 1)
     with pytest.raises(SamplingError, match="no vector"):
         TruncatedLaw(csr_array(np.ones((1, 2), dtype=np.int64)), epsilon=Fraction(1), low=np.array([1, 1]))
+
+
+def test_draws_that_keep_inequalities_have_the_law_given_them() -> None:
+    law = TruncatedLaw(csr_array(two_way(2, 3)), epsilon=Fraction(1, 2), low=-X)
+    rows, least = np.array([[1, -1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 1]]), np.array([0, -1])
+    kept = Kept(law, rows, least)
+    full = enumerated(0.5)
+    given = {z: share for z, share in full.items() if (rows @ np.array(z) >= least).all()}
+    total = sum(given.values())
+    given = {z: share / total for z, share in given.items()}
+    assert len(given) < len(full)
+    draws = kept.sample(SeededEntropy(23), 20_000)
+    assert p_value(draws, given) > LEVEL
+    assert p_value(draws, full) < LEVEL / 1000
+    assert kept.sample(SeededEntropy(1), 0).shape == (0, 6)
+    assert np.isneginf(kept.log_prob(np.array([[-1, 1, 0, 1, -1, 0]]))).all()
+
+
+def test_inequalities_that_noise_never_keeps_are_refused() -> None:
+    law = TruncatedLaw(csr_array(two_way(2, 3)), epsilon=Fraction(1, 2), low=-X)
+    with pytest.raises(SamplingError, match="hardly ever keeps these inequalities"):
+        Kept(law, np.array([[1, 0, 0, 0, 0, 0]]), np.array([100]))

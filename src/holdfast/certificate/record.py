@@ -90,7 +90,7 @@ def certify(
                 "sampling": list(mechanism.methods),
             },
             "target": _target(spec),
-            "guarantee": _guarantee(guarantee),
+            "guarantee": guarantee_content(guarantee),
             "randomness": {
                 "source": "operating system" if secure else "seeded",
                 "secure": secure,
@@ -133,7 +133,8 @@ def _target(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _guarantee(guarantee: Guarantee) -> dict[str, Any]:
+def guarantee_content(guarantee: Guarantee) -> dict[str, Any]:
+    """Return what is written of a guarantee."""
     return {
         "statement": guarantee.statement,
         "domain": guarantee.domain,

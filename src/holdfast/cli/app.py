@@ -22,9 +22,12 @@ audit = typer.Typer(help="Say what invariants leave to protect.", no_args_is_hel
 app.add_typer(audit, name="audit")
 ledger_app = typer.Typer(help="Keep an account of the privacy budget of a table.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
+test_app = typer.Typer(help="Test a hypothesis about a confidential table.", no_args_is_help=True)
+app.add_typer(test_app, name="test")
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
 
 
@@ -81,6 +84,26 @@ def plan(spec: SpecFile, as_json: Json = False) -> None:
 
 
 @app.command()
+def compare(
+    spec: SpecFile,
+    mechanisms: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="As in lattice-laplace,k-norm; the usual seven unless given."),
+    ] = None,
+    draws: Annotated[int, typer.Option(metavar="N", help="Simulated draws of each.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it to this .png, .svg or .pdf file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the errors of mechanisms at the target of a spec, by simulation; nothing is released."""
+    from holdfast.cli.compare import run  # noqa: PLC0415
+
+    run(spec, mechanisms, draws=draws, seed=seed, picture=picture, as_json=as_json)
+
+
+@app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
     as_json: Json = False,
@@ -89,6 +112,43 @@ def verify(
     from holdfast.cli.verify import run  # noqa: PLC0415
 
     run(folder, as_json=as_json)
+
+
+@app.command()
+def intervals(
+    folder: ReleaseFolder,
+    margin: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Attributes of a margin, as in sex,age.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=LEVEL", help="Only these records; repeat for more.")
+    ] = None,
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The probability of covering.")] = "0.9",
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Let all intervals cover together.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Give confidence intervals for the cells of a release, or for sums of them."""
+    from holdfast.cli.intervals import run  # noqa: PLC0415
+
+    run(folder, margin=margin, where=where or [], level=level, together=simultaneous, as_json=as_json)
+
+
+@app.command()
+def postprocess(
+    folder: ReleaseFolder,
+    method: Annotated[str, typer.Option(metavar="NAME", help="nonnegative-l2, integers-l1 or rounded-l2.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the processed table.")],
+    bias_draws: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Simulated releases to measure the bias with.")
+    ] = 200,
+    as_json: Json = False,
+) -> None:
+    """Take negative counts out of a release, keeping the invariants: no cost, but biased."""
+    from holdfast.cli.postprocess import run  # noqa: PLC0415
+
+    run(folder, method, output, bias_draws=bias_draws, as_json=as_json)
 
 
 @app.command()
@@ -220,6 +280,40 @@ def export_ledger(
     from holdfast.cli import ledger  # noqa: PLC0415
 
     ledger.export(file, as_csv=csv, out=out)
+
+
+@test_app.command("odds-ratio", context_settings={"ignore_unknown_options": True})  # -1 is a bad count
+def odds_ratio(
+    x11: Annotated[str, typer.Argument(metavar="X11", help="The counts of the table, row by row.")],
+    x12: Annotated[str, typer.Argument(metavar="X12")],
+    x21: Annotated[str, typer.Argument(metavar="X21")],
+    x22: Annotated[str, typer.Argument(metavar="X22")],
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The budget, pure.")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: its delta.")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="The budget, Gaussian DP.")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The budget, zCDP.")] = None,
+    alternative: Annotated[
+        str, typer.Option(metavar="NAME", help="Is the odds ratio greater, less, or either (two-sided)?")
+    ] = "greater",
+    null: Annotated[str, typer.Option(metavar="NUMBER", help="The odds ratio to test.")] = "1",
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the test.")] = "0.05",
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="For tests and studies only: such a test is NOT private.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Test the odds ratio of a 2 x 2 table whose margins are published."""
+    from holdfast.cli.odds_ratio import run  # noqa: PLC0415
+
+    run(
+        (x11, x12, x21, x22),
+        {"epsilon": epsilon, "delta": delta, "mu": mu, "rho": rho},
+        alternative=alternative,
+        null=null,
+        level=level,
+        seed=seed,
+        as_json=as_json,
+    )
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Approximate, ZeroConcentrated
 from holdfast.privacy.profile import SquaredLoss
 from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
+
+DIGITS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class LatticeGaussian:
         """
         if isinstance(intensity, Approximate):
             within = zcdp_within(epsilon=float(intensity.epsilon), delta=float(intensity.delta)).value
-            rho = Fraction(within).limit_denominator(10**9) * (1 - Fraction(1, 10**8))
+            rho = Fraction(floor(within * (1 - 1e-9) * DIGITS), DIGITS)
         else:
             rho = intensity.rho
         if rho <= 0:

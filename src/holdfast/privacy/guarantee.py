@@ -112,6 +112,11 @@ class Guarantee:
                 "For any two tables with the same invariants that differ in at most"
                 f" {self.unit.distance} {_records(self.unit.distance)},"
             )
+        elif isinstance(self.intensity, ZeroConcentrated):  # the divergence grows with the square
+            return (
+                "For any two tables with the same invariants that differ in d records, the Renyi divergence"
+                f" of order alpha is at most {_shown(self.intensity.rho)} d^2 alpha, for every alpha (zCDP)."
+            )
         else:
             pairs = "For each record in which two tables with the same invariants differ,"
         return f"{pairs} {_promise(self.intensity)}"

@@ -77,7 +77,7 @@ class Block:
         copies, width = self.cells.shape
         block = "one block" if copies == 1 else f"{copies:,} blocks"
         size = "one cell" if width == 1 else f"{width:,} cells"
-        chance = "" if self.acceptance == 1 else f" (acceptance {self.acceptance:.2g})"
+        chance = "" if self.acceptance > 0.995 else f" (acceptance {self.acceptance:.2g})"
         return f"{block} of {size}: {self.name}{chance}"
 
 

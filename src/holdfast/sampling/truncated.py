@@ -31,6 +31,7 @@ from holdfast.sampling.exact.inversion import Flags, Integers
 from holdfast.sampling.exact.rejection import BATCH_CELLS
 from holdfast.sampling.exact.series_parallel import NoVectorError
 from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.law import Law
 from holdfast.sampling.plan import MOST_WORK
 
 LIGHT = 1 << 21
@@ -97,6 +98,43 @@ class TruncatedLaw:
             f"no exact sampler keeps noise on {self.matrix.shape[1]:,} cells within its bounds in reasonable"
             " time: keep fewer margins or coarser attributes, or allow negative counts."
         )
+
+
+class Kept:
+    """Draws of a law, kept when B z >= least: the law given these inequalities, by rejection.
+
+    A law of which a pilot keeps no draw is refused with a SamplingError. As with ``TruncatedLaw``, that and
+    the time of a draw depend on ``least``.
+    """
+
+    def __init__(self, law: Law, rows: Integers, least: Integers) -> None:
+        self._law, self._rows, self._least = law, np.ascontiguousarray(rows.T), least
+        size = PILOT
+        while not (kept := int(self._inside(law.sample(SeededEntropy(0), size)).sum())):
+            size *= 4
+            if size * rows.shape[1] > PILOT_WORK:
+                raise SamplingError(
+                    "noise hardly ever keeps these inequalities: ask for less noise a cell, or for fewer of"
+                    " them."
+                )
+        self._acceptance, self._most = kept / size, max(16, BATCH_CELLS // rows.shape[1])
+
+    def sample(self, entropy: Entropy, size: int) -> Integers:
+        """Return ``size`` independent exact draws, one a row."""
+        kept = [self._law.sample(entropy, 0)]
+        missing = size
+        while missing:
+            drawn = self._law.sample(entropy, int(min(1.2 * missing / self._acceptance + 16, self._most)))
+            kept.append(drawn[self._inside(drawn)][:missing])
+            missing -= kept[-1].shape[0]
+        return np.concatenate(kept)
+
+    def log_prob(self, points: Integers) -> NDArray[np.float64]:
+        """Return the log probability of each row up to one constant, minus infinity outside."""
+        return np.where(self._inside(points), self._law.log_prob(points), -np.inf)
+
+    def _inside(self, points: Integers) -> Flags:
+        return np.asarray((points @ self._rows >= self._least).all(axis=1))
 
 
 class _Thinned:

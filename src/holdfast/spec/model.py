@@ -215,6 +215,7 @@ class Mechanism(Part):
     name: Text = "lattice-laplace"
     norm: Literal["l1", "l2"] = "l1"
     epsilon_per_unit: Rational | None = None
+    base: Literal["double-geometric", "discrete-gaussian"] | None = None
 
     if TYPE_CHECKING:  # numbers may be given as text
 

@@ -1,0 +1,96 @@
+"""`holdfast compare`."""
+
+import json
+from pathlib import Path
+
+import typer
+from rich.table import Table
+
+from holdfast.cli.terminal import terminal
+from holdfast.compare.comparison import Comparison, compare
+from holdfast.compare.contenders import STANDARD
+from holdfast.compare.deviation import Size
+from holdfast.compare.picture import draw, require_picture
+from holdfast.compare.terms import shown
+
+MOST_MARGINS = 6
+"""Margins that have a column on the screen; JSON has all of them."""
+
+
+def run(
+    spec: Path, mechanisms: str | None, *, draws: int, seed: int, picture: Path | None, as_json: bool
+) -> None:
+    """Compare mechanisms for a spec and print a table or JSON, and draw it."""
+    if picture is not None:
+        require_picture(picture)
+    names = list(STANDARD)
+    if mechanisms is not None:
+        names = [name.strip() for name in mechanisms.split(",") if name.strip()]
+    console = terminal()
+    with console.status("Comparing ..."):
+        comparison = compare(spec, names, draws=draws, seed=seed)
+    if picture is not None:
+        draw(comparison, picture)
+    if as_json:
+        typer.echo(json.dumps(comparison.to_dict(), indent=2))
+        return
+    console.print(_errors(comparison))
+    by_margin = _margins(comparison)
+    if by_margin is not None:
+        console.print(by_margin)
+    for row in comparison.rows:
+        converted = None if row.contender is None else row.contender.converted
+        words = "; ".join(filter(None, (converted, row.note)))
+        if words:
+            console.print(f"{row.name}: {words.rstrip('.')}.", soft_wrap=True)
+    chosen = "No choice" if comparison.choice is None else f"Choose {comparison.choice}"
+    console.print(f"{chosen}: {comparison.why}", soft_wrap=True)
+    if picture is not None:
+        console.print(f"Wrote {picture}", soft_wrap=True)
+
+
+def _errors(comparison: Comparison) -> Table:
+    records = "record" if comparison.distance == 1 else "records"
+    pairs = f"at most {comparison.distance} {records} apart"
+    if comparison.target.adjacency == "unit":
+        pairs = "for each record of distance"
+    table = Table(title=f"Expected errors at {shown(comparison.target.intensity)}, {pairs}")
+    for title in ("mechanism", "guarantee", "keeps", "whole"):
+        table.add_column(title, no_wrap=title == "mechanism")
+    for title in ("L1", "L2", "max", "cell"):
+        table.add_column(title, justify="right")
+    for row in comparison.rows:
+        if row.contender is None or row.deviation is None:
+            table.add_row(row.name, "cannot be used")
+            continue
+        found = row.deviation
+        table.add_row(
+            row.name,
+            shown(row.contender.mechanism.guarantee.intensity).removeprefix("pure "),
+            _yes(row.contender.keeps_invariants),
+            _yes(row.contender.integer),
+            *(_number(size) for size in (found.l1, found.l2, found.largest, found.cell)),
+        )
+    return table
+
+
+def _margins(comparison: Comparison) -> Table | None:
+    """Return the errors by margin, where some mechanism has one."""
+    rows = [(row, row.deviation.margins) for row in comparison.rows if row.deviation is not None]
+    if all(size.exact for _, sizes in rows for size in sizes.values()):
+        return None
+    names = list(rows[0][1])[:MOST_MARGINS]
+    table = Table(title="Mean absolute error of margins")
+    for title in ("mechanism", *names):
+        table.add_column(title, justify="left" if title == "mechanism" else "right")
+    for row, sizes in rows:
+        table.add_row(row.name, *("exact" if sizes[name].exact else _number(sizes[name]) for name in names))
+    return table
+
+
+def _number(size: Size) -> str:
+    return f"{size.value:.3g}" if size.value < 1000 else f"{size.value:,.0f}"
+
+
+def _yes(so: bool) -> str:
+    return "yes" if so else "no"

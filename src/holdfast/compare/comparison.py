@@ -1,0 +1,256 @@
+"""Mechanisms compared for a spec: the same target, the same tables to be confused, simulated errors.
+
+Only public values enter: the invariants of the confidential table, never its counts. Noise that does not
+depend on the table is drawn by itself; where it does, a public table that is fitted to the invariants
+stands in. Draws are seeded, as nothing is released.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.calibration import intensity_of
+from holdfast.compare.contenders import CONTENDERS, STANDARD, Contender
+from holdfast.compare.deviation import Deviation, Draws, Margin, Size, deviation, margins
+from holdfast.compare.terms import shown
+from holdfast.errors import HoldfastError, SamplingError, SpecError
+from holdfast.mechanisms.accuracy import FEWEST_DRAWS
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.premises import Premises
+from holdfast.privacy.guarantee import Target
+from holdfast.privacy.intensity import Intensity
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.setting import Setting, publish
+from holdfast.spec.closest import closest
+from holdfast.spec.load import read_spec
+from holdfast.spec.model import Spec
+from holdfast.tables.read import read_table
+from holdfast.universe.universe import Universe
+
+DRAWS = 1000
+WORK = 1.5e7
+"""Integers that may be proposed for all draws of one mechanism: a few seconds."""
+BOUNDED = 100
+"""Integers that a draw within bounds takes for each cell, roughly; it depends on the table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One mechanism: what it guarantees and how large its errors are, or why it cannot be used.
+
+    ``lacks`` says why it is not to be chosen, and is empty where nothing speaks against it.
+    """
+
+    name: str
+    contender: Contender | None
+    deviation: Deviation | None
+    lacks: str
+    note: str
+
+    @property
+    def l2(self) -> float:
+        """The root of the expected squared error; infinite where there is none."""
+        return np.inf if self.deviation is None else self.deviation.l2.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        found: dict[str, Any] = dict.fromkeys(
+            ("standard", "intensity", "converted", "keeps_invariants", "integer", "exact")
+        )
+        if self.contender is not None:
+            intensity = self.contender.mechanism.guarantee.intensity
+            found = {
+                "standard": intensity.standard,
+                "intensity": {name: str(value) for name, value in intensity.parameters().items()},
+                "converted": self.contender.converted,
+                "keeps_invariants": self.contender.keeps_invariants,
+                "integer": self.contender.integer,
+                "exact": self.contender.integer,
+            }
+        return {"mechanism": self.name, **found, **self._sizes(), "lacks": self.lacks, "note": self.note}
+
+    def _sizes(self) -> dict[str, Any]:
+        if self.deviation is None:
+            empty = ("l1", "l2", "max", "cell", "margins", "standard_error", "draws")
+            return dict.fromkeys(empty)
+        sizes = {
+            "l1": self.deviation.l1,
+            "l2": self.deviation.l2,
+            "max": self.deviation.largest,
+            "cell": self.deviation.cell,
+        }
+        return {
+            **{name: _rounded(size.value) for name, size in sizes.items()},
+            "margins": {name: _margin(size) for name, size in self.deviation.margins.items()},
+            "standard_error": {name: _rounded(size.standard_error) for name, size in sizes.items()},
+            "draws": self.deviation.draws,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Mechanisms by L2, the smallest first; those that cannot be used come last."""
+
+    target: Target
+    distance: int
+    rows: tuple[Row, ...]
+    choice: str | None
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        intensity = self.target.intensity
+        return {
+            "target": {
+                "standard": intensity.standard,
+                **{name: str(value) for name, value in intensity.parameters().items()},
+                "adjacency": self.target.adjacency,
+                "records": self.distance,
+            },
+            "rows": [row.to_dict() for row in self.rows],
+            "choice": self.choice,
+            "why": self.why,
+        }
+
+
+def compare(
+    spec: Spec | str | Path,
+    names: Sequence[str] = tuple(STANDARD),
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Comparison:
+    """Calibrate mechanisms to the target of a spec and simulate their errors."""
+    spec = spec if isinstance(spec, Spec) else read_spec(spec)
+    _require_known(names, draws)
+    reading = read_table(spec)
+    setting = publish(spec, reading.table, reading.inferred)
+    premises = Premises.of(setting.universe, setting.scope, spec.privacy.adjacency)
+    target = Target(spec.privacy.adjacency, _asked(spec, premises))
+    of = margins(setting.schema, setting.universe)
+    found = [_row(name, spec, setting, premises, target, of, draws, seed) for name in names]
+    wanted = f"keep every invariant, release whole numbers and meet {shown(target.intensity)}"
+    if spec.constraints.nonnegative:
+        wanted += " without negative counts"
+    rows = tuple(sorted(found, key=lambda row: row.l2))
+    return Comparison(target, premises.unit.distance, rows, *_choice(rows, wanted))
+
+
+def _require_known(names: Sequence[str], draws: int) -> None:
+    if not names:
+        raise SpecError("--mechanisms names none: name one or more, separated by commas.")
+    for name in names:
+        if name not in CONTENDERS:
+            raise SpecError(f"--mechanisms names {name!r}, which is not known: {closest(name, CONTENDERS)}")
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise SpecError(f"--mechanisms names {repeated[0]!r} twice: keep one.")
+    if draws < FEWEST_DRAWS:
+        raise SpecError(f"--draws is {draws}: ask for {FEWEST_DRAWS} or more.")
+
+
+def _asked(spec: Spec, premises: Premises) -> Intensity:
+    """Return the target, or what the parameter of the spec's own mechanism guarantees."""
+    asked = intensity_of(spec.privacy)
+    if asked is not None:
+        return asked
+    own = spec.mechanism
+    if own.epsilon_per_unit is None:
+        raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
+    return LatticeLaplace(premises, own.norm, own.epsilon_per_unit).guarantee.intensity
+
+
+def _row(
+    name: str,
+    spec: Spec,
+    setting: Setting,
+    premises: Premises,
+    target: Target,
+    of: tuple[Margin, ...],
+    draws: int,
+    seed: int,
+) -> Row:
+    contender = None
+    try:
+        contender = CONTENDERS[name](spec, premises, target.intensity)
+        sample = _noise(contender, setting.universe, draws, seed)
+    except HoldfastError as error:
+        reason = " ".join(str(error).split())
+        return Row(name, contender, None, "cannot be used", f"cannot be used: {reason}")
+    lacks = {
+        "keeps no invariant": not contender.keeps_invariants,
+        "is not whole": not contender.integer,
+        "meets a weaker target": not contender.meets(target),
+        "may go below zero": spec.constraints.nonnegative and not contender.nonnegative,
+    }
+    notes = [contender.note] if contender.note else []
+    if sample.shape[0] < draws:
+        notes.append(f"{sample.shape[0]:,} draws only, as each takes long")
+    exactly = contender.keeps_invariants and contender.integer  # floats keep them up to rounding
+    measured = deviation(sample, of, keeps_invariants=exactly)
+    against = " and ".join(words for words, so in lacks.items() if so)
+    return Row(name, contender, measured, against, "; ".join(notes))
+
+
+def _noise(contender: Contender, universe: Universe, draws: int, seed: int) -> Draws:
+    """Draw noise, fewer draws where each takes long."""
+    mechanism, entropy = contender.mechanism, SeededEntropy(seed)
+    work = BOUNDED * universe.cells if mechanism.noise is None else mechanism.noise.work
+    draws = int(min(draws, WORK / max(work, 1.0)))
+    if draws < FEWEST_DRAWS:
+        raise SamplingError(
+            f"a draw takes about {work:,.0f} random numbers, too many to repeat: compare it on a smaller"
+            " table."
+        )
+    if mechanism.noise is not None:
+        return mechanism.noise.sample(entropy, draws)
+    public = _stand_in(universe)
+    return np.asarray(mechanism.law(public).sample(entropy, draws) - public)
+
+
+def _stand_in(universe: Universe) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return a public table with the invariants; cells in no invariant are empty."""
+    from holdfast.postprocess.conforming import Conforming  # noqa: PLC0415 - loaded late
+    from holdfast.postprocess.stand_in import stand_in  # noqa: PLC0415
+
+    nothing = np.zeros(universe.cells, dtype=np.int64)
+    conforming = Conforming.of(universe.matrix, universe.values)
+    return stand_in(nothing, universe.matrix, universe.values, conforming)
+
+
+def _choice(rows: Iterable[Row], wanted: str) -> tuple[str | None, str]:
+    """Return the smallest L2 of what may be released for the target, and the reason in a sentence or two."""
+    usable = [row for row in rows if row.deviation is not None]
+    fit = [row for row in usable if not row.lacks]
+    if not fit:
+        return None, f"none of these mechanisms can {wanted}."
+    best, others = fit[0], [row for row in fit[1:] if row.l2 > fit[0].l2]
+    why = f"{best.name} has the smallest L2, {best.l2:.4g}, of those that {wanted}"
+    if others:
+        why += f"; {others[0].name} is next with {others[0].l2:.4g}"
+        why += ", which is no clear difference" if _close(best, others[0]) else ""
+    smaller = "; ".join(f"{row.name} is smaller but {row.lacks}" for row in usable if row.l2 < best.l2)
+    return best.name, f"{why}. {smaller}." if smaller else f"{why}."
+
+
+def _close(one: Row, other: Row) -> bool:
+    """Whether two are within two standard errors of each other."""
+    if one.deviation is None or other.deviation is None:
+        return False
+    spread = np.hypot(one.deviation.l2.standard_error, other.deviation.l2.standard_error)
+    return bool(abs(one.l2 - other.l2) <= 2 * spread)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _margin(size: Size) -> dict[str, Any]:
+    return {
+        "error": _rounded(size.value),
+        "standard_error": _rounded(size.standard_error),
+        "exact": size.exact,
+    }

@@ -1,0 +1,117 @@
+"""One target in the standards of several mechanisms.
+
+A mechanism meets targets of its own standard. For another standard the target is turned into the nearest
+intensity that a theorem gives: one that implies the target, or where there is none, a weaker one. No Gaussian
+noise meets a pure epsilon; it is held to the same epsilon at the small DELTA. The sentence with it says so.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import Generic, TypeVar
+
+from scipy.special import log_ndtr
+
+from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.premises import Premises
+from holdfast.privacy.conversion import gdp_to_zcdp, gdp_within
+from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.roots import floor_root
+
+DIGITS = 10**12
+DELTA = Fraction(1, 10**5)
+"""Beside which Gaussian noise is held to a pure epsilon."""
+
+
+Kind = TypeVar("Kind", bound=Intensity)
+
+
+@dataclass(frozen=True)
+class Terms(Generic[Kind]):
+    """An intensity for a target, and how the target was turned into it; None where it is the target."""
+
+    intensity: Kind
+    converted: str | None = None
+
+
+def pure_terms(target: Intensity) -> Terms[Pure]:
+    """Return the largest epsilon that implies the target.
+
+    Rho follows from epsilon^2 / 2 <= rho [bun2016, Proposition 1.4]; mu from the corner of the tradeoff
+    function, e^epsilon <= Phi(mu / 2) / Phi(-mu / 2) [liu2022].
+    """
+    match target:
+        case Pure():
+            return Terms(target)
+        case Approximate(epsilon, _):
+            found = Pure(epsilon)
+        case ZeroConcentrated(rho):
+            found = Pure(floor_root(2 * rho))
+        case GaussianDP(mu):
+            half = float(mu) / 2
+            found = Pure(_down(float(log_ndtr(half) - log_ndtr(-half))))
+        case Functional():
+            raise TypeError("a spec has no tradeoff function for a target")
+    return Terms(found, f"converted: {shown(found)} implies {shown(target)} and is stronger")
+
+
+def zcdp_terms(target: Intensity, premises: Premises) -> Terms[ZeroConcentrated]:
+    """Return the largest rho that implies the target, or the rho that it implies."""
+    match target:
+        case ZeroConcentrated():
+            return Terms(target)
+        case Approximate():
+            # the rho that the lattice mechanism takes for it
+            sigma_squared = LatticeGaussian.calibrate(premises, intensity=target).sigma_squared
+            found = ZeroConcentrated(premises.squared_stretch("l2") / (2 * sigma_squared))
+            return Terms(found, f"converted: {shown(found)} implies {shown(target)}")
+        case Pure(epsilon):
+            return _instead(target, zcdp_terms(Approximate(epsilon, DELTA), premises).intensity)
+        case GaussianDP(mu):
+            found = ZeroConcentrated(gdp_to_zcdp(mu).value)
+            weaker = f"converted: {shown(target)} implies {shown(found)}, which is weaker"
+            return Terms(found, weaker)
+        case Functional():
+            raise TypeError("a spec has no tradeoff function for a target")
+
+
+def gaussian_terms(target: Intensity) -> Terms[GaussianDP]:
+    """Return the largest mu that implies the target, or the epsilon of a pure one at DELTA."""
+    match target:
+        case GaussianDP():
+            return Terms(target)
+        case ZeroConcentrated(rho):
+            mu = GaussianDP(floor_root(2 * rho))
+            return Terms(mu, f"converted: {shown(mu)} implies {shown(target)} and is stronger")
+        case Approximate(epsilon, delta):
+            mu = GaussianDP(_down(gdp_within(epsilon=float(epsilon), delta=float(delta)).value))
+            return Terms(mu, f"converted: {shown(mu)} implies {shown(target)}")
+        case Pure(epsilon):
+            return _instead(target, gaussian_terms(Approximate(epsilon, DELTA)).intensity)
+        case Functional():
+            raise TypeError("a spec has no tradeoff function for a target")
+
+
+def shown(intensity: Intensity) -> str:
+    """Return an intensity in words, long fractions rounded.
+
+    >>> shown(Pure(Fraction(1))), shown(ZeroConcentrated(Fraction(1, 2)))
+    ('pure epsilon 1', 'rho 1/2')
+    """
+    words = [f"{name} {_short(value)}" for name, value in intensity.parameters().items()]
+    return ("pure " if isinstance(intensity, Pure) else "") + " and ".join(words)
+
+
+def _instead(target: Pure, found: Kind) -> Terms[Kind]:
+    """Return what stands for a pure epsilon: the same epsilon at a small delta."""
+    at = shown(Approximate(target.epsilon, DELTA))
+    return Terms(found, f"converted: {shown(found)} implies {at}, which is weaker than {shown(target)}")
+
+
+def _short(value: Fraction) -> str:
+    return str(value) if value.denominator <= 1000 else f"{float(value):.6g}"
+
+
+def _down(value: float) -> Fraction:
+    """Return a rational a little below a float: what rounds is more than its error."""
+    return Fraction(floor(Fraction(value) * (1 - Fraction(1, 10**8)) * DIGITS), DIGITS)

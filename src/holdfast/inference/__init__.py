@@ -1,0 +1,1 @@
+"""What can be learnt from a release: intervals, posteriors and tests that use the invariants."""

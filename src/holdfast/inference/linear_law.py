@@ -1,0 +1,163 @@
+"""The law of a linear form of the noise, in closed form where it has one.
+
+Let q(z) be proportional to a^||z||_1 on L, with a = exp(-kappa), and write every double geometric variable
+as the difference of two geometric ones. The weight of all vectors of m free integers with sum s is, up to
+a factor (1 - a^2)^m that cancels everywhere,
+
+    g_m(s) = sum over j >= 0 of C(m-1+j, j) C(m-1+j+|s|, j+|s|) a^(2j+|s|)
+           = a^|s| C(m-1+|s|, |s|) 2F1(m, m+|s|; |s|+1; a^2).
+
+Let w be an integer query whose cells lie in one block of L [theory, 6].
+
+    n cells tied by one total    If w takes the value v on m of them and v' on the others, then w'z is
+                                 (v - v') S for the sum S of the m cells, and
+                                     P(S = s) = g_m(s) g_(n-m)(s) / g_n(0);
+    m cells in no invariant      if w takes one value v on them, w'z = v S, P(S = s) = (1 - a)^(2m) g_m(s).
+
+Ball arithmetic [johansson2017] encloses these numbers. A quantile asks whether P(|S| <= c) reaches a rational
+level. It is a rational function of a, and a is transcendental (kappa is rational and not 0), so the two
+are never equal and enough precision always tells.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import count
+from math import comb, sqrt
+
+import flint
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import Component, components
+from holdfast.sampling.exact.enclosure import exp_of_minus
+from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.law import Law
+
+MOST_CELLS = 300
+"""Larger blocks, and laws that spread over more steps, are simulated."""
+MOST_STEPS = 2_000
+FIRST_BITS, MOST_BITS = 128, 4_096
+
+
+@dataclass(frozen=True)
+class SumLaw:
+    """The law of the sum of ``inside`` cells: tied with ``outside`` further ones by a total, or free."""
+
+    kappa: Fraction
+    inside: int
+    outside: int | None
+
+    def half_width(self, level: Fraction) -> int:
+        """Return the least c with P(|S| <= c) >= level."""
+        return _half_width(self, level)
+
+    def probability(self, s: int) -> flint.arb:
+        """Return a ball around P(S = s), at the working precision."""
+        a = exp_of_minus(self.kappa)
+        if self.outside is None:
+            return (1 - a) ** (2 * self.inside) * _weight(self.inside, s, a)
+        weight = _weight(self.inside, s, a) * _weight(self.outside, s, a)
+        return weight / _weight(self.inside + self.outside, 0, a)
+
+    def within(self, c: int) -> flint.arb:
+        """Return a ball around P(|S| <= c), at the working precision."""
+        tail = sum((self.probability(s) for s in range(1, c + 1)), flint.arb(0))
+        return (self.probability(0) if c >= 0 else flint.arb(0)) + 2 * tail
+
+    def share(self, c: int, level: Fraction) -> float:
+        """Return how often the values -c and c must be kept for the coverage to be the level, in floats."""
+        with flint.ctx.workprec(FIRST_BITS):
+            inner = self.within(c - 1)
+            return (float(level) - float(inner)) / (2 * float(self.probability(c)))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of S, about: that of independent cells, shrunk by the total."""
+        a = float(np.exp(-float(self.kappa)))
+        share = 1.0 if self.outside is None else self.outside / (self.inside + self.outside)
+        return sqrt(self.inside * share * 2 * a) / (1 - a)
+
+
+@lru_cache(maxsize=4096)
+def _half_width(law: SumLaw, level: Fraction) -> int:
+    bits = FIRST_BITS
+    while bits <= MOST_BITS:
+        with flint.ctx.workprec(bits):
+            target = flint.arb(level.numerator) / level.denominator
+            reached = flint.arb(0)
+            for c in count():
+                reached += law.probability(c) * (1 if c == 0 else 2)
+                if reached >= target:
+                    return c
+                if not reached < target:  # the balls overlap: ask again with more bits
+                    break
+        bits *= 2
+    raise ArithmeticError("the enclosures of a quantile do not shrink")
+
+
+def _weight(m: int, s: int, a: flint.arb) -> flint.arb:
+    """Return g_m(s)."""
+    size = abs(s)
+    series = (a * a).hypgeom_2f1(m, m + size, size + 1)
+    return a**size * comb(m - 1 + size, size) * series
+
+
+class LinearLaws:
+    """The closed forms of a noise law on the kernel of a matrix, query by query."""
+
+    def __init__(self, noise: Law, matrix: csr_array) -> None:
+        self._laplace = noise if isinstance(noise, LatticeLaplaceLaw) and noise.norm == "l1" else None
+        blocks = components(matrix)
+        self._size = np.array([block.cells.size for block in blocks], dtype=np.int64)
+        self._block = np.empty(matrix.shape[1], dtype=np.int64)
+        for number, block in enumerate(blocks):
+            self._block[block.cells] = number
+        self._free = np.array([block.rows.size == 0 for block in blocks], dtype=np.bool_)
+        self._total = np.array([_is_total(matrix, block) for block in blocks], dtype=np.bool_)
+
+    def of(self, cells: IntArray, weights: IntArray) -> tuple[int, SumLaw | None] | None:
+        """Return (v, law of S) with w'z = v S, for the query with these nonzero weights.
+
+        None where there is no closed form here; v = 0, without a law, where blocks of one total are
+        weighted evenly and w'z is 0 for certain.
+        """
+        if self._laplace is None:
+            return None
+        found: tuple[int, SumLaw | None] = (0, None)
+        of_cell = self._block[cells]
+        for number in np.unique(of_cell):
+            part = self._of_block(int(number), weights[of_cell == number], self._laplace.epsilon)
+            if part is None or (part[0] and found[0]):  # sums over several blocks are simulated
+                return None
+            found = part if part[0] else found
+        return found
+
+    def _of_block(self, number: int, weights: IntArray, kappa: Fraction) -> tuple[int, SumLaw | None] | None:
+        values, times = np.unique(weights, return_counts=True)
+        outside: int | None = None
+        if self._total[number]:
+            rest = int(self._size[number]) - weights.size
+            if rest:
+                values, times = np.append(values, 0), np.append(times, rest)
+            if values.size == 1:
+                return 0, None
+            if values.size != 2:
+                return None
+            outside = int(times[1])
+        elif not self._free[number] or values.size != 1:
+            return None
+        law = SumLaw(kappa, int(times[0]), outside)
+        if law.inside + (outside or 0) > MOST_CELLS or 10 * law.spread > MOST_STEPS:
+            return None
+        return int(values[0]) - (int(values[1]) if outside is not None else 0), law
+
+
+def _is_total(matrix: csr_array, block: Component) -> bool:
+    """Whether one row ties the block, with the same entry at every cell."""
+    if block.rows.size != 1:
+        return False
+    row = int(block.rows[0])
+    entries = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return bool((entries == entries[0]).all())

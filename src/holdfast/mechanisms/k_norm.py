@@ -1,0 +1,116 @@
+"""`k-norm`: integer noise in the norm of the sensitivity space itself [semi-dp, Algorithm 2].
+
+Notation: S_a is the sensitivity space at the semi-adjacency a, K its convex hull, ||z||_K the least c with
+z in c K; q(z) is proportional to exp(-epsilon ||z||_K) on the integer points of the span of S_a.
+
+The noise does not depend on the table. For tables x, x' at most a records apart u = x - x' is in S_a, so it
+is in the lattice and ||u||_K <= 1. Hence the log ratio of the two laws at any output is
+epsilon (||z + u||_K - ||z||_K) <= epsilon ||u||_K <= epsilon: [semi-dp, Theorem 31] with the normaliser a
+sum over the lattice instead of an integral [theory, 4]. Some u in S_a is a vertex of K, where ||u||_K = 1,
+and z = 0 attains the loss.
+
+Per record of distance, K would be the hull of the vectors 2 u / ||u||_1. On a lattice whose circuits are
+differences of tables that is the l1 ball, so lattice-laplace in l1 is that mechanism.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import GuaranteeError
+from holdfast.mechanisms.premises import Premises
+from holdfast.mechanisms.protocol import Shifted, drawn_exactly
+from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.intensity import Pure
+from holdfast.privacy.semi import semi_evidence
+from holdfast.sampling.k_norm import KNormLaw
+from holdfast.universe.hull.lattice import span_matrix
+from holdfast.universe.hull.moves import sensitivity_moves
+from holdfast.universe.hull.norm import HullNorm
+
+
+@dataclass(frozen=True, eq=False)
+class KNorm:
+    """The optimal K-norm mechanism on one universe, in integers."""
+
+    premises: Premises
+    epsilon: Fraction
+
+    name = "k-norm"
+
+    @classmethod
+    def calibrate(cls, premises: Premises, *, intensity: Pure) -> "KNorm":
+        """Return the mechanism whose guarantee is the intensity.
+
+        Raises GuaranteeError where the sensitivity space cannot be listed, or does not span what the
+        invariants leave open, or where the guarantee shall be per record of distance.
+        """
+        if premises.per == "unit":
+            raise GuaranteeError(
+                "k-norm is made for the differences at one distance, and a loss for each record of distance"
+                ' has no such set: set adjacency = "semi" in [privacy], or name = "lattice-laplace" in'
+                " [mechanism], which is the K-norm mechanism for it."
+            )
+        mechanism = cls(premises, intensity.epsilon)
+        _ = mechanism.noise  # what cannot be drawn is refused now
+        return mechanism
+
+    @cached_property
+    def norm(self) -> HullNorm:
+        """The norm whose unit ball is the hull of S_a."""
+        return HullNorm(sensitivity_moves(self.premises.universe, self.premises.adjacency.worst_case))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss is epsilon times the largest ||u||_K in S_a, which is 1 [semi-dp, Proposition 30]."""
+        premises = self.premises
+        return Guarantee(premises.scope, premises.unit, Pure(self.epsilon), tuple(self._evidence()))
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """What the law is made of, as text."""
+        return {"epsilon": str(self.epsilon), "norm": f"the hull of {self._differences}"}
+
+    @cached_property
+    def noise(self) -> KNormLaw:
+        """The law of the noise, which every table shares."""
+        return KNormLaw(span_matrix(self.premises.universe, self.norm.moves), self.epsilon, self.norm)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How the noise is drawn, in sentences."""
+        return self.noise.methods
+
+    def law(self, counts: NDArray[np.int64]) -> Shifted:
+        """Return the law of the release of a table."""
+        return Shifted(counts, self.noise)
+
+    @property
+    def _differences(self) -> str:
+        moves = self.norm.moves
+        return f"the {2 * len(moves):,} differences of tables at most {moves.adjacency} records apart"
+
+    def _evidence(self) -> list[Evidence]:
+        found: list[Evidence] = [
+            Proved(
+                f"noise with probability proportional to exp(-{self.epsilon} ||z||_K) on the lattice of"
+                f" {self._differences}, K their convex hull, loses at most {self.epsilon} between two such"
+                " tables",
+                "semi-dp, Theorem 31; theory, 4",
+            ),
+            *semi_evidence(self.premises.adjacency, self.premises.sensitivity, frozenset()),
+        ]
+        if self.norm.moves.searched and not any(isinstance(item, Assumed) for item in found):
+            found.append(
+                Assumed(
+                    "no difference of two such tables is missing from the list",
+                    "a solver in floating point says which records a table can spare; tables it finds are"
+                    " checked in integers, its finding that there is none is not",
+                )
+            )
+        return [*found, *drawn_exactly(floats=not self.norm.additive or self.premises.crossing)]

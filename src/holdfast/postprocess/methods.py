@@ -1,0 +1,59 @@
+"""The post-processing steps by name. Each turns released counts into a conforming table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from holdfast.errors import SpecError
+from holdfast.lattice.arrays import IntArray
+from holdfast.postprocess.conforming import Conforming
+from holdfast.postprocess.fixed_point import FixedPoint
+from holdfast.postprocess.integers import integers_l1
+from holdfast.postprocess.l2 import nonnegative_l2
+from holdfast.spec.closest import closest
+
+
+@dataclass(frozen=True)
+class Method:
+    """A step and what it does, in words."""
+
+    name: str
+    words: str
+    run: Callable[[IntArray, Conforming], FixedPoint]
+
+
+def _integers_l1(counts: IntArray, conforming: Conforming) -> FixedPoint:
+    return FixedPoint(integers_l1(counts, conforming))
+
+
+def _rounded_l2(counts: IntArray, conforming: Conforming) -> FixedPoint:
+    """As in [congenial-dp, Section 4]: least squares first, then whole numbers near it."""
+    return FixedPoint(integers_l1(nonnegative_l2(counts, conforming).values, conforming))
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        Method(
+            "nonnegative-l2",
+            "the nearest table without negative counts in the l2 norm, to six decimal places",
+            nonnegative_l2,
+        ),
+        Method(
+            "integers-l1",
+            "the nearest table of whole, not negative counts in the l1 norm",
+            _integers_l1,
+        ),
+        Method(
+            "rounded-l2",
+            "the nearest table without negative counts in the l2 norm, then the nearest whole numbers in l1",
+            _rounded_l2,
+        ),
+    )
+}
+
+
+def method_of(name: str) -> Method:
+    """Return the method of a name."""
+    if name not in METHODS:
+        raise SpecError(f"--method {name!r} is not known: {closest(name, tuple(METHODS))}")
+    return METHODS[name]

@@ -1,0 +1,120 @@
+"""A law by a Markov chain of fixed length, for where no exact draw exists.
+
+The number of steps is fixed beforehand, so that neither it nor the time of a draw tells anything of the
+target. What the draws have is not the target but a law some total variation distance from it, and whoever
+uses them has to pay for that [theory, 6].
+
+How far the chain is from its target is estimated by coupling with a lag [biswas2019], at public stand-ins for
+the confidential table: meeting times of the confidential chain would depend on it. **A bound at a stand-in
+proves nothing for another table.** Taking the worst of several stand-ins, also extreme ones (all records in
+few cells, where chains move least), makes it more plausible, not proved; whoever states a guarantee has to
+say that it is assumed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import SamplingError
+from holdfast.sampling.coupling.bound import METHOD, iterations_for, runs_for, tv_bound
+from holdfast.sampling.coupling.meeting import meeting_times
+from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.exact.inversion import Integers
+from holdfast.sampling.mcmc.gibbs_metropolis import GibbsMetropolis
+from holdfast.sampling.mcmc.independent import Independent
+from holdfast.sampling.mcmc.kernel import run
+from holdfast.sampling.mcmc.markov_walk import MarkovWalk
+from holdfast.sampling.mcmc.row_pairs import RowPairs
+
+Chain = RowPairs | MarkovWalk | Independent | GibbsMetropolis
+PILOTS = 100
+"""Pairs of chains that are run first, to choose a lag."""
+
+
+@dataclass(frozen=True, eq=False)
+class ChainLaw:
+    """The law of a chain after ``iterations`` steps from its kernel's own start."""
+
+    kernel: Chain
+    iterations: int
+
+    def sample(self, entropy: Entropy, size: int) -> Integers:
+        """Return the ends of ``size`` independent chains, one a row."""
+        return run(self.kernel, self.kernel.start(size, entropy), self.iterations, entropy).points
+
+    def log_prob(self, points: Integers) -> NDArray[np.float64]:
+        """Return the log probability of each row under the target, up to one constant."""
+        target = self.kernel.target
+        return np.where(target.inside(points), target.log_prob(target.statistic(points)), -np.inf)
+
+
+@dataclass(frozen=True)
+class ChainLength:
+    """How long chains run, and how far they then are from their targets at the stand-ins.
+
+    Attributes:
+        iterations: the number of steps, fixed before the confidential table is read.
+        distance: an upper confidence limit of the total variation distance, the worst of all stand-ins.
+        confidence: the level at which the limits of all stand-ins hold together.
+        stand_ins: how many tables were tried.
+        runs: how many pairs of chains were run at each.
+        lag: by how many steps one chain of a pair is ahead of the other, the largest of all stand-ins.
+        method: how the limits were made.
+
+    """
+
+    iterations: int
+    distance: float
+    confidence: float
+    stand_ins: int
+    runs: int
+    lag: int
+    method: str = METHOD
+
+
+def chain_length(
+    stand_ins: Sequence[Chain],
+    *,
+    distance: float,
+    max_iterations: int,
+    entropy: Entropy,
+    lag: int | None = None,
+    runs: int | None = None,
+    confidence: float = 0.99,
+) -> ChainLength:
+    """Return a length at which chains at every stand-in are at most ``distance`` from their targets.
+
+    Each stand-in is a kernel whose target is centred at a *public* table. Their errors add up to
+    1 - ``confidence``. Where they are not given, ``runs`` follows from the distance and the confidence, and
+    ``lag`` from pairs of chains run beforehand. Raises SamplingError where the runs cannot show such a
+    distance.
+    """
+    if not stand_ins:
+        raise SamplingError("the length of a chain is found at public tables: name at least one stand-in.")
+    if not 0 < distance < 1:
+        raise SamplingError(f"a distance of {distance:g} is not between 0 and 1: ask for another one.")
+    each = 1 - (1 - confidence) / len(stand_ins)
+    runs = runs_for(distance, each) if runs is None else runs
+    meetings = [
+        meeting_times(
+            kernel,
+            lag=_lag(kernel, max_iterations, entropy) if lag is None else lag,
+            runs=runs,
+            max_iterations=max_iterations,
+            entropy=entropy,
+        )
+        for kernel in stand_ins
+    ]
+    iterations = max(iterations_for(distance, met, each) for met in meetings)
+    worst = max(tv_bound(met, iterations, each).upper for met in meetings)
+    longest = max(met.lag for met in meetings)
+    return ChainLength(iterations, worst, confidence, len(stand_ins), runs, longest)
+
+
+def _lag(kernel: Chain, max_iterations: int, entropy: Entropy) -> int:
+    """Return a lag in which nine pairs of ten have met: few of the others are apart for much longer."""
+    pilots = meeting_times(kernel, lag=1, runs=PILOTS, max_iterations=max_iterations, entropy=entropy)
+    pilots.require_all()  # before many more are run
+    return int(np.quantile(pilots.times - 1, 0.9, method="higher"))

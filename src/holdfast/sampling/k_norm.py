@@ -1,0 +1,144 @@
+"""The K-norm law on a lattice: q(z) proportional to exp(-epsilon ||z||_K) on {z : A z = 0}.
+
+It is the integer form of [semi-dp, Algorithm 2]. Let M be the largest l1 norm in the unit ball K; then
+||z||_1 <= M ||z||_K. So a draw z of the l1 law with parameter epsilon / M is accepted with probability
+
+    exp(-(epsilon ||z||_K - epsilon ||z||_1 / M)) <= 1,
+
+so what is accepted has the law q. The coin is tossed exactly: by proved bounds on ||z||_K where they
+suffice, by its exact value where they do not.
+"""
+
+from fractions import Fraction
+from functools import cached_property
+from math import exp
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast.errors import SamplingError
+from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.sampling.exact.inversion import Integers
+from holdfast.sampling.exact.k_norm_coin import toss_bounded_coin
+from holdfast.sampling.exact.rejection import BATCH_CELLS
+from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.plan import MOST_WORK
+
+Floats = NDArray[np.float64]
+
+PILOT, SMALLEST_PILOT = 1000, 32
+PILOT_WORK = 5e6
+"""Integers that a pilot may propose, or whose time it may spend on norms: about a second."""
+BATCH = 1 << 12
+"""Norms asked for at once."""
+ROUNDINGS = 2.0**-48
+"""Covers the roundings of epsilon ||z||_K - epsilon ||z||_1 / M, relative to its first term."""
+
+
+class Norm(Protocol):
+    """A norm on the span of a lattice, with ||z|| >= ||z||_1 / l1."""
+
+    @property
+    def l1(self) -> int:
+        """M, the largest l1 norm in the unit ball."""
+        ...
+
+    @property
+    def additive(self) -> bool:
+        """Whether ||z|| is ||z||_1 / M."""
+        ...
+
+    @property
+    def effort(self) -> float:
+        """How many integers could be drawn in the time that one norm takes, roughly."""
+        ...
+
+    def bounds(self, points: Integers) -> tuple[Floats, Floats]:
+        """Return proved bounds on the norm of each row."""
+        ...
+
+    def exact(self, point: Integers) -> Fraction:
+        """Return the norm of one point."""
+        ...
+
+
+class KNormLaw:
+    """q(z) proportional to exp(-epsilon ||z||_K) on the kernel of a full-rank integer matrix.
+
+    The kernel must be the span of the norm's unit ball.
+    """
+
+    def __init__(self, matrix: csr_array, epsilon: Fraction, norm: Norm) -> None:
+        self.matrix, self.epsilon, self.norm = matrix, epsilon, norm
+
+    @cached_property
+    def proposals(self) -> LatticeLaplaceLaw:
+        """The l1 law with parameter epsilon / M."""
+        return LatticeLaplaceLaw(self.matrix, self.epsilon / self.norm.l1, "l1")
+
+    @cached_property
+    def acceptance(self) -> float:
+        """The share of proposals that is kept, estimated by a seeded pilot."""
+        if self.norm.additive:
+            return 1.0
+        affordable = int(PILOT_WORK / (self.proposals.work + self.norm.effort))
+        draws = self.proposals.sample(SeededEntropy(0), min(PILOT, max(SMALLEST_PILOT, affordable)))
+        low, high = self._exponents(draws)
+        return max(float(np.exp(-(low + high) / 2).mean()), exp(-700))
+
+    @property
+    def work(self) -> float:
+        """Integers proposed for one draw, expected; the time of norms counts as integers."""
+        return (self.proposals.work + self.norm.effort) / self.acceptance
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What is done, in sentences."""
+        if self.norm.additive:
+            return self.proposals.methods
+        return (*self.proposals.methods, f"thinned to the K-norm (acceptance {self.acceptance:.2g})")
+
+    def sample(self, entropy: Entropy, size: int) -> Integers:
+        """Return ``size`` independent exact draws, one a row."""
+        if self.norm.additive:
+            return self.proposals.sample(entropy, size)
+        if self.work > MOST_WORK:
+            raise SamplingError(
+                f"no exact sampler draws K-norm noise on {self.matrix.shape[1]} cells in reasonable time"
+                f' (acceptance about {self.acceptance:.0e}): set name = "lattice-laplace" in [mechanism].'
+            )
+        cells = self.matrix.shape[1]
+        kept = [np.zeros((0, cells), dtype=np.int64)]
+        missing = size
+        while missing > 0:
+            most = max(16, min(BATCH, BATCH_CELLS // cells))
+            draws = self.proposals.sample(entropy, int(min(1.2 * missing / self.acceptance + 4, most)))
+            draws = draws[self._toss(draws, entropy)]
+            kept.append(draws[:missing])
+            missing -= kept[-1].shape[0]
+        return np.concatenate(kept)
+
+    def log_prob(self, points: Integers) -> Floats:
+        """Return -epsilon ||z||_K for each row, minus infinity off the lattice."""
+        on_lattice = ~(self.matrix @ points.T).any(axis=0)
+        result = np.full(points.shape[0], -np.inf)
+        low, high = self.norm.bounds(points[on_lattice])
+        result[on_lattice] = -float(self.epsilon) * (low + high) / 2
+        return result
+
+    def _toss(self, draws: Integers, entropy: Entropy) -> NDArray[np.bool_]:
+        def exact(place: int) -> Fraction:
+            size = int(np.abs(draws[place]).sum())
+            return self.epsilon * (self.norm.exact(draws[place]) - Fraction(size, self.norm.l1))
+
+        low, high = self._exponents(draws)
+        return toss_bounded_coin(low, high, exact, entropy)
+
+    def _exponents(self, draws: Integers) -> tuple[Floats, Floats]:
+        """Return proved bounds on epsilon ||z||_K - epsilon ||z||_1 / M."""
+        low, high = self.norm.bounds(draws)
+        epsilon, line = float(self.epsilon), np.abs(draws).sum(axis=1) * float(self.epsilon / self.norm.l1)
+        margin = ROUNDINGS * epsilon * high
+        return epsilon * low - line - margin, epsilon * high - line + margin

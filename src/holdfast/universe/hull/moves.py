@@ -1,0 +1,205 @@
+"""The moves that span the hull: the sensitivity space, one of each pair u and -u.
+
+Two-way tables. Let both margins of an r x c table be kept. A vector of S_a is p - q with multisets p, q of
+k <= a cells that have the same rows, the same columns and no cell in common. For k = 2 that is a cycle of
+four cells, for k = 3 one of six: with rows i, i, j the two cells of row i in p and those in q would be
+disjoint pairs, but at most one of three columns can change places with row j. A cycle has records to take
+exactly when its rows and columns all count at least one record: what is left of the margins is not negative,
+and any two margins with the same total have a table. [semi-dp, Proposition 32] names the cycles of four
+cells only; for r, c >= 3 these protect tables two records apart, not three [theory, 3].
+
+Other universes are listed by `sensitivity_space`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.errors import GuaranteeError
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.rows import independent_rows
+from holdfast.universe.bounds import product_features
+from holdfast.universe.universe import Universe
+
+MOST_MOVES = 500_000
+CHUNK = 256  # vectors looked at together in search of a basis
+EVEN, ODD = ((0, 1, 2), (1, 2, 0), (2, 0, 1)), ((0, 2, 1), (2, 1, 0), (1, 0, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Nonzero integer vectors, one a row, that stand for themselves and their negatives.
+
+    Attributes:
+        vectors: rows x d.
+        adjacency: tables at most this many records apart differ by one of the moves.
+        additive: whether ||z||_K = ||z||_1 / l1 on the whole span, by a proof.
+        searched: whether a solver said which moves have records to take.
+        table: for a two-way table the cell of each row and column, those with records only.
+
+    """
+
+    vectors: csr_array
+    adjacency: int
+    additive: bool = False
+    searched: bool = False
+    table: IntArray | None = None
+
+    def __len__(self) -> int:
+        return int(self.vectors.shape[0])
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, d."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def l1(self) -> int:
+        """The largest ||u||_1, M."""
+        return int(abs(self.vectors).sum(axis=1).max())
+
+    @property
+    def basis(self) -> IntArray:
+        """Moves that form a basis of the span."""
+        return np.asarray(self.vectors[self.independent].toarray())
+
+    @cached_property
+    def independent(self) -> IntArray:
+        """The indices of moves that form a basis of the span."""
+        if self.table is not None:
+            return _corner_cycles(self.table)
+        kept = np.zeros(0, dtype=np.int64)
+        outside = np.arange(len(self))
+        while outside.size:
+            # a move outside the span of those kept is not orthogonal to all that they are orthogonal to
+            more = np.concatenate([kept, outside[:CHUNK]])
+            kept = more[independent_rows(self.vectors[more])]
+            beyond = integer_kernel(self.vectors[kept].toarray())
+            outside = np.flatnonzero((self.vectors @ beyond.T).any(axis=1))
+        return kept
+
+
+def basic_moves(rows: int, columns: int) -> Moves:
+    """Return the cycles of four cells of an r x c table, row by row: the moves of tables 2 records apart.
+
+    [semi-dp, Proposition 32] states them for 3 records, where they are too few unless r or c is 2.
+    """
+    return _cycles(np.arange(rows * columns).reshape(rows, columns), rows * columns, 2)
+
+
+def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
+    """Return the sensitivity space S_a of a universe, a = adjacency.
+
+    Raises GuaranteeError where nothing can change, or where S_a cannot be listed.
+    """
+    table = _two_way(universe)
+    if table is not None and adjacency <= 3:
+        return _cycles(table, universe.cells, adjacency)
+    from holdfast.universe.space import sensitivity_space  # noqa: PLC0415  (tables never need it)
+
+    try:
+        vectors = sensitivity_space(universe, adjacency).vectors
+    except GuaranteeError as error:
+        raise GuaranteeError(
+            f"the differences of tables {adjacency} records apart cannot all be listed for {universe.cells:,}"
+            ' cells, and k-norm noise needs them: set name = "lattice-laplace" in [mechanism].'
+        ) from error
+    first = vectors[np.arange(len(vectors)), (vectors != 0).argmax(axis=1)]
+    _require_some(len(vectors))
+    # one record moves between cells with equal columns, as in one row of two: see `_cycles`
+    return Moves(csr_array(vectors[first > 0]), adjacency, additive=adjacency == 1, searched=True)
+
+
+def _two_way(universe: Universe) -> IntArray | None:
+    """Return the cells of a two-way table with both margins kept, by row and column with records."""
+    if (universe.patterns.size != 1).any() or len(universe.components) != 1:
+        return None
+    columns = universe.patterns.columns
+    features = product_features(columns, universe.values)
+    if features is None or len(features) != 2 or universe.total is None:
+        return None
+    row, column = (feature.level[universe.patterns.of_cell] for feature in features)
+    table = np.empty((features[0].count.size, features[1].count.size), dtype=np.int64)
+    table[row, column] = np.arange(universe.cells)
+    if universe.rank != sum(table.shape) - 1:
+        return None
+    return table[np.ix_(features[0].count > 0, features[1].count > 0)]
+
+
+def _cycles(table: IntArray, cells: int, adjacency: int) -> Moves:
+    """Return the cycles of 2 k cells, k <= adjacency <= 3.
+
+    With two rows, z = (w, -w) and w sums to 0. Moving what is above 0 in w to where it is below writes w as
+    a sum of ||w||_1 / 2 differences of two cells, so z is one of ||z||_1 / 4 cycles of four cells: no
+    fewer can do, and the norm is ||z||_1 / 4.
+    """
+    count = sum(
+        cycles * comb(table.shape[0], k) * comb(table.shape[1], k)
+        for k, cycles in ((2, 1), (3, 6))
+        if adjacency >= k
+    )
+    if count > MOST_MOVES:
+        raise GuaranteeError(
+            f"the {table.shape[0]} x {table.shape[1]} table has {count:,} differences to list for k-norm,"
+            f' more than {MOST_MOVES:,}: use name = "lattice-laplace" in [mechanism], or coarser attributes.'
+        )
+    four = _four_cycles(table) if adjacency >= 2 else np.zeros((0, 4), dtype=np.int64)
+    six = _six_cycles(table) if adjacency >= 3 else np.zeros((0, 6), dtype=np.int64)
+    width = np.repeat([4, 6], [len(four), len(six)])
+    _require_some(width.size)
+    start = np.concatenate([[0], np.cumsum(width)])
+    signs = np.tile([1, -1], start[-1] // 2)
+    vectors = csr_array(
+        (signs, np.concatenate([four.ravel(), six.ravel()]), start), shape=(width.size, cells), dtype=np.int64
+    )
+    vectors.sort_indices()
+    return Moves(vectors, adjacency, additive=min(table.shape) == 2, table=table)
+
+
+def _four_cycles(table: IntArray) -> IntArray:
+    """Return (i, j), (i, l), (k, l), (k, j) for rows i < k and columns j < l; signs alternate."""
+    rows, columns = (_subsets(size, 2) for size in table.shape)
+    i, k = rows[:, None, 0], rows[:, None, 1]
+    j, l = columns[None, :, 0], columns[None, :, 1]  # noqa: E741
+    return np.stack([table[i, j], table[i, l], table[k, l], table[k, j]], axis=-1).reshape(-1, 4)
+
+
+def _six_cycles(table: IntArray) -> IntArray:
+    """Return p - q for permutations p, q of three rows to three columns without a common cell."""
+    rows, columns = (_subsets(size, 3) for size in table.shape)
+    found = [
+        np.stack(
+            [
+                table[rows[:, None, i], columns[None, :, permutation[i]]]
+                for i in range(3)
+                for permutation in (one, other)
+            ],
+            axis=-1,
+        ).reshape(-1, 6)
+        for kind in (EVEN, ODD)
+        for one, other in combinations(kind, 2)
+    ]
+    return np.concatenate(found)
+
+
+def _corner_cycles(table: IntArray) -> IntArray:
+    """Return which cycles of four cells pass the last row and column: one for each other cell."""
+    last_row, last_column = (_subsets(size, 2)[:, 1] == size - 1 for size in table.shape)
+    return np.flatnonzero((last_row[:, None] & last_column[None, :]).ravel())
+
+
+def _subsets(size: int, of: int) -> IntArray:
+    return np.array(list(combinations(range(size), of)), dtype=np.int64).reshape(-1, of)
+
+
+def _require_some(count: int) -> None:
+    if count == 0:
+        raise GuaranteeError(
+            "no two tables with these invariants are that few records apart, so nothing is left to protect:"
+            " drop or coarsen an invariant, or publish the table as it is."
+        )

@@ -1,0 +1,1 @@
+"""The numerical results of [congenial-dp], made again, with real tables beside them."""

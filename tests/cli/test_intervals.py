@@ -1,0 +1,92 @@
+"""`holdfast intervals`: estimates with intervals, from the folder of a release alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_errors import sentence
+
+
+@pytest.fixture
+def release(run: Run, example: Path) -> Path:
+    out = example.parent / "out"
+    assert run("release", example, "--out", out).code == 0
+    (example.parent / "children.csv").unlink()  # nothing confidential is needed from here on
+    example.unlink()
+    return out
+
+
+def test_every_cell_has_an_interval_around_its_release(run: Run, release: Path) -> None:
+    outcome = run("intervals", release, "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    report = json.loads(outcome.out)
+    lines = [line.split(",") for line in (release / "table.csv").read_text().splitlines()[1:]]
+    assert [row["estimate"] for row in report["rows"]] == [int(line[-1]) for line in lines]
+    assert [list(row["cell"].values()) for row in report["rows"]] == [line[:-1] for line in lines]
+    assert all(row["low"] < row["estimate"] < row["high"] for row in report["rows"])
+    assert not any(row["kept_exactly"] for row in report["rows"])
+    assert (report["level"], report["simultaneous"]) == ("9/10", False)
+
+
+def test_margins_that_are_kept_are_points(run: Run, release: Path) -> None:
+    report = json.loads(run("intervals", release, "--margin", "county", "--json").out)
+    assert all(row["kept_exactly"] and row["low"] == row["high"] for row in report["rows"])
+    assert [row["estimate"] for row in report["rows"]] == [20, 55, 25, 35]
+    shown = run("intervals", release, "--margin", "county").out
+    assert shown.count("kept exactly") == 4
+
+
+def test_a_selection_and_a_level(run: Run, release: Path) -> None:
+    asked = ("--where", "county=Alpha", "--where", "county=Beta", "--where", "education=Low")
+    narrow, wide = (
+        json.loads(run("intervals", release, *asked, "--level", level, "--json").out)["rows"][0]
+        for level in ("0.5", "0.99")
+    )
+    assert wide["low"] < narrow["low"] <= narrow["high"] < wide["high"]
+    counts = [line.split(",") for line in (release / "table.csv").read_text().splitlines()[1:]]
+    chosen = [int(n) for county, education, n in counts if county in ("Alpha", "Beta") and education == "Low"]
+    assert narrow["estimate"] == sum(chosen)
+    within = run("intervals", release, "--margin", "education", "--where", "county=Alpha")
+    assert within.out.startswith("Where county = Alpha:")
+
+
+def test_simultaneous_intervals_are_wider(run: Run, release: Path) -> None:
+    alone = json.loads(run("intervals", release, "--json").out)["rows"]
+    outcome = run("intervals", release, "--simultaneous", "--json")
+    together = json.loads(outcome.out)["rows"]
+    assert all(b["high"] > a["high"] for a, b in zip(alone, together, strict=True))
+    assert "All intervals together" in run("intervals", release, "--simultaneous").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--margin", "conty"), "did you mean 'county'"),
+        (("--margin", "county,county"), "twice"),
+        (("--where", "county"), "write it as"),
+        (("--where", "county=Alpa"), "did you mean 'Alpha'"),
+        (("--where", "conty=Alpha"), "did you mean 'county'"),
+        (("--level", "1"), "below 1"),
+        (("--level", "0"), "positive"),
+        (("--level", "often"), "--level"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(
+    run: Run, release: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    outcome = run("intervals", release, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in sentence(outcome.err)
+
+
+def test_what_does_not_verify_is_refused(run: Run, release: Path, tmp_path: Path) -> None:
+    assert run("intervals", tmp_path / "none").code == 2
+    table = release / "table.csv"
+    table.write_text(table.read_text().replace("Alpha,Low,", "Alpha,Low,1"))
+    outcome = run("intervals", release)
+    assert outcome.code == 1
+    assert "VIOLATED table.csv unchanged" in outcome.out
+    assert "estimate" not in outcome.out
+    report = json.loads(run("intervals", release, "--json").out)
+    assert report["kept"] is False

@@ -1,0 +1,88 @@
+import json
+
+import pytest
+from tests.cli.conftest import Run
+
+TABLE = ("10", "2", "3", "15")
+
+
+def test_json(run: Run) -> None:
+    arguments = (*TABLE, "--epsilon", "1", "--alternative", "greater", "--seed", "7", "--json")
+    outcome = run("test", "odds-ratio", *arguments)
+    assert outcome.code == 0
+    report = json.loads(outcome.out)
+    assert 0 < report["p_value"] < 1
+    assert abs(report["statistic"] - 10) < 10
+    assert report["alternative"] == "greater"
+    assert report["margins"] == {"rows": [12, 18], "columns": [13, 17]}
+    assert report["decision"] == ("reject" if report["p_value"] <= report["level"] else "do not reject")
+    assert report["confidence_interval"][1] is None
+    assert report["secure"] is False
+    guarantee = report["guarantee"]
+    assert guarantee["intensity"] == {"epsilon": "1"}
+    assert guarantee["unit"] == {"name": "record", "adjacency": "semi", "distance": 3}
+    assert {"statement", "scope", "standard", "evidence"} <= guarantee.keys()
+    assert run("test", "odds-ratio", *arguments).out == outcome.out
+
+
+def test_from_the_system(run: Run) -> None:
+    outcomes = [run("test", "odds-ratio", *TABLE, "--epsilon", "1/2", "--json") for _ in range(2)]
+    one, other = (json.loads(outcome.out) for outcome in outcomes)
+    assert one["secure"] is True
+    assert one["statistic"] != other["statistic"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "standard"),
+    [
+        (["--epsilon", "1", "--delta", "1e-6"], "approximate"),
+        (["--mu", "1/2"], "gaussian"),
+        (["--rho", "0.125"], "zcdp"),
+    ],
+)
+def test_standards(run: Run, budget: list[str], standard: str) -> None:
+    arguments = (*TABLE, *budget, "--alternative", "two-sided", "--null", "2", "--seed", "1", "--json")
+    report = json.loads(run("test", "odds-ratio", *arguments).out)
+    assert report["guarantee"]["standard"] == standard
+    assert report["null"] == 2
+
+
+def test_text(run: Run) -> None:
+    outcome = run("test", "odds-ratio", *TABLE, "--epsilon", "1", "--alternative", "less", "--seed", "1")
+    assert outcome.code == 0
+    for words in (
+        "row totals 12 and 18",
+        "less than 1?",
+        "at level 0.05",
+        "exp(1) = 2.72",
+        "protects nobody",
+    ):
+        assert words in " ".join(outcome.out.split())
+    assert "protects nobody" not in run("test", "odds-ratio", *TABLE, "--mu", "1").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-1", "2", "3", "4", "--epsilon", "1"], "x11 is -1"),
+        (["1", "2.5", "3", "4", "--epsilon", "1"], "x12 is '2.5'"),
+        (["1", "2", "3", "9999999999", "--epsilon", "1"], "x22 is 9999999999"),
+        (["0", "0", "3", "4", "--epsilon", "1"], "nothing to test"),
+        ([*TABLE, "--epsilon", "0"], "--epsilon is 0"),
+        ([*TABLE, "--epsilon", "1e400"], "at most 1e6"),
+        ([*TABLE, "--mu", "1e400"], "out of reach"),
+        ([*TABLE], "exactly one"),
+        ([*TABLE, "--epsilon", "1", "--mu", "1"], "exactly one"),
+        ([*TABLE, "--mu", "1", "--delta", "1e-6"], "--delta goes with --epsilon"),
+        ([*TABLE, "--epsilon", "1", "--delta", "1"], "small probability"),
+        ([*TABLE, "--epsilon", "1", "--level", "1"], "level"),
+        ([*TABLE, "--epsilon", "1", "--null", "1e400"], "too large"),
+        ([*TABLE, "--epsilon", "1", "--alternative", "more"], "choose from"),
+    ],
+)
+def test_bad_questions_get_one_sentence(run: Run, arguments: list[str], message: str) -> None:
+    outcome = run("test", "odds-ratio", *arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert message in outcome.err

@@ -1,0 +1,126 @@
+"""`holdfast postprocess`: a new folder with a conforming table and what it is, or nothing at all."""
+
+import hashlib
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_errors import sentence
+
+from holdfast.certificate.record import digest
+
+SPEC = """\
+[data]
+path = "data.csv"
+cells = ["town", "kind"]
+count = "n"
+[[invariants]]
+margin = ["town"]
+[constraints]
+structural_zeros = [{ town = "b", kind = "w" }]
+[privacy]
+epsilon = "1/2"
+"""
+DATA = "town,kind,n\na,u,0\na,v,1\na,w,30\nb,u,0\nb,v,25\n"
+
+
+@pytest.fixture
+def release(run: Run, tmp_path: Path) -> Path:
+    (tmp_path / "holdfast.toml").write_text(SPEC)
+    (tmp_path / "data.csv").write_text(DATA)
+    out = tmp_path / "out"
+    assert run("release", tmp_path / "holdfast.toml", "--out", out, "--seed", "3").code == 0
+    (tmp_path / "data.csv").unlink()  # nothing confidential is needed from here on
+    return out
+
+
+def towns(table: Path) -> dict[str, Decimal]:
+    header, *rows = (line.split(",") for line in table.read_text().splitlines())
+    assert header == ["town", "kind", "n"]
+    assert len(rows) == 6
+    sums: dict[str, Decimal] = {}
+    for town, kind, count in rows:
+        assert Decimal(count) >= 0
+        assert (town, kind) != ("b", "w") or Decimal(count) == 0
+        sums[town] = sums.get(town, Decimal(0)) + Decimal(count)
+    return sums
+
+
+@pytest.mark.parametrize("method", ["nonnegative-l2", "integers-l1", "rounded-l2"])
+def test_a_processed_table_conforms_and_says_what_it_is(
+    run: Run, release: Path, tmp_path: Path, method: str
+) -> None:
+    out = tmp_path / "processed"
+    outcome = run("postprocess", release, "--method", method, "--output", out, "--bias-draws", "40")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert towns(out / "table.csv") == {"a": 31, "b": 25}
+    assert sorted(path.name for path in out.iterdir()) == ["postprocess.json", "table.csv"]
+    record = json.loads((out / "postprocess.json").read_text())
+    certificate = json.loads((release / "certificate.json").read_text())
+    assert record["release"]["certificate_digest"] == certificate["digest"]
+    assert record["method"]["name"] == method
+    assert "semi-dp, Proposition 23" in record["statement"]
+    assert record["files"]["table.csv"] == hashlib.sha256((out / "table.csv").read_bytes()).hexdigest()
+    assert digest({key: value for key, value in record.items() if key != "digest"}) == record["digest"]
+    assert record["bias"]["draws"] == 40
+    assert len(record["bias"]["cells"]["bias"]) == 5
+    for words in ("costs no budget", "biased", "smallest cells", "largest cells", "unbiased"):
+        assert words in outcome.out
+    assert not list(tmp_path.glob(".holdfast-*"))
+
+
+def test_the_same_release_gives_the_same_table(run: Run, release: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        asked = ("--method", "integers-l1", "--output", tmp_path / name, "--bias-draws", "0", "--json")
+        record = json.loads(run("postprocess", release, *asked).out)
+        assert record["bias"] == {"measured": False, "reason": "it was not asked for"}
+    assert (tmp_path / "one" / "table.csv").read_bytes() == (tmp_path / "two" / "table.csv").read_bytes()
+
+
+def test_it_is_never_a_default(run: Run, release: Path, tmp_path: Path) -> None:
+    assert run("postprocess", release, "--output", tmp_path / "x").code == 2
+    assert run("postprocess", release, "--method", "integers-l1").code == 2
+    assert not (tmp_path / "x").exists()
+
+
+def test_nothing_is_overwritten_or_half_written(run: Run, release: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "mine").write_text("mine")
+    for output, words in ((taken, "exists already"), (tmp_path / "no" / "x", "does not exist")):
+        outcome = run("postprocess", release, "--method", "integers-l1", "--output", output)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert words in sentence(outcome.err)
+    assert [path.name for path in taken.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--method", "integer-l1"), "did you mean 'integers-l1'"),
+        (("--method", "integers-l1", "--bias-draws", "1"), "2 or more"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(
+    run: Run, release: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    outcome = run("postprocess", release, *arguments, "--output", tmp_path / "x")
+    assert outcome.code == 2
+    assert words in sentence(outcome.err)
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_does_not_verify_is_refused(run: Run, release: Path, tmp_path: Path) -> None:
+    out = tmp_path / "x"
+    asked = ("--method", "integers-l1", "--output", out)
+    assert run("postprocess", tmp_path / "none", *asked).code == 2
+    table = release / "table.csv"
+    table.write_text(table.read_text() + "\n")
+    outcome = run("postprocess", release, *asked)
+    assert outcome.code == 1
+    assert "VIOLATED" in outcome.out
+    (release / "certificate.json").write_text("{")
+    assert run("postprocess", release, *asked).code == 2
+    assert not out.exists()

@@ -1,0 +1,121 @@
+"""`k-norm` on small universes: its loss, enumerated, is what it states."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from tests.goodness import lattice_points, two_way
+
+from holdfast.audit.loss import losses, record_distances
+from holdfast.errors import GuaranteeError
+from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.premises import Premises
+from holdfast.privacy.evidence import Assumed
+from holdfast.privacy.guarantee import Scope, Target
+from holdfast.privacy.intensity import Pure
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.k_norm import KNormLaw
+from holdfast.universe.enumerate import conforming_tables
+from holdfast.universe.hull.moves import basic_moves
+from holdfast.universe.hull.norm import HullNorm
+from holdfast.universe.universe import Universe
+
+EPSILON = Fraction(12)
+"""Strong enough that the outputs left out of the enumeration weigh next to nothing."""
+
+
+def premises(rows: NDArray[np.int64], table: list[int], per: Literal["semi", "unit"] = "semi") -> Premises:
+    on = Universe.of(csr_array(rows), rows @ np.array(table))
+    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), per)
+
+
+UNIVERSES = {
+    "2 x 2, (3,2)/(4,1)": premises(two_way(2, 2), [3, 0, 1, 1]),
+    "3 x 3, all margins 1": premises(two_way(3, 3), [1, 0, 0, 0, 1, 0, 0, 0, 1]),
+    "3 x 3, an empty row": premises(two_way(3, 3), [1, 1, 0, 0, 1, 1, 0, 0, 0]),
+    "2 x 3": premises(two_way(2, 3), [2, 1, 0, 0, 1, 2]),
+    "two states": premises(np.array([[1, 1, 0, 0], [0, 0, 1, 1]]), [2, 1, 0, 2]),
+    "crossing counts": premises(np.array([[1, 1, 1, 0], [0, 1, 0, 1], [1, 1, 1, 1]]), [1, 1, 1, 1]),
+    "weights": premises(np.array([[1, 2, 1], [1, 1, 1]]), [1, 1, 1]),
+}
+
+
+def calibrated(name: str, epsilon: Fraction = EPSILON) -> KNorm:
+    return KNorm.calibrate(UNIVERSES[name], intensity=Pure(epsilon))
+
+
+def enumerated(mechanism: KNorm) -> float:
+    on = mechanism.premises.universe
+    tables = conforming_tables(on, 2000)
+    reach = 6 if mechanism.norm.dimension < 4 else 2
+    outputs = tables[0] + lattice_points(mechanism.noise.matrix.toarray(), reach)
+    apart = record_distances(tables)
+    protected = (apart > 0) & (apart <= mechanism.premises.adjacency.worst_case)
+    return float(losses(mechanism.law, tables, outputs)[protected].max())
+
+
+@pytest.mark.parametrize("name", UNIVERSES)
+def test_the_enumerated_loss_is_the_guarantee(name: str) -> None:
+    mechanism = calibrated(name)
+    assert mechanism.guarantee.meets(Target("semi", Pure(EPSILON)))
+    loss = enumerated(mechanism)
+    assert 0.99 * 12 <= loss <= 12 * (1 + 1e-6)
+    assert enumerated(replace(mechanism, epsilon=EPSILON * Fraction(11, 10))) > 12
+
+
+@pytest.mark.parametrize("name", UNIVERSES)
+def test_every_release_keeps_the_invariants(name: str) -> None:
+    on = UNIVERSES[name].universe
+    table = conforming_tables(on, 2000)[0]
+    releases = calibrated(name, Fraction(1)).law(table).sample(SeededEntropy(1), 200)
+    assert np.array_equal(on.matrix @ releases.T, np.repeat(on.values[:, None], 200, axis=1))
+    assert (releases != table).any()
+
+
+def test_basic_moves_alone_would_not_protect_three_records() -> None:
+    # noise in the norm of the four-entry moves loses more on a cycle of six cells
+    mechanism = calibrated("3 x 3, all margins 1")
+    noise = KNormLaw(mechanism.noise.matrix, EPSILON, HullNorm(basic_moves(3, 3)))
+    object.__setattr__(mechanism, "noise", noise)
+    assert enumerated(mechanism) == pytest.approx(24)
+
+
+def test_the_noise_is_no_larger_than_that_of_l1() -> None:
+    # K lies within the l1 ball of the same sensitivity: less noise in the containment order
+    on, size = UNIVERSES["3 x 3, all margins 1"], 800
+    one = KNorm.calibrate(on, intensity=Pure(Fraction(1))).noise.sample(SeededEntropy(3), size)
+    other = LatticeLaplace.calibrate(on, norm="l1", intensity=Pure(Fraction(1))).noise
+    assert (one**2).sum() < 0.8 * (other.sample(SeededEntropy(4), size) ** 2).sum()
+
+
+def test_a_cell_that_must_be_empty_stays_so() -> None:
+    mechanism = calibrated("3 x 3, an empty row", Fraction(1, 2))
+    assert not mechanism.noise.sample(SeededEntropy(0), 100)[:, 6:].any()
+
+
+def test_what_it_says_of_itself() -> None:
+    mechanism = calibrated("3 x 3, all margins 1", Fraction(1, 2))
+    assert mechanism.name == "k-norm"
+    assert mechanism.parameters["epsilon"] == "1/2"
+    assert "30 differences of tables at most 3 records apart" in mechanism.parameters["norm"]
+    assert mechanism.guarantee.intensity == Pure(Fraction(1, 2))
+    assert mechanism.guarantee.unit.distance == 3
+    assert mechanism.guarantee.evidence[0].kind == "proved"
+    assert mechanism.methods == mechanism.noise.methods
+    searched = calibrated("crossing counts").guarantee.evidence
+    assert any(isinstance(item, Assumed) and "solve" in item.claim + item.reason for item in searched)
+
+
+def test_per_record_of_distance_is_refused() -> None:
+    with pytest.raises(GuaranteeError, match='adjacency = "semi"'):
+        KNorm.calibrate(replace(UNIVERSES["2 x 3"], per="unit"), intensity=Pure(Fraction(1)))
+
+
+def test_an_open_number_of_records_is_refused() -> None:
+    with pytest.raises(GuaranteeError, match="number of records"):
+        KNorm.calibrate(premises(np.array([[1, 1, 0, 0]]), [2, 1, 1, 3]), intensity=Pure(Fraction(1)))
