@@ -65,7 +65,8 @@ SLICE = 512
 """Angles compared at once: they stay in the cache."""
 STACK_ENTRIES = 1 << 21
 """Entries of the quadratic forms of all tables drawn at once."""
-MOST_TIMES = 16
+MOST_TIMES, WIDTH = 16, 64
+"""How often a table is tried at once, and how many tables and tries are worth a step."""
 PILOT_ANGLES = 1 << 14
 STILL = 1 / 64
 """The variance proposed for a cell whose walk has no steps."""
@@ -289,7 +290,7 @@ class Walks:
         waiting, tries = np.arange(self._k.shape[0]), 0
         while waiting.size:
             # the last ones try several times at once; the first success counts
-            times = max(1, min(MOST_TIMES, self._k.shape[0] // waiting.size))
+            times = max(1, min(MOST_TIMES, max(self._k.shape[0], WIDTH) // waiting.size))
             z, kept = self._attempt(np.repeat(waiting, times), entropy)
             won = kept.reshape(-1, times)
             first, some = won.argmax(axis=1), won.any(axis=1)
