@@ -7,6 +7,7 @@ imply is refused.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp
 from typing import cast
 
 from holdfast.errors import GuaranteeError, SpecError
@@ -16,6 +17,7 @@ from holdfast.mechanisms.premises import Premises
 from holdfast.mechanisms.protocol import Mechanism
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.setting import Setting
 from holdfast.spec.closest import closest
 from holdfast.spec.model import Privacy, Spec, Standard
@@ -80,8 +82,16 @@ def require_supported(spec: Spec) -> None:
             f"[constraints] nonnegative = true asks for a release without negative counts, and {name} may go"
             f" below zero: set it to false" + (f", or name = {able} in [mechanism]." if able else ".")
         )
-    if spec.mechanism.base is not None and name != "conditioned":
-        raise SpecError("[mechanism] base belongs to conditioned: leave it out.")
+    own = spec.mechanism
+    for key, given in (
+        ("base", own.base is not None),
+        ("chain", own.chain),
+        ("moves", own.moves is not None),
+    ):
+        if given and name != "conditioned":
+            raise SpecError(f"[mechanism] {key} belongs to conditioned: leave it out.")
+    if own.moves is not None and not own.chain:
+        raise SpecError("[mechanism] moves are those of a chain: add chain = true, or leave them out.")
     if spec.mechanism.epsilon_per_unit is not None and name != LatticeLaplace.name:
         raise SpecError(
             f"[mechanism] epsilon_per_unit belongs to {LatticeLaplace.name}: leave it out and give the target"
@@ -113,9 +123,38 @@ def _conditioned(spec: Spec, premises: Premises, asked: Intensity | None) -> Mec
 
     if not isinstance(asked, Pure | ZeroConcentrated | Approximate):
         raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
+    if spec.mechanism.chain:
+        return _by_chain(spec, premises, asked)
     base = spec.mechanism.base or ("double-geometric" if isinstance(asked, Pure) else "discrete-gaussian")
     nonnegative = spec.constraints.nonnegative
     return Conditioned.calibrate(premises, intensity=asked, base=base, nonnegative=nonnegative)
+
+
+def _by_chain(spec: Spec, premises: Premises, asked: Intensity) -> Mechanism:
+    """Draw by a Markov chain; its distance to its law is estimated at public tables, and charged to delta."""
+    from holdfast.lattice.markov import markov_basis, markov_basis_two_way, read_moves  # noqa: PLC0415 - loaded late
+    from holdfast.mechanisms.conditioned import Conditioned  # noqa: PLC0415
+    from holdfast.postprocess.stand_in import public_tables  # noqa: PLC0415
+    from holdfast.sampling.mcmc.row_pairs import two_way_cells  # noqa: PLC0415
+
+    if not isinstance(asked, Approximate) or not spec.constraints.nonnegative:
+        raise SpecError(
+            "[mechanism] chain = true draws approximately and keeps counts non-negative: set standard ="
+            ' "approximate" in [privacy], with epsilon and delta, and nonnegative = true in [constraints].'
+        )
+    universe = premises.universe
+    if spec.mechanism.moves is not None:
+        moves = read_moves(spec.resolve(spec.mechanism.moves), universe.matrix)
+    elif (table := two_way_cells(universe.matrix)) is not None:
+        moves = markov_basis_two_way(*table.shape)
+    else:
+        moves = markov_basis(universe.matrix)
+    exact = Conditioned.calibrate(
+        premises, intensity=Pure(asked.epsilon), base="double-geometric", nonnegative=True
+    )
+    # a law that is eta off costs eta (1 + e^epsilon) [theory, 6]
+    distance = float(asked.delta) / (1 + exp(float(asked.epsilon)))
+    return exact.by_chain(moves, public_tables(universe), distance=distance, entropy=SeededEntropy(0))
 
 
 def _projected_gaussian(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:

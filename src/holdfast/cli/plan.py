@@ -5,13 +5,16 @@ from pathlib import Path
 
 import typer
 
+from holdfast.calibration import CATALOGUE
 from holdfast.cli.terminal import terminal
+from holdfast.mechanisms.protocol import Mechanism
 from holdfast.release import prepare
 from holdfast.sampling.plan import CELLS_PER_SECOND, Plan
 
 KINDS = {
     "exact": "Exact: integers and proved enclosures decide every draw.",
-    "bounded": "Bounded: the distance from the law is bounded, and charged to delta.",
+    "estimated": "Estimated: the distance from the law was measured at public tables and charged to delta.",
+    "floating": "Floating: real numbers in floating point, for studies and not for a release.",
 }
 
 
@@ -27,7 +30,7 @@ def run(spec: Path, *, as_json: bool) -> None:
         report = {
             "mechanism": mechanism.name,
             **mechanism.parameters,
-            "kind": "exact",
+            "kind": _kind(mechanism),
             "methods": list(mechanism.methods),
             "steps": [
                 {
@@ -52,7 +55,7 @@ def run(spec: Path, *, as_json: bool) -> None:
         console.print(f"    Why: {block.why}.")
     for method in mechanism.methods[len(steps) :]:
         console.print(f"{method[:1].upper()}{method[1:]}.")
-    console.print(KINDS["exact"])
+    console.print(KINDS[_kind(mechanism)])
     if noise is None or seconds is None:
         console.print("The law depends on the confidential table, and so does the time: it is not told.")
     else:
@@ -60,6 +63,12 @@ def run(spec: Path, *, as_json: bool) -> None:
             f"One draw takes about {noise.work:,.0f} random numbers, {_time(seconds)} on an ordinary"
             " computer."
         )
+
+
+def _kind(mechanism: Mechanism) -> str:
+    if CATALOGUE[mechanism.name].real:
+        return "floating"
+    return "estimated" if any(item.kind == "estimated" for item in mechanism.guarantee.evidence) else "exact"
 
 
 def _time(seconds: float) -> str:

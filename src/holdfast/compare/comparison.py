@@ -207,18 +207,10 @@ def _noise(contender: Contender, universe: Universe, draws: int, seed: int) -> D
         )
     if mechanism.noise is not None:
         return mechanism.noise.sample(entropy, draws)
-    public = _stand_in(universe)
+    from holdfast.postprocess.stand_in import public_tables  # noqa: PLC0415 - loaded late
+
+    public = public_tables(universe)[0]
     return np.asarray(mechanism.law(public).sample(entropy, draws) - public)
-
-
-def _stand_in(universe: Universe) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return a public table with the invariants; cells in no invariant are empty."""
-    from holdfast.postprocess.conforming import Conforming  # noqa: PLC0415 - loaded late
-    from holdfast.postprocess.stand_in import stand_in  # noqa: PLC0415
-
-    nothing = np.zeros(universe.cells, dtype=np.int64)
-    conforming = Conforming.of(universe.matrix, universe.values)
-    return stand_in(nothing, universe.matrix, universe.values, conforming)
 
 
 def _choice(rows: Iterable[Row], wanted: str) -> tuple[str | None, str]:

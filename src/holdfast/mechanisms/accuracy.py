@@ -66,6 +66,7 @@ def accuracy(noise: NoiseLaw, schema: Schema, universe: Universe) -> Accuracy | 
         for names in combinations(schema.names, size)
         if np.prod([len(schema.attribute(name).levels) for name in names]) <= MOST_MARGIN_CELLS
     ]
+    sample = np.rint(sample).astype(np.int64)  # real noise is told in whole steps, too
     reach = int(np.abs(sample).max())
     width = 2 * (reach // MOST_STEPS) + 1
     steps = (sample + width // 2) // width

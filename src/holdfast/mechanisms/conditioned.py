@@ -139,7 +139,7 @@ class Conditioned:
             rows, least = self.inequalities.rows.tolist(), self.inequalities.least.tolist()
             found["inequalities"] = f"{rows} y >= {least}"
         if self.walk is not None:
-            found["chain"] = f"{self.walk.length.iterations} steps of {self.walk.updates} moves"
+            found["chain"] = self.walk.described
         return found
 
     @cached_property
@@ -176,7 +176,7 @@ class Conditioned:
         return Shifted(counts, noise)
 
     def by_chain(self, moves: IntArray, stand_ins: Sequence[IntArray], **plan: Any) -> "Conditioned":
-        """Return the mechanism that draws by a Markov walk, for where no exact draw exists.
+        """Return the mechanism that draws by a Markov chain, for where no exact draw exists.
 
         ``moves`` is a Markov basis of the invariants, ``stand_ins`` are *public* tables with the same
         invariants, and ``plan`` goes on to `Walk.planned`: the ``distance`` to reach and an ``entropy`` at

@@ -14,8 +14,22 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.postprocess.conforming import Conforming
 from holdfast.postprocess.integers import integers_l1
 from holdfast.postprocess.l2 import nonnegative_l2
+from holdfast.universe.universe import Universe
 
 SWEEPS = 50
+
+
+def public_tables(universe: Universe) -> tuple[IntArray, IntArray, IntArray]:
+    """Return tables of a universe made from its invariants alone: the fitted one and two extreme ones.
+
+    The extreme ones are nearest to tables with all records in every other cell. Cells that no invariant
+    holds are empty.
+    """
+    conforming = Conforming.of(universe.matrix, universe.values)
+    fitted = stand_in(np.zeros(universe.cells, dtype=np.int64), universe.matrix, universe.values, conforming)
+    every_other = np.arange(universe.cells) % 2 * max(int(fitted.sum()), 1)
+    one = integers_l1(every_other, conforming)
+    return fitted, one, integers_l1(every_other[::-1].copy(), conforming)
 
 
 def stand_in(released: IntArray, matrix: csr_array, values: IntArray, conforming: Conforming) -> IntArray:

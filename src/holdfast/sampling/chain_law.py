@@ -1,8 +1,8 @@
 """A law by a Markov chain of fixed length, for where no exact draw exists.
 
-The number of steps is fixed beforehand, so that neither it nor the time of a draw tells anything of the
-target. What the draws have is not the target but a law some total variation distance from it, and whoever
-uses them has to pay for that [theory, 6].
+The number of steps is fixed beforehand, so that it tells nothing of the target; the time of a step may. What
+the draws have is not the target but a law some total variation distance from it, and whoever uses them has to
+pay for that [theory, 6].
 
 How far the chain is from its target is estimated by coupling with a lag [biswas2019], at public stand-ins for
 the confidential table: meeting times of the confidential chain would depend on it. **A bound at a stand-in
@@ -13,6 +13,7 @@ say that it is assumed.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,8 @@ from holdfast.sampling.mcmc.markov_walk import MarkovWalk
 from holdfast.sampling.mcmc.row_pairs import RowPairs
 
 Chain = RowPairs | MarkovWalk | Independent | GibbsMetropolis
+SPARE = 1.6
+"""How much longer chains run than the first runs suggest."""
 PILOTS = 100
 """Pairs of chains that are run first, to choose a lag."""
 
@@ -107,8 +110,18 @@ def chain_length(
         )
         for kernel in stand_ins
     ]
-    iterations = max(iterations_for(distance, met, each) for met in meetings)
-    worst = max(tv_bound(met, iterations, each).upper for met in meetings)
+    # a length that these runs suggest, with something to spare, is then shown by runs that did not choose it
+    iterations = ceil(SPARE * max(iterations_for(distance, met, each) for met in meetings))
+    shown = [
+        meeting_times(kernel, lag=met.lag, runs=runs, max_iterations=max_iterations, entropy=entropy)
+        for kernel, met in zip(stand_ins, meetings, strict=True)
+    ]
+    worst = max(tv_bound(met, iterations, each).upper for met in shown)
+    if worst > distance:
+        raise SamplingError(
+            f"chains of {iterations} steps were not shown to be within {distance:.1e} of their laws, but only"
+            f" within {worst:.1e}: ask for a larger distance, or use more runs."
+        )
     longest = max(met.lag for met in meetings)
     return ChainLength(iterations, worst, confidence, len(stand_ins), runs, longest)
 

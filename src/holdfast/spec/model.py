@@ -216,6 +216,8 @@ class Mechanism(Part):
     norm: Literal["l1", "l2"] = "l1"
     epsilon_per_unit: Rational | None = None
     base: Literal["double-geometric", "discrete-gaussian"] | None = None
+    chain: StrictBool = False
+    moves: Text | None = None
 
     if TYPE_CHECKING:  # numbers may be given as text
 

@@ -8,7 +8,7 @@ from scipy import stats
 from tests.sampling.mcmc.small import SMALL, support, transition
 
 from holdfast.errors import SamplingError
-from holdfast.sampling.coupling.bound import iterations_for, tv_bound
+from holdfast.sampling.coupling.bound import ENOUGH, iterations_for, runs_for, tv_bound
 from holdfast.sampling.coupling.meeting import UNMET, MeetingTimes, meeting_times
 from holdfast.sampling.entropy import SeededEntropy
 
@@ -84,6 +84,23 @@ def test_a_run_length_is_the_first_that_does() -> None:
     assert iterations_for(1.0, meetings) == 0
     with pytest.raises(SamplingError, match="use more runs"):
         iterations_for(1e-6, meetings)
+
+
+@pytest.mark.parametrize("bound", [0.01, 1e-3])
+def test_as_many_runs_as_a_bound_needs(bound: float) -> None:
+    # 40 runs are apart for long, all others met at once; after 40 steps all have met
+    runs = runs_for(bound)
+    one_window, two_windows = (np.where(np.arange(runs) < 40, late, 11) for late in (20, 30))
+    assert tv_bound(MeetingTimes(10, one_window, 100), 40).upper <= bound
+    assert tv_bound(MeetingTimes(10, two_windows, 100), 40).upper <= 1.1 * bound
+    assert tv_bound(MeetingTimes(10, one_window[: runs // 3], 100), 40).upper > bound
+
+
+def test_few_runs_are_never_too_few() -> None:
+    assert runs_for(0.9) == ENOUGH
+    for wrong in (0, 1, -0.5):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            runs_for(wrong)
 
 
 def test_questions_without_sense_are_refused() -> None:

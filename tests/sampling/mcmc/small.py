@@ -6,6 +6,7 @@ kernels. That the kernels propose as they should is tested by comparing their st
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,22 @@ from holdfast.sampling.mcmc.gibbs_metropolis import GibbsMetropolis, lattice_bas
 from holdfast.sampling.mcmc.independent import Independent, free_cells
 from holdfast.sampling.mcmc.kernel import State
 from holdfast.sampling.mcmc.markov_walk import MarkovWalk
+from holdfast.sampling.mcmc.row_pairs import RowPairs
 from holdfast.sampling.mcmc.target import LaplaceTarget, at_least, non_negative
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Small = GibbsMetropolis | Independent | MarkovWalk
+Small = GibbsMetropolis | Independent | MarkovWalk | RowPairs
 
 TABLE = np.array([2, 1, 0, 1, 0, 2])
 """A 2 x 3 table; seven more share its margins."""
 ODD = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]])
 """Solving for the first three cells takes a determinant of 2."""
+
+SQUARE = np.array([2, 0, 1, 0, 1, 1, 1, 1, 0])
+"""A 3 x 3 table: of three rows one sits out."""
+TALL = np.array([1, 1, 2, 0, 0, 2, 1, 1])
+"""A 4 x 2 table: two pairs of rows at once."""
 
 
 def truncated(epsilon: Fraction, table: Integers) -> LaplaceTarget:
@@ -72,6 +79,18 @@ def _independent_determinant() -> Small:
     return Independent(free_cells(ODD), truncated(Fraction(1, 2), np.array([5, 5, 5, 3])), Fraction(1, 2))
 
 
+def _three_rows() -> Small:
+    return RowPairs(np.arange(9).reshape(3, 3), truncated(Fraction(1, 3), SQUARE))
+
+
+def _three_columns() -> Small:
+    return RowPairs(np.arange(9).reshape(3, 3).T, truncated(Fraction(1, 3), SQUARE))
+
+
+def _four_rows() -> Small:
+    return RowPairs(np.arange(8).reshape(4, 2), truncated(Fraction(1, 2), TALL))
+
+
 SMALL: dict[str, tuple[Callable[[], Small], Integers]] = {
     "joint": (_joint, two_way(2, 3)),
     "joint, Smith, l2": (_joint_smith_l2, two_way(2, 3)),
@@ -81,6 +100,9 @@ SMALL: dict[str, tuple[Callable[[], Small], Integers]] = {
     "independent": (_independent, two_way(2, 3)),
     "independent, given cells": (_independent_given_cells, two_way(2, 3)),
     "independent, determinant 2": (_independent_determinant, ODD),
+    "three rows": (_three_rows, two_way(3, 3)),
+    "three columns": (_three_columns, two_way(3, 3)),
+    "four rows": (_four_rows, two_way(4, 2)),
 }
 
 
@@ -89,7 +111,7 @@ def support(name: str) -> tuple[Small, Integers, Floats]:
     make, matrix = SMALL[name]
     kernel = make()
     target = kernel.target
-    points = target.centre + lattice_points(matrix, 6 if matrix.shape[1] > 4 else 12)
+    points = target.centre + lattice_points(matrix, {4: 12, 6: 6}.get(matrix.shape[1], 3))
     points = points[target.inside(points)]
     assert isinstance(target, LaplaceTarget)
     difference = (points - target.centre).astype(np.float64)
@@ -101,7 +123,7 @@ def support(name: str) -> tuple[Small, Integers, Floats]:
 
 def at(kernel: Small, points: Integers) -> State:
     """Return the kernel's state at given points."""
-    if isinstance(kernel, MarkovWalk):
+    if isinstance(kernel, MarkovWalk | RowPairs):
         return kernel.init(points)
     difference = points - kernel.target.centre
     if isinstance(kernel, Independent):
@@ -122,6 +144,8 @@ def double_geometric(jumps: Integers, rate: Fraction) -> Floats:
 
 def transition(kernel: Small, points: Integers) -> Floats:
     """Return the matrix of one step between points that hold the whole support."""
+    if isinstance(kernel, RowPairs):
+        return _redrawn(kernel, points)
     chance = _proposals(kernel, points)
     size = points.shape[0]
     states = at(kernel, points)
@@ -135,7 +159,7 @@ def transition(kernel: Small, points: Integers) -> Floats:
     return np.linalg.matrix_power(moved, kernel.updates)
 
 
-def _proposals(kernel: Small, points: Integers) -> Floats:
+def _proposals(kernel: GibbsMetropolis | Independent | MarkovWalk, points: Integers) -> Floats:
     """Return the probability that one update proposes to go from one point to another."""
     difference = points[None] - points[:, None]
     if isinstance(kernel, Independent):
@@ -151,3 +175,19 @@ def _proposals(kernel: Small, points: Integers) -> Floats:
         along = (difference == times[..., None] * move).all(axis=2)
         chance += np.where(along, double_geometric(times, kernel.jump), 0) / kernel.moves.shape[0]
     return chance
+
+
+def _redrawn(kernel: RowPairs, points: Integers) -> Floats:
+    """Average over all pairings the law given the rows that sit out and the column sums of each pair."""
+    tables = points[:, kernel.cells]
+    weight = np.exp(-float(kernel.target.epsilon) * np.abs(points - kernel.target.centre).sum(axis=1))
+    pairings = {
+        frozenset(frozenset(order[i : i + 2]) for i in range(0, len(order), 2))
+        for order in permutations(range(tables.shape[1]))
+    }
+    found = np.zeros((points.shape[0], points.shape[0]))
+    for pairing in pairings:
+        fixed = np.concatenate([tables[:, list(rows)].sum(axis=1) for rows in pairing], axis=1)
+        alike = (fixed[:, None] == fixed[None]).all(axis=2) * weight
+        found += alike / alike.sum(axis=1, keepdims=True) / len(pairings)
+    return found

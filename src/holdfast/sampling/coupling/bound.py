@@ -14,7 +14,7 @@ and an error of 1/100 no limit is below about 5/n.
 """
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import ceil, inf, log, log1p, sqrt
 
 import numpy as np
 from scipy import stats
@@ -24,6 +24,8 @@ from holdfast.sampling.coupling.meeting import MeetingTimes
 from holdfast.sampling.exact.inversion import Integers
 
 ENOUGH = 30
+SPARE = 2
+"""How many times the fewest runs that could show a bound: for a mean excess of up to about two lags."""
 METHOD = (
     "lag coupling of chains: share of pairs still apart (Clopper-Pearson) times their mean excess (larger of"
     " the normal and the geometric limit), assumed not to grow further out"
@@ -86,11 +88,7 @@ def iterations_for(bound: float, meetings: MeetingTimes, confidence: float = 0.9
     Meeting times of a public stand-in fix the length of a run before the confidential data are read.
     Raises SamplingError where these runs cannot show such a bound.
     """
-    if meetings.unmet:
-        raise SamplingError(
-            f"{meetings.unmet} of {meetings.runs} pairs of chains did not meet in {meetings.max_iterations}"
-            " iterations: allow more iterations."
-        )
+    meetings.require_all()
     low, high = -1, int(meetings.times.max()) - meetings.lag
     least = tv_bound(meetings, high, confidence).upper
     if least > bound:
@@ -101,6 +99,13 @@ def iterations_for(bound: float, meetings: MeetingTimes, confidence: float = 0.9
         middle = (low + high) // 2
         low, high = (low, middle) if tv_bound(meetings, middle, confidence).upper <= bound else (middle, high)
     return high
+
+
+def runs_for(bound: float, confidence: float = 0.99) -> int:
+    """Return how many runs are worth making to show a bound: with no run apart, p is 1 - (error/2)^(1/n)."""
+    if not (0 < bound < 1 and 0 < confidence < 1):
+        raise ValueError("a bound and a confidence lie between 0 and 1")
+    return max(ENOUGH, ceil(log((1 - confidence) / 2) / log1p(-bound / SPARE)))
 
 
 def _windows(meetings: MeetingTimes, iterations: int) -> Integers:

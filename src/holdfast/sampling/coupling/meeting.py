@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast.errors import SamplingError
 from holdfast.sampling.coupling.pairs import coupled_step
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
@@ -36,6 +37,14 @@ class MeetingTimes:
     def unmet(self) -> int:
         """How many pairs did not meet."""
         return int((self.times == UNMET).sum())
+
+    def require_all(self) -> None:
+        """Raise SamplingError unless every pair has met."""
+        if self.unmet:
+            raise SamplingError(
+                f"{self.unmet} of {self.runs} pairs of chains did not meet in {self.max_iterations}"
+                " iterations: allow more iterations."
+            )
 
 
 def meeting_times(

@@ -1,4 +1,4 @@
-"""Every kernel, coupled with itself: maximally coupled proposals and a common word to decide.
+"""Every kernel, coupled with itself: coupled proposals (maximally, but for rows) and a common word to decide.
 
 Each chain alone moves by its kernel. Two chains at the same point get the same candidate and the same
 decision, so once they have met they stay together.
@@ -9,12 +9,14 @@ from functools import lru_cache
 import numpy as np
 
 from holdfast.sampling.coupling.jumps import coupled_jumps
+from holdfast.sampling.coupling.rows import coupled_rows
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.exponential import ExpCoin
 from holdfast.sampling.mcmc.gibbs_metropolis import GibbsMetropolis
 from holdfast.sampling.mcmc.independent import Independent
 from holdfast.sampling.mcmc.kernel import Kernel, State, decided
 from holdfast.sampling.mcmc.markov_walk import MarkovWalk
+from holdfast.sampling.mcmc.row_pairs import RowPairs
 
 _coin = lru_cache(maxsize=64)(ExpCoin)
 
@@ -37,6 +39,8 @@ def proposed_pair(
         return _by_coordinates(kernel, one, other, update, entropy)
     if isinstance(kernel, MarkovWalk):
         return _along_a_move(kernel, one, other, entropy)
+    if isinstance(kernel, RowPairs):
+        return coupled_rows(kernel, one, other, entropy)
     if isinstance(kernel, Independent):
         same = kernel.propose(one, update, entropy)  # it depends on neither state
         return same, same
