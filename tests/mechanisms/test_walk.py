@@ -34,7 +34,7 @@ def test_a_two_way_table_is_drawn_by_pairs_of_rows() -> None:
     walk = planned()
     assert walk.table is not None
     assert walk.described == f"{walk.length.iterations} steps of 2 pairs of rows"
-    assert walk.length.iterations < 40
+    assert walk.length.iterations < 60
     assert walk.length.distance <= 0.02
     releases = walk.law(TABLE).sample(SeededEntropy(2), 500)
     assert (releases @ MARGINS.T == MARGINS @ TABLE).all()
