@@ -2,8 +2,10 @@
 
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
 from holdfast.sampling.entropy import SeededEntropy
@@ -40,3 +42,20 @@ def test_components_share_one_radius() -> None:
     matrix = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
     assert p_value(draws, lattice_law(matrix, 2.0, "l2", 7)) > LEVEL
     assert p_value(draws, lattice_law(matrix, 2.06, "l2", 7)) < LEVEL
+
+
+@pytest.mark.parametrize(
+    "system", [SYSTEM, np.ones((1, 9), dtype=np.int64), np.zeros((0, 3), dtype=np.int64)]
+)
+def test_floats_and_enclosures_are_of_one_number(system: NDArray[np.int64]) -> None:
+    cells = system.shape[1]
+    sampler = Radial(cells, [(system, np.arange(cells)[None])], Fraction(1, 3))
+    entropy = SeededEntropy(3)
+    j = np.arange(30) % 6
+    z, proposal, squares = sampler._propose(j, entropy)
+    chance, margin = sampler._log_chance(j, proposal, squares)
+    for i in range(j.size):
+        square = int((z[i] ** 2).sum())
+        with flint.ctx.workprec(120):
+            exact = float(sampler._chance(int(j[i]), proposal, i, square).log())
+        assert abs(chance[i] - exact) <= margin[i]

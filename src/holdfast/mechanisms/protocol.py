@@ -74,7 +74,7 @@ def drawn_exactly(*, floats: bool) -> list[Evidence]:
     return [
         proof,
         Assumed(
-            "the exponential and gamma functions of this computer are right to one part in 2^48",
+            "the mathematical functions of this computer are right to one part in 2^48",
             "floats tell which draws are clear; enclosures decide all the others",
         ),
     ]

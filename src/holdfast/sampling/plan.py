@@ -28,6 +28,7 @@ from holdfast.sampling.exact.order import Step, best_order
 from holdfast.sampling.exact.radial import Radial
 from holdfast.sampling.exact.rejection import Rejection
 from holdfast.sampling.exact.split import splits
+from holdfast.sampling.exact.threads import one_thread
 from holdfast.sampling.exact.torus import Torus
 
 CELLS_PER_SECOND = 5e6
@@ -103,10 +104,11 @@ class Plan:
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws, one a row."""
         draws = np.zeros((size, self.cells), dtype=np.int64)
-        for block in self.blocks:
-            copies, width = block.cells.shape
-            drawn = block.sampler.draw(entropy, size * copies)
-            draws[:, block.cells.ravel()] = drawn.reshape(size, copies * width)
+        with one_thread():
+            for block in self.blocks:
+                copies, width = block.cells.shape
+                drawn = block.sampler.draw(entropy, size * copies)
+                draws[:, block.cells.ravel()] = drawn.reshape(size, copies * width)
         return draws
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.exact.klein import STRETCH, Proposal
+from holdfast.sampling.exact.klein import TINY, Proposal
 from holdfast.sampling.exact.near import Floats, draw_near
 
 
@@ -37,7 +37,7 @@ class Halving:
     @property
     def shapes(self) -> Floats:
         """The widths of all coordinates at variance 1."""
-        return np.concatenate([np.sqrt((m - b) * (e - m) / (e - b)) for b, m, e in self._levels])
+        return np.concatenate([_units(*level) for level in self._levels])
 
     def propose(self, sigma: Floats, entropy: Entropy) -> tuple[Integers, Proposal]:
         """Return one vector for each standard deviation, and the proposal it came from."""
@@ -48,8 +48,7 @@ class Halving:
         for begins, middles, ends in self._levels:
             share = (middles - begins) / (ends - begins)
             centres = sums[:, begins].astype(np.float64) * share
-            unit = np.sqrt((middles - begins) * (ends - middles) / (ends - begins)) * (1 + STRETCH)
-            widths: Floats = sigma[:, None] * unit
+            widths = sigma[:, None] * _units(begins, middles, ends)
             left = draw_near(centres.ravel(), widths.ravel(), entropy).reshape(centres.shape)
             sums[:, middles] = sums[:, begins] - left
             sums[:, begins] = left
@@ -57,3 +56,9 @@ class Halving:
             near.append((centres, widths))
         centres, widths = (np.concatenate(parts, axis=1) for parts in zip(*near, strict=True))
         return sums, Proposal.of(np.concatenate(lefts, axis=1), centres, widths)
+
+
+def _units(begins: Integers, middles: Integers, ends: Integers) -> Floats:
+    """Return the widths of the sums of left children at variance 1, stretched a little (klein.py)."""
+    left, right = middles - begins, ends - middles
+    return np.sqrt(left * right / (left + right)) * (1 + TINY)

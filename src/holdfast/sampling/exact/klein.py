@@ -11,10 +11,10 @@ joint probability is prod exp(-(c_i - m_i)^2 / (2 s_i^2)) / rho_{s_i}(m_i), and 
     a = exp(-sum z_e^2 / (2 tau_e) + sum (c_i - m_i)^2 / (2 s_i^2) - SLACK) prod rho_{s_i}(m_i) / rho_{s_i}(0)
 
 is exact. U, s and every m_i are computed in floats, and *taken as what they are*: the probability of a
-proposal is exact however they were rounded, and only a <= 1 asks for more. Widths are stretched by STRETCH,
-so the second sum falls short of the first unless c'(U' diag(1/s^2) U)c exceeds c' Q c by that share: `factor`
-checks the residual against the least eigenvalue. SLACK covers the rounding of m_i. An a above 1 is never
-taken for 1: it raises.
+proposal is exact however they were rounded, and only a <= 1 asks for more. Widths are stretched a little, so
+that the second sum falls short of the first: by more than four times what the rounding of the factors, at
+most n (n + 1) 2^-52 ||Q|| [higham2002, Theorem 10.3], can add relative to the least eigenvalue. SLACK covers
+the rounding of m_i. An a above 1 is never taken for 1: it raises.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ from holdfast.sampling.exact.enclosure import ball_of
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.near import SUM_ERROR, Floats, draw_near, log_sum_ratio, sum_ratio_ball
 
-STRETCH = 2.0**-20
+TINY, MOST_STRETCH = 2.0**-40, 2.0**-8
 SLACK = 2.0**-20
 
 
@@ -95,14 +95,14 @@ def factor(forms: Floats, least: Floats | float) -> Factor:
         root = np.linalg.cholesky(forms[..., ::-1, ::-1])[..., ::-1, ::-1]
     except np.linalg.LinAlgError:
         raise SamplingError(TOO_CLOSE) from None
-    residual = np.linalg.norm(forms - root @ np.swapaxes(root, -1, -2), axis=(-2, -1))
-    residual = residual + 2.0**-48 * size * np.linalg.norm(forms, axis=(-2, -1))
-    if not np.all(4 * residual <= STRETCH * np.asarray(least)):
+    residual = 2.0**-51 * size * (size + 1) * np.linalg.norm(forms, axis=(-2, -1))
+    stretch = np.maximum(4 * residual / np.asarray(least), TINY)
+    if not np.all(stretch <= MOST_STRETCH):
         raise SamplingError(TOO_CLOSE)
     scale = np.diagonal(root, axis1=-2, axis2=-1)
     lower = np.swapaxes(root / scale[..., None, :], -1, -2).copy()
     lower[..., np.arange(size), np.arange(size)] = 0.0
-    return Factor(lower, (1 + STRETCH) / scale)
+    return Factor(lower, (1 + stretch[..., None]) / scale)
 
 
 TOO_CLOSE = "the invariants tie the cells too closely for floating point: keep fewer or coarser ones."
@@ -127,6 +127,8 @@ def propose(lower: Floats, widths: Floats, entropy: Entropy, size: int) -> Propo
 def log_chance(proposal: Proposal, exponent: Floats) -> tuple[Floats, Floats]:
     """Return log a and a bound on its error; ``exponent`` is sum z_e^2 / (2 tau_e), right to 2^-48."""
     chance = proposal.squares - exponent - SLACK + proposal.log_ratio
+    if not np.all(chance <= -SLACK / 2):
+        raise ArithmeticError("a proposal of a lattice Gaussian law falls short of it")
     margin = proposal.centres.shape[1] * (SUM_ERROR + 2.0**-50 * (exponent + proposal.squares))
     return chance, margin + 2.0**-44
 

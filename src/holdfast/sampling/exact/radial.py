@@ -143,7 +143,8 @@ class Radial:
 
     def _log_chance(self, j: Integers, proposal: Proposal, squares: Floats) -> tuple[Floats, Floats]:
         rate = float(self._epsilon)
-        chance, margin = log_chance(proposal, squares * rate * rate / (2.0 * np.maximum(j, 1) ** 2))
+        exponent = squares * rate * rate / (2.0 * np.maximum(j, 1) ** 2)
+        chance, margin = log_chance(proposal, np.where(j > 0, exponent, proposal.squares))
         chance[j == 0] = -KLEIN_SLACK
         chance += self._log_share(np.sqrt(squares) * rate) - self._log_c
         chance += np.where(
