@@ -103,8 +103,10 @@ class Plan:
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws, one a row."""
-        draws = np.zeros((size, self.cells), dtype=np.int64)
         with one_thread():
+            if len(self.blocks) == 1 and np.array_equal(self.blocks[0].cells, np.arange(self.cells)[None]):
+                return self.blocks[0].sampler.draw(entropy, size)  # nothing to put in place
+            draws = np.zeros((size, self.cells), dtype=np.int64)
             for block in self.blocks:
                 copies, width = block.cells.shape
                 drawn = block.sampler.draw(entropy, size * copies)
@@ -193,13 +195,13 @@ def _laplace_block(system: Integers, cells: Integers, epsilon: Fraction) -> Bloc
 
 def _total_block(cells: Integers, epsilon: Fraction) -> Block:
     width = cells.shape[1]
-    third = width // 3
-    if width not in MANY or not offset_total.fits(third, epsilon):
+    half = width // 2
+    if width not in MANY or not offset_total.fits(half, epsilon):
         return Block(cells, OneTotal(width, epsilon), "one total, by compositions", "one sum ties the cells")
     every = np.arange(width)
-    rest = Cascade(width, ((Step(every[:third], every[third:]),),), epsilon)
+    rest = Cascade(width, ((Step(every[:half], every[half:]),),), epsilon)
     name, why = (
-        "one total, a third of the cells last",
+        "one total, half of the cells last",
         "one sum ties the cells, and free cells are drawn fastest",
     )
     return Block(cells, rest, name, why, rest.acceptance, rest.work / width)
