@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
+from tests.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
 
 from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import SeededEntropy
@@ -111,3 +111,18 @@ def test_l2_noise_has_the_right_size_in_many_dimensions() -> None:
 def test_the_plan_says_what_it_does() -> None:
     two = law(SYSTEMS["two blocks"], Fraction(1), "l1")
     assert two.methods == ("2 blocks of 2 cells: one total, by compositions",)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon"), [("one total", 1.0), ("two blocks", 0.75), ("a free cell", 1.25)]
+)
+def test_the_constant_makes_probabilities(name: str, epsilon: float) -> None:
+    known = law(SYSTEMS[name], Fraction(epsilon), "l1")
+    points = lattice_points(SYSTEMS[name], 40)
+    assert known.log_constant is not None
+    assert np.exp(known.log_prob(points) - known.log_constant).sum() == pytest.approx(1, abs=1e-9)
+
+
+def test_the_constant_of_crossing_invariants_is_not_known() -> None:
+    assert law(SYSTEMS["3 x 3"], Fraction(1), "l1").log_constant is None
+    assert law(SYSTEMS["one total"], Fraction(1), "l2").log_constant is None

@@ -96,7 +96,7 @@ def certify(
                 "secure": secure,
             },
             "expected_error": None if accuracy is None else _accuracy(accuracy),
-            "caveats": _caveats(setting, secure=secure),
+            "caveats": _caveats(setting, secure=secure, additive=mechanism.noise is not None),
         }
     )
 
@@ -179,12 +179,17 @@ def _accuracy(accuracy: Accuracy) -> dict[str, Any]:
     }
 
 
-def _caveats(setting: Setting, *, secure: bool) -> list[str]:
+def _caveats(setting: Setting, *, secure: bool, additive: bool) -> list[str]:
     caveats = []
     if not secure:
         caveats.append(
             "This release was drawn from a seeded generator. Whoever knows the seed can take the noise"
             " off again: it protects nobody and is for tests and studies only."
+        )
+    if not additive:
+        caveats.append(
+            "The law of this release keeps counts from falling below zero. Small counts come out too large on"
+            " average, and by how much depends on the confidential table: no error is stated."
         )
     if setting.inferred:
         names = ", ".join(setting.inferred)

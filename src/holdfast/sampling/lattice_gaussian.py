@@ -36,6 +36,11 @@ class LatticeGaussianLaw:
         return plan_gaussian(self.matrix, self.sigma_squared)
 
     @property
+    def log_constant(self) -> float | None:
+        """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
+        return self.plan.log_constant
+
+    @property
     def work(self) -> float:
         """Integers proposed for one draw, expected."""
         return self.plan.work

@@ -33,6 +33,11 @@ class LatticeLaplaceLaw:
         return plan_l2(self.matrix, self.epsilon)
 
     @property
+    def log_constant(self) -> float | None:
+        """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
+        return self.plan.log_constant
+
+    @property
     def work(self) -> float:
         """Integers proposed for one draw, expected."""
         return self.plan.work

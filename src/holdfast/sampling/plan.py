@@ -8,10 +8,12 @@ exact.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import expm1, log, sqrt, tanh
 from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import gammaln, logsumexp
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.components import components
@@ -23,6 +25,7 @@ from holdfast.sampling.exact.exponential import DoubleGeometric
 from holdfast.sampling.exact.gaussian import DiscreteGaussian
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.lattice_gaussian import KernelGaussian
+from holdfast.sampling.exact.near import log_sum
 from holdfast.sampling.exact.one_total import OneTotal
 from holdfast.sampling.exact.order import Step, best_order
 from holdfast.sampling.exact.radial import Radial
@@ -41,6 +44,8 @@ MOST_SYSTEM = 60_000
 """Entries of a crossing system that is worth a plan: larger ones would be refused after a long search."""
 
 
+MOST_TERMS = 1 << 20
+FREE = ("independent cells", "no invariant touches them")
 MANY = range(40, 200)
 """Cells under one total of which some are drawn freely: it is faster."""
 LIGHT = 300
@@ -59,7 +64,8 @@ class Sampler(Protocol):
 class Block:
     """Components that share one sampler: ``cells`` has one row a component.
 
-    ``effort`` is how many integers are drawn for each cell of an accepted draw.
+    ``effort`` is how many integers are drawn for each cell of an accepted draw; ``log_constant`` is the log
+    of the sum of all weights of one component, where it is known.
     """
 
     cells: Integers
@@ -68,6 +74,7 @@ class Block:
     why: str
     acceptance: float = 1.0
     effort: float = 1.0
+    log_constant: float | None = None
 
     @property
     def work(self) -> float:
@@ -95,6 +102,13 @@ class Plan:
     def work(self) -> float:
         """Integers proposed for one draw, expected."""
         return sum(block.work for block in self.blocks)
+
+    @property
+    def log_constant(self) -> float | None:
+        """The log of the sum of all weights, where a formula gives it."""
+        parts = [(block.log_constant, block.cells.shape[0]) for block in self.blocks]
+        known = [constant * copies for constant, copies in parts if constant is not None]
+        return sum(known) if len(known) == len(parts) else None
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -182,7 +196,8 @@ def _laplace_block(system: Integers, cells: Integers, epsilon: Fraction) -> Bloc
     rows, width = system.shape
     if rows == 0:
         independent = _Independent(width, DoubleGeometric(epsilon))
-        return Block(cells, independent, "independent cells", "no invariant touches them")
+        constant = -width * log(tanh(float(epsilon) / 2))  # a cell weighs (1 + a) / (1 - a)
+        return Block(cells, independent, *FREE, log_constant=constant)
     if rows == 1 and np.all(system == 1):
         return _total_block(cells, epsilon)
     if system.size > MOST_SYSTEM:
@@ -196,15 +211,31 @@ def _laplace_block(system: Integers, cells: Integers, epsilon: Fraction) -> Bloc
 def _total_block(cells: Integers, epsilon: Fraction) -> Block:
     width = cells.shape[1]
     half = width // 2
+    constant = log_total_weight(width, float(epsilon))
     if width not in MANY or not offset_total.fits(half, epsilon):
-        return Block(cells, OneTotal(width, epsilon), "one total, by compositions", "one sum ties the cells")
+        name, why = "one total, by compositions", "one sum ties the cells"
+        return Block(cells, OneTotal(width, epsilon), name, why, log_constant=constant)
     every = np.arange(width)
     rest = Cascade(width, ((Step(every[:half], every[half:]),),), epsilon)
     name, why = (
         "one total, half of the cells last",
         "one sum ties the cells, and free cells are drawn fastest",
     )
-    return Block(cells, rest, name, why, rest.acceptance, rest.work / width)
+    return Block(cells, rest, name, why, rest.acceptance, rest.work / width, constant)
+
+
+def log_total_weight(cells: int, epsilon: float) -> float | None:
+    """Return log sum a^||z||_1 over vectors that sum to zero: (1 - a^2)^n sum_m [C(n + m - 1, m) a^m]^2.
+
+    Independent double geometric cells sum to zero with probability (1 - a)^{2n} sum_m [C(n + m - 1, m) a^m]^2
+    (one_total.py), and the weight of all vectors is ((1 + a) / (1 - a))^n. None where the sum is too long.
+    """
+    terms = int((cells + 40 * sqrt(cells) + 400) / min(epsilon, 1.0)) + 2
+    if terms > MOST_TERMS:
+        return None
+    m = np.arange(terms)
+    logs = 2 * (gammaln(cells + m) - gammaln(m + 1) - gammaln(cells) - epsilon * m)
+    return cells * log(-expm1(-2 * epsilon)) + float(logsumexp(logs))
 
 
 def _crossing_blocks(system: Integers, cells: Integers, epsilon: Fraction) -> Iterator[Block]:
@@ -233,7 +264,8 @@ def _gaussian_block(system: Integers, cells: Integers, sigma_squared: Fraction) 
     rows, width = system.shape
     if rows == 0:
         independent = _Independent(width, DiscreteGaussian(sigma_squared))
-        return Block(cells, independent, "independent cells", "no invariant touches them")
+        constant = width * float(log_sum(np.array([sqrt(sigma_squared)]))[0])
+        return Block(cells, independent, *FREE, log_constant=constant)
     gaussian = KernelGaussian(system, sigma_squared)
     name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
     if rows == 1 and np.all(system == 1):
