@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check stress format lock clean
+.PHONY: demo test check stress studies format lock clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -20,7 +20,10 @@ check: $(READY)
 stress: $(READY)
 	$(BIN)/python tests/stress/ledger.py
 
-include studies/studies.mk
+# Each paper's tables and figures; pictures and numbers go to studies/*/output. Minutes, not seconds.
+studies: $(READY)
+	$(BIN)/python -m studies.semi_dp.run
+	$(BIN)/python -m studies.congenial_dp.run
 
 format: $(READY)
 	$(BIN)/ruff check --fix
