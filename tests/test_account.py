@@ -145,3 +145,40 @@ def test_other_counts_need_a_ledger_of_their_own(demo: Path) -> None:
 def test_a_ledger_is_for_its_owner_only(demo: Path) -> None:
     account = ledger(demo, "10")
     assert account.path.stat().st_mode & 0o777 == 0o600
+
+
+def gaussian(demo: Path, *, county_only: bool = False) -> Path:
+    text = EXAMPLE_SPEC.replace('"lattice-laplace"', '"lattice-gaussian"').replace('"pure"', '"zcdp"')
+    text = text.replace('epsilon = "1" ', 'rho = "1/2" ').replace('norm = "l1"', "")
+    if county_only:
+        text = text.replace('margin = ["education"]           #', "total = true #")
+    path = demo.with_name("gaussian.toml")
+    path.write_text(text)
+    return path
+
+
+def test_gaussian_and_laplace_noise_add_up_in_rho(demo: Path) -> None:
+    account = ledger(demo, "2", "zcdp")
+    assert prepare(gaussian(demo)).release(ledger=account).row is not None
+    row = prepare(demo).release(ledger=account).row
+    assert row is not None
+    assert row.charge.standard == "pure"
+    assert row.total == 1  # epsilon 1 is rho 1/2 at most
+    assert verify_ledger(account.path).kept
+
+
+def test_gaussian_noise_is_composed_on_the_intersection(demo: Path) -> None:
+    # Both margins: l2^2 is 6 at a = 3, sigma^2 6. County totals alone: 8 at a = 2 (two records may move between
+    # the same cells), sigma^2 8. Together 6: 6/12 + 6/16.
+    account = ledger(demo, "2", "zcdp")
+    prepare(gaussian(demo)).release(ledger=account)
+    row = prepare(gaussian(demo, county_only=True)).release(ledger=account).row
+    assert row is not None
+    assert row.total == Fraction(7, 8)
+
+
+def test_rho_is_no_epsilon(demo: Path) -> None:
+    account = ledger(demo, "2")
+    with pytest.raises(HoldfastError, match="open a ledger with --rho"):
+        prepare(gaussian(demo)).release(ledger=account)
+    assert account.spent() == 0

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from holdfast.release import Prepared
 
 
+NAMES: Mapping[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu"}
+CONVERTIBLE = {("pure", "zcdp"), ("pure", "gaussian"), ("gaussian", "zcdp")}
+"""Which intensities have a theorem that turns them into those of another ledger."""
+
+
 def charge_release(ledger: Ledger, prepared: "Prepared", certificate: Certificate) -> Row:
     """Commit the cost of a release that is about to be drawn; raises, charging nothing, if it is too much."""
     content, guarantee = certificate.content, prepared.mechanism.guarantee
@@ -71,6 +76,11 @@ def spend(rows: Sequence[Row], new: Charge, standard: Standard) -> Fraction:
         parts = [_intensity(charge) for charge in charges]
     else:
         parts = _recomposed(charges)
+    if new.standard != standard and (new.standard, standard) not in CONVERTIBLE:  # never pure: it converts
+        raise GuaranteeError(
+            f"the ledger adds up {NAMES[standard]}, and this release is stated in {NAMES[new.standard]},"
+            f" which gives none: open a ledger with --{NAMES[new.standard]} for it."
+        )
     composed = total([convert(part, standard) for part in parts])
     alone = convert(_intensity(new), standard)
     return max(_amount(composed), _amount(alone), spent(rows))
