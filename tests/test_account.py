@@ -168,8 +168,8 @@ def test_gaussian_and_laplace_noise_add_up_in_rho(demo: Path) -> None:
 
 
 def test_gaussian_noise_is_composed_on_the_intersection(demo: Path) -> None:
-    # Both margins: l2^2 is 6 at a = 3, sigma^2 6. County totals alone: 8 at a = 2 (two records may move between
-    # the same cells), sigma^2 8. Together 6: 6/12 + 6/16.
+    # Both margins: l2^2 is 6 at a = 3, sigma^2 6. County totals alone: 8 at a = 2, as two records may move
+    # between the same cells, sigma^2 8. Together 6: 6/12 + 6/16.
     account = ledger(demo, "2", "zcdp")
     prepare(gaussian(demo)).release(ledger=account)
     row = prepare(gaussian(demo, county_only=True)).release(ledger=account).row
