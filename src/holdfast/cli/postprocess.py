@@ -40,13 +40,14 @@ def run(folder: Path, method: str, output: Path, *, bias_draws: int, as_json: bo
 
 def _print_bias(processed: Processed) -> None:
     console = terminal()
-    if processed.bias is None:
+    if processed.bias is None or processed.rough is None:
         console.print(f"The bias was not measured: {processed.unmeasured}", soft_wrap=True)
         return
-    table = Table(title=f"Bias, measured on a public stand-in with {processed.bias.draws} draws")
-    for title in ("", "mean count", "processed", "release"):
-        table.add_column(title, justify="right" if title else "left")
-    for name, mean in (("smallest cells", processed.bias.small), ("largest cells", processed.bias.large)):
-        off = f"{mean.bias:+.2f} +- {mean.standard_error:.2f}"
-        table.add_row(f"{mean.cells:,} {name}", f"{mean.stand_in:.1f}", off, "unbiased")
+    table = Table(title=f"Bias, measured on public stand-ins with {processed.bias.draws} draws each")
+    for title in ("stand-in", "", "mean count", "processed", "release"):
+        table.add_column(title, justify="left" if title in ("stand-in", "") else "right")
+    for kind, found in (("fitted to the invariants", processed.bias), ("near the release", processed.rough)):
+        for name, mean in (("smallest cells", found.small), ("largest cells", found.large)):
+            off = f"{mean.bias:+.2f} +- {mean.standard_error:.2f}"
+            table.add_row(kind, f"{mean.cells:,} {name}", f"{mean.stand_in:.1f}", off, "unbiased")
     console.print(table)

@@ -1,7 +1,7 @@
 """How far post-processing is off on average, measured on a stand-in for the confidential table.
 
 The release is unbiased: z and -z are equally likely, so E y = x. A projection that leaves no negative counts
-pushes small cells up and large ones down [theory, 5]. How much depends on the table. The confidential one
+tends to push small cells up and others down [theory, 5]. How much depends on the table. The confidential one
 must not enter, as the measured bias is published; a public stand-in x' that keeps the invariants takes its
 place. For seeded draws z_k of the public noise law,
 

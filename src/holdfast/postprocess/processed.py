@@ -20,6 +20,7 @@ from holdfast.errors import ReleaseError
 from holdfast.postprocess.bias import Bias, bias
 from holdfast.postprocess.conforming import Conforming
 from holdfast.postprocess.fixed_point import FixedPoint
+from holdfast.postprocess.integers import integers_l1
 from holdfast.postprocess.methods import Method
 from holdfast.postprocess.stand_in import stand_in
 from holdfast.tables.schema import Schema
@@ -43,6 +44,9 @@ class Processed:
     method: Method
     table: FixedPoint
     bias: Bias | None
+    """Measured on an even stand-in, fitted to the invariants."""
+    rough: Bias | None
+    """Measured on a rough one, the whole table nearest to the release."""
     unmeasured: str | None
     """Why there is no bias, if there is none."""
 
@@ -85,19 +89,16 @@ class Processed:
         (draft / RECORD).write_text(sealed + "\n", encoding="utf-8")
 
     def _bias(self) -> dict[str, Any]:
-        if self.bias is None:
+        if self.bias is None or self.rough is None:
             return {"measured": False, "reason": self.unmeasured}
+        even, rough = (
+            "a public table fitted to the invariants; the confidential table was not used",
+            "the whole table nearest to the release; the confidential table was not used",
+        )
         return {
             "measured": True,
-            "stand_in": "a public table fitted to the invariants; the confidential table was not used",
-            "draws": self.bias.draws,
-            "small_cells": _rounded(asdict(self.bias.small)),
-            "large_cells": _rounded(asdict(self.bias.large)),
-            "cells": {
-                "stand_in": self.bias.stand_in.tolist(),
-                "bias": np.round(self.bias.mean, 4).tolist(),
-                "standard_error": np.round(self.bias.standard_error, 4).tolist(),
-            },
+            **_measured(self.bias, even),
+            "rough": _measured(self.rough, rough),
         }
 
 
@@ -112,16 +113,32 @@ def process(published: Published, method: Method, *, bias_draws: int, seed: int 
         raise ReleaseError(f"{method.name} did not keep the invariants: report it, and use another method.")
     numerators = np.zeros(schema.size, dtype=np.int64)
     numerators[possible] = found.numerators
-    measured, reason = None, "it was not asked for"
+    measured, rough, reason = None, None, "it was not asked for"
     if bias_draws:
         try:
             noise = noise_of(published.content)
             public = stand_in(released, universe.matrix, universe.values, conforming)
             measured = bias(noise, public, conforming, method.run, draws=bias_draws, seed=seed)
+            nearest = integers_l1(released, conforming)
+            rough = bias(noise, nearest, conforming, method.run, draws=bias_draws, seed=seed)
         except ReleaseError as error:
             reason = str(error)
     table = FixedPoint(numerators, found.places)
-    return Processed(published, method, table, measured, None if measured is not None else reason)
+    return Processed(published, method, table, measured, rough, None if rough is not None else reason)
+
+
+def _measured(found: Bias, stand_in: str) -> dict[str, Any]:
+    return {
+        "stand_in": stand_in,
+        "draws": found.draws,
+        "small_cells": _rounded(asdict(found.small)),
+        "large_cells": _rounded(asdict(found.large)),
+        "cells": {
+            "stand_in": found.stand_in.tolist(),
+            "bias": np.round(found.mean, 4).tolist(),
+            "standard_error": np.round(found.standard_error, 4).tolist(),
+        },
+    }
 
 
 def _write_table(schema: Schema, table: FixedPoint, path: Path, count: str) -> None:
