@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from holdfast.calibration import CATALOGUE
+from holdfast.certificate.verify import verify
 from holdfast.errors import GuaranteeError, HoldfastError, SpecError
 from holdfast.privacy.intensity import Approximate, Intensity, Pure, ZeroConcentrated
 from holdfast.release import Prepared, prepare
@@ -25,10 +26,16 @@ def prepared(tmp_path: Path) -> Prepare:
     (tmp_path / "holdfast.toml").write_text(EXAMPLE_SPEC, encoding="utf-8")
     spec = Spec.read(tmp_path / "holdfast.toml")
 
-    def call(mechanism: dict[str, Any], privacy: dict[str, Any], *, nonnegative: bool = False) -> Prepared:
+    def call(
+        mechanism: dict[str, Any],
+        privacy: dict[str, Any],
+        *,
+        nonnegative: bool = False,
+        inequalities: tuple[dict[str, Any], ...] = (),
+    ) -> Prepared:
         values = spec.model_dump(exclude={"folder"})
         values |= {"mechanism": mechanism, "privacy": privacy}
-        values["constraints"] = {"nonnegative": nonnegative}
+        values["constraints"] = {"nonnegative": nonnegative, "inequalities": inequalities}
         return prepare(Spec.of(values, folder=tmp_path))
 
     return call
@@ -70,6 +77,50 @@ def test_no_count_is_negative_where_that_is_asked_for(prepared: Prepare) -> None
     assert ready.mechanism.noise is None
     assert ready.accuracy is None
     assert (ready.sample(200, SeededEntropy(1)) >= 0).all()
+
+
+LOW = {"where": {"county": ["Alpha", "Beta"], "education": "Low"}, "at_least": 30}
+"""The confidential table has 35 there."""
+
+
+def test_inequalities_are_kept_and_paid_for(prepared: Prepare) -> None:
+    ready = prepared({"name": "conditioned"}, PURE, nonnegative=True, inequalities=(LOW,))
+    counts = ready.sample(100, SeededEntropy(1)).reshape(-1, 4, 4)
+    assert (counts[:, :2, 0].sum(axis=1) >= 30).all()
+    assert (counts >= 0).all()
+    guarantee = ready.mechanism.guarantee
+    assert guarantee.intensity == Pure(Fraction(1))
+    assert any("gamma = 1" in item.claim for item in guarantee.evidence)  # too many tables to list
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "inequality", "said"),
+    [
+        ("lattice-laplace", LOW, "conditioned alone"),
+        ("conditioned", {"where": {"county": "Omega"}, "at_least": 1}, "inequalities"),
+        ("conditioned", {"where": {"region": "Alpha"}, "at_least": 1}, "not among the cells"),
+        ("conditioned", {"total": True, "at_least": 1, "equals": 5}, "equals"),
+        ("conditioned", {"total": True}, "at_least"),
+        ("conditioned", {"at_least": 1}, "says nothing"),
+    ],
+)
+def test_wrong_inequalities_are_refused(
+    prepared: Prepare, mechanism: str, inequality: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(HoldfastError, match=said) as refused:
+        prepared({"name": mechanism}, PURE, inequalities=(inequality,))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_negative_count_is_found_where_none_may_be(prepared: Prepare, tmp_path: Path) -> None:
+    ready = prepared({"name": "conditioned"}, PURE, nonnegative=True)
+    folder = ready.release(SeededEntropy(1)).write(tmp_path / "release")
+    assert any(check.name == "counts at least 0" and check.holds for check in verify(folder).checks)
+    table = folder / "table.csv"
+    first, second = (int(line.rsplit(",", 1)[1]) for line in table.read_text().splitlines()[1:3])
+    changed = table.read_text().replace(f"Low,{first}\n", f"Low,{first + second + 1}\n", 1)
+    table.write_text(changed.replace(f"Medium,{second}\n", "Medium,-1\n", 1))
+    assert [c.name for c in verify(folder).checks if not c.holds and "0" in c.name] == ["counts at least 0"]
 
 
 def test_a_chain_is_never_pure(prepared: Prepare) -> None:

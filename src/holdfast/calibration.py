@@ -21,6 +21,17 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.setting import Setting
 from holdfast.spec.closest import closest
 from holdfast.spec.model import Privacy, Spec, Standard
+from holdfast.tables.invariants import inequality_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A spec with all that was worked out of it, and the intensity it asks for, if any."""
+
+    spec: Spec
+    setting: Setting
+    premises: Premises
+    asked: Intensity | None
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class Entry:
     """A mechanism of the catalogue: the standards it meets, and how it is calibrated."""
 
     standards: tuple[Standard, ...]
-    calibrate: Callable[[Spec, Premises, Intensity | None], Mechanism]
+    calibrate: Callable[[Case], Mechanism]
     nonnegative: bool = False
     real: bool = False
     """Real-valued and drawn in floats: for studies, never for a release."""
@@ -53,7 +64,7 @@ def choose_mechanism(spec: Spec, setting: Setting) -> Mechanism:
     require_supported(spec)
     premises = Premises.of(setting.universe, setting.scope, spec.privacy.adjacency)
     asked = intensity_of(spec.privacy)
-    mechanism = CATALOGUE[spec.mechanism.name].calibrate(spec, premises, asked)
+    mechanism = CATALOGUE[spec.mechanism.name].calibrate(Case(spec, setting, premises, asked))
     if asked is not None and not mechanism.guarantee.meets(Target(spec.privacy.adjacency, asked)):
         given = " and ".join(f"{k} {v}" for k, v in mechanism.guarantee.intensity.parameters().items())
         raise GuaranteeError(
@@ -82,6 +93,11 @@ def require_supported(spec: Spec) -> None:
             f"[constraints] nonnegative = true asks for a release without negative counts, and {name} may go"
             f" below zero: set it to false" + (f", or name = {able} in [mechanism]." if able else ".")
         )
+    if spec.constraints.inequalities and (name != "conditioned" or spec.mechanism.chain):
+        raise SpecError(
+            "[[constraints.inequalities]] are kept by exact draws of conditioned alone: set name ="
+            " 'conditioned' in [mechanism], without a chain, or leave them out."
+        )
     own = spec.mechanism
     for key, given in (
         ("base", own.base is not None),
@@ -99,40 +115,47 @@ def require_supported(spec: Spec) -> None:
         )
 
 
-def _lattice_laplace(spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
-    own = spec.mechanism
+def _lattice_laplace(case: Case) -> Mechanism:
+    own = case.spec.mechanism
     if own.epsilon_per_unit is not None:
-        return LatticeLaplace(premises, own.norm, own.epsilon_per_unit)
-    return LatticeLaplace.calibrate(premises, norm=own.norm, intensity=_pure(asked))
+        return LatticeLaplace(case.premises, own.norm, own.epsilon_per_unit)
+    return LatticeLaplace.calibrate(case.premises, norm=own.norm, intensity=_pure(case.asked))
 
 
-def _lattice_gaussian(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
-    if not isinstance(asked, ZeroConcentrated | Approximate):
+def _lattice_gaussian(case: Case) -> Mechanism:
+    if not isinstance(case.asked, ZeroConcentrated | Approximate):
         raise SpecError('[privacy] rho is missing: give a positive budget such as "1/2".')
-    return LatticeGaussian.calibrate(premises, intensity=asked)
+    return LatticeGaussian.calibrate(case.premises, intensity=case.asked)
 
 
-def _k_norm(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+def _k_norm(case: Case) -> Mechanism:
     from holdfast.mechanisms.k_norm import KNorm  # noqa: PLC0415 - loaded late
 
-    return KNorm.calibrate(premises, intensity=_pure(asked))
+    return KNorm.calibrate(case.premises, intensity=_pure(case.asked))
 
 
-def _conditioned(spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+def _conditioned(case: Case) -> Mechanism:
     from holdfast.mechanisms.conditioned import Conditioned  # noqa: PLC0415 - loaded late
+    from holdfast.mechanisms.congeniality import Inequalities  # noqa: PLC0415
 
+    spec, asked = case.spec, case.asked
     if not isinstance(asked, Pure | ZeroConcentrated | Approximate):
         raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
     if spec.mechanism.chain:
-        return _by_chain(spec, premises, asked)
-    base = spec.mechanism.base or ("double-geometric" if isinstance(asked, Pure) else "discrete-gaussian")
-    nonnegative = spec.constraints.nonnegative
-    return Conditioned.calibrate(premises, intensity=asked, base=base, nonnegative=nonnegative)
+        return _by_chain(spec, case.premises, asked)
+    rows = inequality_rows(spec, case.setting.schema)
+    return Conditioned.calibrate(
+        case.premises,
+        intensity=asked,
+        base=spec.mechanism.base or ("double-geometric" if isinstance(asked, Pure) else "discrete-gaussian"),
+        nonnegative=spec.constraints.nonnegative,
+        inequalities=None if rows is None else Inequalities(*rows),
+    )
 
 
 def _by_chain(spec: Spec, premises: Premises, asked: Intensity) -> Mechanism:
     """Draw by a Markov chain; its distance to its law is estimated at public tables, and charged to delta."""
-    from holdfast.lattice.markov import markov_basis, markov_basis_two_way, read_moves  # noqa: PLC0415 - loaded late
+    from holdfast.lattice.markov import markov_basis, markov_basis_two_way, read_moves  # noqa: PLC0415
     from holdfast.mechanisms.conditioned import Conditioned  # noqa: PLC0415
     from holdfast.postprocess.stand_in import public_tables  # noqa: PLC0415
     from holdfast.sampling.mcmc.row_pairs import two_way_cells  # noqa: PLC0415
@@ -157,13 +180,13 @@ def _by_chain(spec: Spec, premises: Premises, asked: Intensity) -> Mechanism:
     return exact.by_chain(moves, public_tables(universe), distance=distance, entropy=SeededEntropy(0))
 
 
-def _projected_gaussian(_spec: Spec, premises: Premises, asked: Intensity | None) -> Mechanism:
+def _projected_gaussian(case: Case) -> Mechanism:
     from holdfast.mechanisms.projected_gaussian import ProjectedGaussian  # noqa: PLC0415 - loaded late
 
-    if not isinstance(asked, ZeroConcentrated | GaussianDP):
+    if not isinstance(case.asked, ZeroConcentrated | GaussianDP):
         raise SpecError('[privacy] rho is missing: give a positive budget such as "1/2".')
     # its draws are real numbers: what a mechanism is, but for that
-    return cast("Mechanism", ProjectedGaussian.calibrate(premises, intensity=asked))
+    return cast("Mechanism", ProjectedGaussian.calibrate(case.premises, intensity=case.asked))
 
 
 def _pure(asked: Intensity | None) -> Pure:

@@ -188,8 +188,9 @@ def _caveats(setting: Setting, *, secure: bool, additive: bool) -> list[str]:
         )
     if not additive:
         caveats.append(
-            "The law of this release keeps counts from falling below zero. Small counts come out too large on"
-            " average, and by how much depends on the confidential table: no error is stated."
+            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
+            " come out too large on average, and by how much depends on the confidential table: no error is"
+            " stated."
         )
     if setting.inferred:
         names = ", ".join(setting.inferred)

@@ -90,6 +90,9 @@ def _invariant_checks(path: Path, content: dict[str, Any]) -> Iterator[Check]:
         yield Check("schema", holds=False, detail="the certificate's schema or invariants are damaged")
         return
     yield Check("schema", holds=True)
+    mechanism = content.get("mechanism")
+    if isinstance(mechanism, dict) and mechanism.get("nonnegative") == "true":
+        yield _check("counts at least 0", bool((counts >= 0).all()), "a count is negative")
     if schema.impossible:
         empty = not counts[~schema.possible].any()
         yield _check("structural zeros", empty, "a structural zero holds a count")

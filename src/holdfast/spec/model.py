@@ -84,7 +84,7 @@ class Weights(Part):
 class Invariant(Part):
     """A statistic released exactly: a margin, the total, a selection's count, or weights."""
 
-    section: ClassVar = ("invariants",)
+    section: ClassVar[tuple[str, ...]] = ("invariants",)
 
     name: Text | None = None
     margin: tuple[Text, ...] | None = None
@@ -141,12 +141,27 @@ class Invariant(Part):
         return "where" if self.weights is None else "weights"
 
 
+class Inequality(Invariant):
+    """A count that a release must not fall below: an invariant's definition, with ``at_least``."""
+
+    section: ClassVar[tuple[str, ...]] = ("constraints", "inequalities")
+
+    at_least: StrictInt
+
+    @model_validator(mode="after")
+    def _no_value(self) -> Self:
+        if self.equals is not None:
+            raise ValueError("has equals, which is for an invariant: leave it out")
+        return self
+
+
 class Constraints(Part):
     """What the public knows of every table, whatever the data."""
 
     section: ClassVar = ("constraints",)
 
     nonnegative: StrictBool = False
+    inequalities: tuple[Inequality, ...] = ()
     structural_zeros: tuple[Where, ...] = ()
 
 
@@ -280,6 +295,10 @@ class Spec(Part):
             place = f"[[invariants]] {number}"
             self._among_cells(invariant.margin or (), f"{place} margin")
             self._among_cells(tuple(invariant.where or ()), f"{place} where")
+        for number, inequality in enumerate(self.constraints.inequalities, start=1):
+            place = f"[[constraints.inequalities]] {number}"
+            self._among_cells(inequality.margin or (), f"{place} margin")
+            self._among_cells(tuple(inequality.where or ()), f"{place} where")
         for number, zero in enumerate(self.constraints.structural_zeros, start=1):
             self._among_cells(tuple(zero), f"[constraints] structural_zeros {number}")
         return self

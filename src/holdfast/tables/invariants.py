@@ -106,6 +106,20 @@ def invariant_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
     return tuple(blocks.values())
 
 
+def inequality_rows(spec: Spec, schema: Schema) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return B and b of the spec's inequalities B y >= b, over the possible cells; None where it has none."""
+    asked = spec.constraints.inequalities
+    if not asked:
+        return None
+    blocks = [
+        _block(spec, schema, item, f"[[constraints.inequalities]] {number}")
+        for number, item in enumerate(asked, start=1)
+    ]
+    rows = np.concatenate([block.matrix[:, np.flatnonzero(schema.possible)].toarray() for block in blocks])
+    least = [np.full(block.matrix.shape[0], item.at_least) for block, item in zip(blocks, asked, strict=True)]
+    return rows, np.concatenate(least).astype(np.int64)
+
+
 def cliques(spec: Spec, schema: Schema) -> tuple[frozenset[str], ...] | None:
     """Return the attributes of each margin, if all invariants are plain margins or the total.
 
