@@ -9,15 +9,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 
 from holdfast.errors import ReleaseError
 from holdfast.mechanisms.accuracy import Accuracy, Expected
 from holdfast.mechanisms.protocol import Mechanism
+from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
 from holdfast.privacy.guarantee import Guarantee
-from holdfast.privacy.intensity import Approximate, Intensity, Pure
+from holdfast.privacy.intensity import (
+    Approximate,
+    Functional,
+    GaussianDP,
+    Intensity,
+    Pure,
+    ZeroConcentrated,
+)
 from holdfast.privacy.ledger.entry import Row
-from holdfast.privacy.order import tradeoff
 from holdfast.setting import Setting
 from holdfast.spec.model import Spec
 from holdfast.version import VERSION
@@ -153,9 +161,16 @@ def guarantee_content(guarantee: Guarantee) -> dict[str, Any]:
 
 def _epsilon_at(intensity: Intensity) -> dict[str, Any] | None:
     """Return an epsilon at a small delta, for readers of other standards than pure and approximate."""
-    if isinstance(intensity, Pure | Approximate):
-        return None
-    return {"delta": f"{SMALL_DELTA:g}", "epsilon": round(tradeoff(intensity).epsilon_at(SMALL_DELTA), 6)}
+    match intensity:
+        case Pure() | Approximate():
+            return None
+        case ZeroConcentrated(rho):
+            epsilon = zcdp_to_epsilon(rho=float(rho), delta=SMALL_DELTA).value
+        case GaussianDP(mu):
+            epsilon = gdp_to_epsilon(mu=float(mu), delta=SMALL_DELTA).value
+        case Functional(f):
+            epsilon = f.epsilon_at(SMALL_DELTA)
+    return {"delta": f"{SMALL_DELTA:g}", "epsilon": ceil(epsilon * 10**6) / 10**6}
 
 
 def _accuracy(accuracy: Accuracy) -> dict[str, Any]:
