@@ -66,5 +66,5 @@ name = "lattice-laplace"         # whole-number noise that keeps every invariant
 norm = "l1"                      # how the size of the noise is measured; or "l2"
 # epsilon_per_unit = "1/4"       # instead of epsilon: the privacy loss for each unit of distance
 # Other mechanisms: "k-norm", "conditioned" (without negative counts, if asked for), and with
-# standard = "zcdp" and rho in place of epsilon "lattice-gaussian". `holdfast compare` tells them apart.
+# standard = "zcdp" and rho in place of epsilon "lattice-gaussian". See `holdfast compare`.
 """
