@@ -18,12 +18,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Shifted, drawn_exactly
+from holdfast.mechanisms.protocol import Additive, drawn_exactly
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure
@@ -35,7 +32,7 @@ from holdfast.universe.hull.norm import HullNorm
 
 
 @dataclass(frozen=True, eq=False)
-class KNorm:
+class KNorm(Additive):
     """The optimal K-norm mechanism on one universe, in integers."""
 
     premises: Premises
@@ -80,15 +77,6 @@ class KNorm:
     def noise(self) -> KNormLaw:
         """The law of the noise, which every table shares."""
         return KNormLaw(span_matrix(self.premises.universe, self.norm.moves), self.epsilon, self.norm)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    def law(self, counts: NDArray[np.int64]) -> Shifted:
-        """Return the law of the release of a table."""
-        return Shifted(counts, self.noise)
 
     @property
     def _differences(self) -> str:

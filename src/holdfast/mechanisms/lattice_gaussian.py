@@ -17,12 +17,9 @@ from fractions import Fraction
 from functools import cached_property
 from math import floor
 
-import numpy as np
-from numpy.typing import NDArray
-
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Shifted, drawn_exactly
+from holdfast.mechanisms.protocol import Additive, drawn_exactly
 from holdfast.privacy.conversion import zcdp_within
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
@@ -34,7 +31,7 @@ DIGITS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
-class LatticeGaussian:
+class LatticeGaussian(Additive):
     """The generalized discrete Gaussian mechanism on one universe."""
 
     premises: Premises
@@ -75,15 +72,6 @@ class LatticeGaussian:
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
         return LatticeGaussianLaw(self.premises.universe.matrix, self.sigma_squared)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    def law(self, counts: NDArray[np.int64]) -> Shifted:
-        """Return the law of the release of a table."""
-        return Shifted(counts, self.noise)
 
     def _evidence(self) -> list[Evidence]:
         return [

@@ -15,11 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Shifted, drawn_exactly
+from holdfast.mechanisms.protocol import Additive, drawn_exactly
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure
@@ -29,7 +26,7 @@ from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw, Norm
 
 
 @dataclass(frozen=True, eq=False)
-class LatticeLaplace:
+class LatticeLaplace(Additive):
     """The generalized discrete Laplace mechanism on one universe."""
 
     premises: Premises
@@ -68,15 +65,6 @@ class LatticeLaplace:
     def noise(self) -> LatticeLaplaceLaw:
         """The law of the noise, which every table shares."""
         return LatticeLaplaceLaw(self.premises.universe.matrix, self.kappa, self.norm)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    def law(self, counts: NDArray[np.int64]) -> Shifted:
-        """Return the law of the release of a table."""
-        return Shifted(counts, self.noise)
 
     def _evidence(self) -> list[Evidence]:
         return [

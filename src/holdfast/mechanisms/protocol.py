@@ -1,5 +1,6 @@
 """What every mechanism offers, and the additive law most of them share."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -94,3 +95,21 @@ class Shifted:
     def log_prob(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the log probability of each release, up to one constant."""
         return self.noise.log_prob(points - self.counts)
+
+
+class Additive(ABC):
+    """A mechanism whose noise every table shares."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> NoiseLaw:
+        """The law of the noise."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How the noise is drawn, in sentences."""
+        return self.noise.methods
+
+    def law(self, counts: NDArray[np.int64]) -> Shifted:
+        """Return the law of the release of a table."""
+        return Shifted(counts, self.noise)

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
-from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.plan import Plan, plan_gaussian
+from holdfast.sampling.plan import Plan, Planned, plan_gaussian
 
 WIDEST = Fraction(1 << 40) ** 2
 
 
-class LatticeGaussianLaw:
+class LatticeGaussianLaw(Planned):
     """q(z) proportional to exp(-||z||^2 / (2 sigma_squared)) on the kernel of a full-rank integer matrix."""
 
     def __init__(self, matrix: csr_array, sigma_squared: Fraction) -> None:
@@ -34,25 +33,6 @@ class LatticeGaussianLaw:
     def plan(self) -> Plan:
         """How draws are made."""
         return plan_gaussian(self.matrix, self.sigma_squared)
-
-    @property
-    def log_constant(self) -> float | None:
-        """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
-        return self.plan.log_constant
-
-    @property
-    def work(self) -> float:
-        """Integers proposed for one draw, expected."""
-        return self.plan.work
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """What is done, in sentences."""
-        return self.plan.methods
-
-    def sample(self, entropy: Entropy, size: int) -> Integers:
-        """Return ``size`` independent exact draws, one a row."""
-        return self.plan.draw(entropy, size)
 
     def log_prob(self, points: Integers) -> NDArray[np.float64]:
         """Return -||z||^2 / (2 sigma^2) for each row, minus infinity off the lattice."""

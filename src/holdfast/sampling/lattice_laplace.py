@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.plan import Plan, plan_l1, plan_l2
+from holdfast.sampling.plan import Plan, Planned, plan_l1, plan_l2
 
 Norm = Literal["l1", "l2"]
 
 
-class LatticeLaplaceLaw:
+class LatticeLaplaceLaw(Planned):
     """q(z) proportional to exp(-epsilon ||z||) on the kernel of a full-rank integer matrix."""
 
     def __init__(self, matrix: csr_array, epsilon: Fraction, norm: Norm) -> None:
@@ -31,25 +30,6 @@ class LatticeLaplaceLaw:
         if self.norm == "l1":
             return plan_l1(self.matrix, self.epsilon)
         return plan_l2(self.matrix, self.epsilon)
-
-    @property
-    def log_constant(self) -> float | None:
-        """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
-        return self.plan.log_constant
-
-    @property
-    def work(self) -> float:
-        """Integers proposed for one draw, expected."""
-        return self.plan.work
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """What is done, in sentences."""
-        return self.plan.methods
-
-    def sample(self, entropy: Entropy, size: int) -> Integers:
-        """Return ``size`` independent exact draws, one a row."""
-        return self.plan.draw(entropy, size)
 
     def log_prob(self, points: Integers) -> NDArray[np.float64]:
         """Return -epsilon ||z|| for each row, minus infinity off the lattice."""

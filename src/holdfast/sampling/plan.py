@@ -5,6 +5,7 @@ Gaussian law. Components with the same matrix share one sampler and are drawn to
 exact.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -126,6 +127,34 @@ class Plan:
                 drawn = block.sampler.draw(entropy, size * copies)
                 draws[:, block.cells.ravel()] = drawn.reshape(size, copies * width)
         return draws
+
+
+class Planned(ABC):
+    """A law that is drawn by its plan."""
+
+    @property
+    @abstractmethod
+    def plan(self) -> Plan:
+        """How draws are made."""
+
+    @property
+    def log_constant(self) -> float | None:
+        """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
+        return self.plan.log_constant
+
+    @property
+    def work(self) -> float:
+        """Integers proposed for one draw, expected."""
+        return self.plan.work
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What is done, in sentences."""
+        return self.plan.methods
+
+    def sample(self, entropy: Entropy, size: int) -> Integers:
+        """Return ``size`` independent exact draws, one a row."""
+        return self.plan.draw(entropy, size)
 
 
 def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
