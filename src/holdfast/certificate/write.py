@@ -4,6 +4,8 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.certificate.page import render
@@ -31,27 +33,34 @@ def refuse_to_overwrite(folder: Path) -> None:
         raise ReleaseError(f"the folder {parent} cannot be written to: name another.")
 
 
-def write_release(
-    table: Table, certificate: Certificate, folder: Path, *, parquet: bool, row: Row | None = None
-) -> Path:
-    """Write table, certificate and page into a new folder, in one step for everyone else."""
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give a draft that becomes a new folder in one step at the end, or leaves no trace."""
     refuse_to_overwrite(folder)
     try:
         draft = Path(tempfile.mkdtemp(prefix=".holdfast-", dir=folder.absolute().parent))
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
     try:
-        name = "table.parquet" if parquet else "table.csv"
-        write_table(table, draft / name, str(certificate.content["table"]["count"]))
-        (draft / PAGE).write_text(render(certificate.content), encoding="utf-8")
-        files = {file: sha256(draft / file) for file in (name, PAGE)}
-        (draft / CERTIFICATE).write_text(certificate.sealed(files, row), encoding="utf-8")
+        yield draft
         draft.chmod(0o755)
         draft.rename(folder)
     except OSError as error:
         raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_release(
+    table: Table, certificate: Certificate, folder: Path, *, parquet: bool, row: Row | None = None
+) -> Path:
+    """Write table, certificate and page into a new folder, in one step for everyone else."""
+    with new_folder(folder) as draft:
+        name = "table.parquet" if parquet else "table.csv"
+        write_table(table, draft / name, str(certificate.content["table"]["count"]))
+        (draft / PAGE).write_text(render(certificate.content), encoding="utf-8")
+        files = {file: sha256(draft / file) for file in (name, PAGE)}
+        (draft / CERTIFICATE).write_text(certificate.sealed(files, row), encoding="utf-8")
     return folder
 
 

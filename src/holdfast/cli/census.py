@@ -80,12 +80,6 @@ def draw(lines: tuple[Line, ...], path: Path) -> None:
         raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None
 
 
-def _shade(line: Line) -> str:
-    if line.level.semi_adjacency == 1:
-        return "#9bb8c5"
-    return "#1f5a73" if line.level.published else "#d5dde1"
-
-
 def _kept(line: Line) -> str:
     return "nothing kept exactly" if line.level.semi_adjacency == 1 else line.level.invariants
 

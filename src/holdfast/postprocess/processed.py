@@ -1,7 +1,6 @@
 """A post-processed release: the table, its record, and the folder that holds both."""
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ import polars as pl
 from holdfast.certificate.noise import noise_of
 from holdfast.certificate.published import Published
 from holdfast.certificate.record import digest
-from holdfast.certificate.write import refuse_to_overwrite, sha256
+from holdfast.certificate.write import new_folder, sha256
 from holdfast.errors import ReleaseError
 from holdfast.postprocess.bias import Bias, bias
 from holdfast.postprocess.conforming import Conforming
@@ -67,26 +66,12 @@ class Processed:
 
     def write(self, folder: Path) -> Path:
         """Write the table and its record to a new folder, all or nothing."""
-        refuse_to_overwrite(folder)
-        try:
-            # filled out of sight and renamed in one step; the scratch folder goes whatever happens
-            with tempfile.TemporaryDirectory(
-                prefix=".holdfast-", dir=folder.absolute().parent, ignore_cleanup_errors=True
-            ) as scratch:
-                draft = Path(scratch) / "draft"
-                draft.mkdir()
-                self._fill(draft)
-                draft.rename(folder)
-        except OSError as error:
-            reason = error.strerror
-            raise ReleaseError(f"{folder} cannot be written ({reason}): name another place.") from None
+        with new_folder(folder) as draft:
+            _write_table(self.published.schema, self.table, draft / TABLE, self.published.count)
+            body = {**self.record, "files": {TABLE: sha256(draft / TABLE)}}
+            sealed = json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False)
+            (draft / RECORD).write_text(sealed + "\n", encoding="utf-8")
         return folder
-
-    def _fill(self, draft: Path) -> None:
-        _write_table(self.published.schema, self.table, draft / TABLE, self.published.count)
-        body = {**self.record, "files": {TABLE: sha256(draft / TABLE)}}
-        sealed = json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False)
-        (draft / RECORD).write_text(sealed + "\n", encoding="utf-8")
 
     def _bias(self) -> dict[str, Any]:
         if self.bias is None or self.rough is None:
