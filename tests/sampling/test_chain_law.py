@@ -114,9 +114,14 @@ def test_lag_and_runs_follow_from_the_distance() -> None:
     assert abs(far[0].mean() - far[1].mean()) < 4 * far[1].std() / 4000**0.5
 
 
+def test_a_distance_that_takes_too_many_runs_is_refused_at_once() -> None:
+    with pytest.raises(SamplingError, match="larger delta"):
+        chain_length([walk(CENTRE)], distance=1e-6, max_iterations=1000, entropy=SeededEntropy(1))
+
+
 def test_pairs_that_never_meet_are_noticed_by_a_few() -> None:
     with pytest.raises(SamplingError, match="of 100 pairs of chains did not meet in 3 iterations"):
-        chain_length([walk(CENTRE)], distance=1e-4, max_iterations=3, entropy=SeededEntropy(1))
+        chain_length([walk(CENTRE)], distance=1e-3, max_iterations=3, entropy=SeededEntropy(1))
 
 
 def test_the_log_probability_is_that_of_the_target() -> None:

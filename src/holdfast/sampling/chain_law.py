@@ -32,6 +32,7 @@ from holdfast.sampling.mcmc.row_pairs import RowPairs
 Chain = RowPairs | MarkovWalk | Independent | GibbsMetropolis
 SPARE = 1.6
 """How much longer chains run than the first runs suggest."""
+MOST_RUNS = 50_000
 PILOTS = 100
 """Pairs of chains that are run first, to choose a lag."""
 
@@ -99,7 +100,13 @@ def chain_length(
     if not 0 < distance < 1:
         raise SamplingError(f"a distance of {distance:g} is not between 0 and 1: ask for another one.")
     each = 1 - (1 - confidence) / len(stand_ins)
-    runs = runs_for(distance, each) if runs is None else runs
+    if runs is None:
+        runs = runs_for(distance, each)
+        if runs > MOST_RUNS:
+            raise SamplingError(
+                f"to show a distance of {distance:.1e} takes {runs:,} pairs of chains at each public table, more"
+                f" than {MOST_RUNS:,}: ask for a larger delta, or draw exactly."
+            )
     meetings = [
         meeting_times(
             kernel,
