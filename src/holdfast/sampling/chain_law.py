@@ -104,8 +104,8 @@ def chain_length(
         runs = runs_for(distance, each)
         if runs > MOST_RUNS:
             raise SamplingError(
-                f"to show a distance of {distance:.1e} takes {runs:,} pairs of chains at each public table, more"
-                f" than {MOST_RUNS:,}: ask for a larger delta, or draw exactly."
+                f"to show a distance of {distance:.1e} takes {runs:,} pairs of chains at each public table,"
+                f" more than {MOST_RUNS:,}: ask for a larger delta, or draw exactly."
             )
     meetings = [
         meeting_times(
