@@ -17,6 +17,9 @@ from holdfast.sampling.exact.cascade import Cascade
 from holdfast.sampling.exact.order import best_order
 from holdfast.sampling.exact.torus import Torus, Walks, balanced_bases
 
+NOT_UNIMODULAR = np.array([[1, 1, 0, 1, 0], [0, 1, 1, 1, 0], [1, 0, 1, 1, 1]])
+"""The first three columns have determinant 2."""
+WEIGHTS = np.array([[1, 2, 1, 0], [0, 1, 1, 1]])
 CROSSING = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]])
 
 
@@ -27,6 +30,8 @@ CROSSING = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]])
         (two_way(2, 3), Fraction(1, 2), 16),
         (two_way(2, 2), Fraction(2), 10),
         (CROSSING, Fraction(1), 12),
+        (NOT_UNIMODULAR, Fraction(1), 9),
+        (WEIGHTS, Fraction(1), 12),
     ],
 )
 def test_draws_follow_the_enumerated_law(system: NDArray[np.int64], epsilon: Fraction, radius: int) -> None:
@@ -97,6 +102,11 @@ def test_enclosures_decide_as_floats_do(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(torus, "PHI_ERROR", 1.0)
     monkeypatch.setattr(torus, "STEP_ERROR", 1.0)
     assert np.array_equal(sampler.draw(SeededEntropy(6), 40), clear)
+
+
+def test_without_a_basis_in_integers_it_is_refused() -> None:
+    with pytest.raises(SamplingError, match="determine all others"):
+        Torus(np.array([[2, 3, 4]]), Fraction(1))
 
 
 def test_very_wide_noise_is_refused() -> None:

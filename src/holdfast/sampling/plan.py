@@ -18,9 +18,8 @@ from scipy.special import gammaln, logsumexp
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.components import components
-from holdfast.lattice.unimodular import is_totally_unimodular
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.exact import offset_total, torus
+from holdfast.sampling.exact import offset_total
 from holdfast.sampling.exact.cascade import Cascade
 from holdfast.sampling.exact.exponential import DoubleGeometric
 from holdfast.sampling.exact.gaussian import DiscreteGaussian
@@ -268,25 +267,29 @@ def log_total_weight(cells: int, epsilon: float) -> float | None:
 
 
 def _crossing_blocks(system: Integers, cells: Integers, epsilon: Fraction) -> Iterator[Block]:
+    """Yield ways to draw a component, each only if those before it are not light."""
     width = system.shape[1]
     order = best_order(system, epsilon) if offset_total.fits(width, epsilon) else None
     if order is not None:
         cascade = Cascade(width, order, epsilon)
         why = "the invariants cross, and each can be met in turn"
         name = "crossing invariants, one after the other"
-        yield Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
-        if cascade.work < LIGHT:
-            return
-    if torus.SMALLEST <= epsilon <= torus.LARGEST and is_totally_unimodular(csr_array(system)):
-        angles = Torus(system, epsilon)
-        why = "the invariants cross, and all of them are met at once"
-        name = "crossing invariants, by angles on a torus"
-        yield Block(cells, angles, name, why, angles.acceptance, angles.work / width)
-    elif order is None:
+        first = Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
+    else:
         best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
         why = "the invariants have weights or the noise is very wide, so they are solved for"
         name = "crossing invariants, by rejection"
-        yield Block(cells, best, name, why, best.acceptance, best.work / width)
+        first = Block(cells, best, name, why, best.acceptance, best.work / width)
+    yield first
+    if first.work < LIGHT * cells.shape[0]:
+        return
+    try:
+        angles = Torus(system, epsilon)
+    except SamplingError:  # too wide, or no basis in integers
+        return
+    why = "the invariants cross, and all of them are met at once"
+    name = "crossing invariants, by angles on a torus"
+    yield Block(cells, angles, name, why, angles.acceptance, angles.work / width)
 
 
 def _gaussian_block(system: Integers, cells: Integers, sigma_squared: Fraction) -> Block:

@@ -1,6 +1,7 @@
 """The l1 Laplace law on {z : A z = 0}, by way of the torus: for many crossing invariants at once.
 
-Notation: A is k x d and totally unimodular; N the grid of angles; x = A' theta, one angle a cell.
+Notation: A is k x d, and every cell is in a basis of cells with determinant 1 or -1; N the grid of angles;
+x = A' theta, one angle a cell.
 
 **Walks.** A double geometric variable is where a lazy walk stands after a geometric number of steps: with
 k_e of law (1 - s) s^k, s = 1 / cosh^2(epsilon / 2), and z_e + k_e binomial of 2 k_e fair coins,
@@ -57,6 +58,8 @@ from holdfast.sampling.exact.near import Floats
 SMALLEST, LARGEST = Fraction(1, 10**4), Fraction(20)
 """The rates that a grid of angles serves."""
 MOST_BASES = 64
+MOST_ORDERS, MOST_SUM = 40, 64
+NO_BASIS = "no angles of some cells determine all others, in integers."
 SHARES = 1 << 30
 """What the shares of all bases add up to."""
 BATCH = 1 << 12
@@ -87,7 +90,7 @@ class Basis:
 
 
 class Torus:
-    """Exact draws of the l1 Laplace law on the kernel of a totally unimodular matrix."""
+    """Exact draws of the l1 Laplace law on the kernel of an integer matrix of full rank."""
 
     def __init__(self, system: Integers, epsilon: Fraction) -> None:
         if not SMALLEST <= epsilon <= LARGEST:
@@ -268,8 +271,10 @@ class Walks:
         self._k = k
         self._tau = np.where(k > 0, (2 * k + 1) / 4, STILL)
         solved = solve_in_order(system, np.argsort(-self._tau, axis=1, kind="stable"))
+        if solved is None:  # some pivot is not 1 or -1: solve for the same cells in every table
+            solved = solve_in_order(system, np.repeat(solvable_order(system)[None], k.shape[0], axis=0))
         if solved is None:
-            raise SamplingError("the invariants are not totally unimodular.")
+            raise SamplingError(NO_BASIS)
         self._closing, self._free = solved.closing, solved.free[:, ::-1]
         self._matrix = solved.coefficients[:, :, ::-1].astype(np.float64)
 
@@ -358,9 +363,7 @@ def balanced_bases(system: Integers) -> tuple[list[Basis], Integers]:
     uses = np.zeros(cells, dtype=np.int64)
     bases: list[Basis] = []
     while len(bases) < MOST_BASES:
-        solved = solve_in_order(system, np.lexsort((np.arange(cells) * 7919 % cells, uses))[None])
-        if solved is None:
-            raise SamplingError("the invariants are not totally unimodular.")
+        solved = _solve_somehow(system, np.lexsort((np.arange(cells) * 7919 % cells, uses)))
         bases.append(_basis(solved, rows, cells))
         uses[bases[-1].cells] += 1
         if uses.min() >= 2 and uses.min() == uses.max():
@@ -368,14 +371,34 @@ def balanced_bases(system: Integers) -> tuple[list[Basis], Integers]:
         if uses.min() >= 3 and len(bases) >= MOST_BASES // 2:
             break
     if uses.min() == 0:
-        raise SamplingError("some cell is in no basis of the invariants.")
+        raise SamplingError(NO_BASIS)
     return bases, uses
+
+
+def solvable_order(system: Integers) -> Integers:
+    """Return an order of the cells in which elimination needs pivots 1 and -1 only."""
+    solved = _solve_somehow(system, np.arange(system.shape[1]))
+    return np.concatenate([solved.closing[0], solved.free[0]])
+
+
+def _solve_somehow(system: Integers, order: Integers) -> Solved:
+    """Eliminate in an order, or where that takes other pivots than 1 and -1 in one that begins like it."""
+    generator = np.random.default_rng(0)  # public, and of no effect on the law
+    for attempt in range(MOST_ORDERS):
+        solved = solve_in_order(system, order[None])
+        if solved is not None:
+            return solved
+        kept = order.size >> (1 + attempt // 4)
+        order = np.concatenate([order[:kept], generator.permutation(order[kept:])])
+    raise SamplingError(NO_BASIS)
 
 
 def _basis(solved: Solved, rows: int, cells: int) -> Basis:
     expand = np.zeros((rows, cells))
     expand[np.arange(rows), solved.closing[0]] = 1.0
     expand[:, solved.free[0]] = solved.coefficients[0]
+    if np.abs(expand).sum(axis=0).max() > MOST_SUM:
+        raise SamplingError(NO_BASIS)
     return Basis(solved.closing[0], expand)
 
 
