@@ -130,15 +130,35 @@ def test_the_enumerated_loss_meets_the_guarantee_tightly(kind: str, name: str, p
         assert enumerated(quieter, on, per, radius) > stated
 
 
-def renyi(mechanism: Mechanism, on: Universe, alpha: float) -> float:
-    """Return the largest Renyi divergence of an order between tables that the guarantee speaks of."""
+def renyi(mechanism: Mechanism, on: Universe, alpha: float, per: Per = "semi") -> float:
+    """Return the largest Renyi divergence of an order between tables that the guarantee speaks of.
+
+    Per record of distance it is divided by the square of the distance.
+    """
     tables = conforming_tables(on, 2000)
     outputs = tables[0] + lattice_points(on.matrix.toarray(), 6)
     logs = np.stack([mechanism.law(table).log_prob(outputs) for table in tables])
     logs -= logsumexp(logs, axis=1, keepdims=True)
     apart = record_distances(tables)
-    near = np.argwhere((apart > 0) & (apart <= semi_adjacency(on).worst_case))
-    return max(float(logsumexp(alpha * logs[i] + (1 - alpha) * logs[j])) / (alpha - 1) for i, j in near)
+    farthest = semi_adjacency(on).worst_case if per == "semi" else apart.max()
+    near = np.argwhere((apart > 0) & (apart <= farthest))
+    return max(
+        float(logsumexp(alpha * logs[i] + (1 - alpha) * logs[j]))
+        / (alpha - 1)
+        / (1 if per == "semi" else apart[i, j] ** 2)
+        for i, j in near
+    )
+
+
+@pytest.mark.parametrize("name", UNIVERSES)
+def test_the_zcdp_guarantee_holds_per_record_of_distance(name: str) -> None:
+    """The divergence grows with the square of the distance; the l2 ratio per record is a bound."""
+    on = UNIVERSES[name]
+    mechanism = LatticeGaussian.calibrate(premises_of(on, "unit"), intensity=ZeroConcentrated(Fraction(1, 2)))
+    for alpha in (1.5, 2.0, 3.0):
+        assert renyi(mechanism, on, alpha, "unit") <= 0.5 * alpha * (1 + 1e-6)
+    louder = replace(mechanism, sigma_squared=mechanism.sigma_squared / 4)
+    assert renyi(louder, on, 2.0, "unit") > 1.0
 
 
 @pytest.mark.parametrize("name", UNIVERSES)

@@ -9,6 +9,7 @@ from rich.table import Table
 from holdfast.audit.census import DELTA, SOURCES, Line, census_2020
 from holdfast.cli.terminal import terminal
 from holdfast.errors import ReleaseError
+from holdfast.figures import save_figure
 
 PICTURES = (".svg", ".png", ".pdf")
 
@@ -74,10 +75,7 @@ def draw(lines: tuple[Line, ...], path: Path) -> None:
     )
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.1)
-    try:
-        figure.savefig(path, dpi=160)
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None
+    save_figure(figure, path)
 
 
 def _kept(line: Line) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from holdfast.compare.comparison import Comparison, Row
 from holdfast.compare.terms import shown
 from holdfast.errors import ReleaseError
+from holdfast.figures import save_figure
 
 PICTURES = (".png", ".svg", ".pdf")
 CHOSEN, FIT, OTHER = "#1f5a73", "#9bb8c5", "#c9d3d8"
@@ -54,10 +55,7 @@ def draw(comparison: Comparison, path: Path) -> None:
     axes.legend(handles=kinds, fontsize=8, frameon=False, loc="upper right")
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.12)
-    try:
-        figure.savefig(path, dpi=160)
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None
+    save_figure(figure, path)
 
 
 def _standard_error(row: Row) -> float:

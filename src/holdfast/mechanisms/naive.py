@@ -19,11 +19,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Shifted, drawn_exactly
+from holdfast.mechanisms.protocol import Additive, drawn_exactly
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
@@ -34,7 +33,7 @@ from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
 
 
 @dataclass(frozen=True, eq=False)
-class NaiveLaplace:
+class NaiveLaplace(Additive):
     """Double geometric noise in every cell; no invariant is kept."""
 
     premises: Premises
@@ -75,18 +74,9 @@ class NaiveLaplace:
         """The law of the noise, which every table shares."""
         return LatticeLaplaceLaw(_no_invariants(self.premises), self.kappa, "l1")
 
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    def law(self, counts: NDArray[np.int64]) -> Shifted:
-        """Return the law of the noisy table."""
-        return Shifted(counts, self.noise)
-
 
 @dataclass(frozen=True, eq=False)
-class NaiveGaussian:
+class NaiveGaussian(Additive):
     """Discrete Gaussian noise in every cell; no invariant is kept."""
 
     premises: Premises
@@ -126,15 +116,6 @@ class NaiveGaussian:
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
         return LatticeGaussianLaw(_no_invariants(self.premises), self.sigma_squared)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    def law(self, counts: NDArray[np.int64]) -> Shifted:
-        """Return the law of the noisy table."""
-        return Shifted(counts, self.noise)
 
 
 def _no_invariants(premises: Premises) -> csr_array:

@@ -31,7 +31,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaincinv
 
@@ -40,7 +39,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.span import FLOATING, Floats, RealShifted, Span, normals, uniforms
+from holdfast.mechanisms.span import FLOATING, Floats, RealAdditive, Span, normals, uniforms
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure
@@ -163,15 +162,13 @@ class NormLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class NormBall:
+class NormBall(RealAdditive):
     """The mechanism of a norm, in floats. Not for releases."""
 
     premises: Premises
     norm: BallNorm
     kappa: Fraction
     space: Space = "span"
-
-    real = True
 
     @classmethod
     def calibrate(
@@ -212,20 +209,6 @@ class NormBall:
         cells = self.premises.universe.cells
         every = Span(csr_array((0, cells), dtype=np.int64))
         return NormLaw(Span.of(self.premises) if self.space == "span" else every, self.norm, self.kappa)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    @property
-    def work(self) -> float:
-        """Numbers proposed for one draw, expected."""
-        return self.noise.work
-
-    def law(self, counts: NDArray[np.int64]) -> RealShifted:
-        """Return the law of the noisy table."""
-        return RealShifted(counts, self.noise)
 
     def _evidence(self) -> Iterator[Evidence]:
         premises = self.premises

@@ -18,10 +18,9 @@ from functools import cached_property
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.span import FLOATING, Floats, RealShifted, Span, normals
+from holdfast.mechanisms.span import FLOATING, Floats, RealAdditive, Span, normals
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import GaussianDP, ZeroConcentrated
@@ -58,14 +57,13 @@ class SpanGaussian:
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectedGaussian:
+class ProjectedGaussian(RealAdditive):
     """The Gaussian mechanism in the span of the sensitivity space, in floats. Not for releases."""
 
     premises: Premises
     sigma_squared: Fraction
 
     name = "projected-gaussian"
-    real = True
     keeps_invariants = True
 
     @classmethod
@@ -104,17 +102,3 @@ class ProjectedGaussian:
     def noise(self) -> SpanGaussian:
         """The law of the noise, which every table shares."""
         return SpanGaussian(Span.of(self.premises), self.sigma_squared)
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    @property
-    def work(self) -> float:
-        """Numbers drawn for one draw."""
-        return self.noise.work
-
-    def law(self, counts: NDArray[np.int64]) -> RealShifted:
-        """Return the law of the noisy table."""
-        return RealShifted(counts, self.noise)

@@ -9,6 +9,7 @@ Floating point rounds z, so A z = 0 holds up to rounding only, and the digits of
 reveal more than the theory says [mironov2012].
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,6 +75,31 @@ class RealShifted:
     def log_prob(self, points: Floats) -> Floats:
         """Return the log density of each table, up to one constant."""
         return self.noise.log_prob(points - self.counts)
+
+
+class RealAdditive(ABC):
+    """A mechanism of real noise that every table shares."""
+
+    real = True
+
+    @property
+    @abstractmethod
+    def noise(self) -> RealLaw:
+        """The law of the noise."""
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How the noise is drawn, in sentences."""
+        return self.noise.methods
+
+    @property
+    def work(self) -> float:
+        """Numbers proposed for one draw, expected."""
+        return self.noise.work
+
+    def law(self, counts: NDArray[np.int64]) -> RealShifted:
+        """Return the law of the noisy table."""
+        return RealShifted(counts, self.noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from holdfast.sampling.exact.enclosure import Real, ball_of, real
 from holdfast.sampling.exact.halving import Halving
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.klein import Proposal, chance_ball, factor, log_chance, propose
-from holdfast.sampling.exact.near import Floats, log_sum
+from holdfast.sampling.exact.near import Floats
 
 PILOT = 256
 BATCH_CELLS = 1 << 17
@@ -91,11 +91,6 @@ class KernelGaussian:
         self._sigma = float(sigma_squared) ** 0.5
         self.acceptance = self._predict()
         self.work = COST * self._cells / self.acceptance
-
-    @property
-    def log_total(self) -> float:
-        """An upper bound on log sum exp(-||z||^2 / (2 sigma^2)); times the acceptance it is that sum."""
-        return float(log_sum(self._shape.shapes * self._sigma).sum())
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws, one a row."""
