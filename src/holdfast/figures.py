@@ -1,4 +1,4 @@
-"""Saving pictures."""
+"""Pictures as files."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,6 +7,15 @@ from holdfast.errors import ReleaseError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def require_picture(path: Path) -> None:
+    """Raise ReleaseError unless the name is that of a picture; called before anything is drawn."""
+    if path.suffix not in PICTURES:
+        raise ReleaseError(f"{path} is not a picture: end its name with {', '.join(PICTURES)}.")
 
 
 def save_figure(figure: "Figure", path: Path) -> None:

@@ -8,16 +8,13 @@ from rich.table import Table
 
 from holdfast.audit.census import DELTA, SOURCES, Line, census_2020
 from holdfast.cli.terminal import terminal
-from holdfast.errors import ReleaseError
-from holdfast.figures import save_figure
-
-PICTURES = (".svg", ".png", ".pdf")
+from holdfast.figures import require_picture, save_figure
 
 
 def run(*, as_json: bool, picture: Path | None) -> None:
     """Print the story as a table or JSON, and draw it."""
-    if picture is not None and picture.suffix not in PICTURES:
-        raise ReleaseError(f"{picture} is not a picture: end its name with {', '.join(PICTURES)}.")
+    if picture is not None:
+        require_picture(picture)
     lines = census_2020()
     if picture is not None:
         draw(lines, picture)

@@ -10,8 +10,9 @@ from holdfast.cli.terminal import terminal
 from holdfast.compare.comparison import Comparison, compare
 from holdfast.compare.contenders import STANDARD
 from holdfast.compare.deviation import Size
-from holdfast.compare.picture import draw, require_picture
+from holdfast.compare.picture import draw
 from holdfast.compare.terms import shown
+from holdfast.figures import require_picture
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""

@@ -5,16 +5,9 @@ from pathlib import Path
 from holdfast.compare.comparison import Comparison, Row
 from holdfast.compare.terms import shown
 from holdfast.errors import ReleaseError
-from holdfast.figures import save_figure
+from holdfast.figures import require_picture, save_figure
 
-PICTURES = (".png", ".svg", ".pdf")
 CHOSEN, FIT, OTHER = "#1f5a73", "#9bb8c5", "#c9d3d8"
-
-
-def require_picture(path: Path) -> None:
-    """Raise ReleaseError unless the name is that of a picture; called before anything is drawn."""
-    if path.suffix not in PICTURES:
-        raise ReleaseError(f"{path} is not a picture: end its name with {', '.join(PICTURES)}.")
 
 
 def draw(comparison: Comparison, path: Path) -> None:
