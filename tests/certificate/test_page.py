@@ -341,6 +341,17 @@ def test_the_target_is_compared_with_the_guarantee(epsilon: str | None, verdict:
     assert verdict in page(content).text
 
 
+def test_a_rho_per_record_is_not_multiplied_for_a_person() -> None:
+    """Epsilon at a delta does not grow in proportion to the records."""
+    content = demo()
+    content["guarantee"]["unit"] = {"name": "record", "adjacency": "unit", "distance": 1}
+    content["guarantee"] |= {"standard": "zcdp", "intensity": {"rho": "1/2"}}
+    content["guarantee"]["epsilon_at"] = {"delta": "1e-10", "epsilon": 6.838}
+    text = page(content).text
+    assert "but for outcomes of a probability of 1e-10" in text
+    assert "It can take" not in text
+
+
 def test_a_guarantee_per_record_says_what_it_is_for_a_person() -> None:
     content = demo()
     content["guarantee"]["unit"] = {"name": "record", "adjacency": "unit", "distance": 1}
