@@ -58,3 +58,12 @@ def test_nothing_left_to_protect_is_refused() -> None:
     one = Universe.of(csr_array(np.eye(2, dtype=np.int64)), np.array([1, 2]))
     with pytest.raises(GuaranteeError, match="vacuous"):
         Premises.of(one, Scope.of(one, invariants=(), constraints=()), "semi")
+
+
+@pytest.mark.parametrize(("cells", "assumed"), [(39, False), (40, True), (199, True), (200, False)])
+def test_floats_that_sort_out_clear_cases_are_in_the_evidence(cells: int, assumed: bool) -> None:
+    """One total is drawn with float tables from 40 to 199 cells, though no invariants cross."""
+    total = Universe.of(csr_array(np.ones((1, cells), dtype=np.int64)), np.array([5]))
+    premises = Premises.of(total, Scope.of(total, invariants=("total",), constraints=()), "semi")
+    evidence = LatticeLaplace(premises, "l1", Fraction(1)).guarantee.evidence
+    assert any("2^48" in item.claim for item in evidence) == assumed

@@ -35,6 +35,14 @@ def test_enclosures_decide_as_floats_do() -> None:
     assert np.array_equal(clear, unsure)
 
 
+@pytest.mark.parametrize("width", [2.0**-30, 3.0, 700.0])
+def test_wide_margins_change_nothing(width: float) -> None:
+    log_chance = -np.array([float(EXPONENTS[i % len(EXPONENTS)]) for i in range(600)])
+    clear = toss_coins(log_chance, np.full(600, 1e-14), exact, SeededEntropy(5))
+    for shifted in (log_chance - width / 2, log_chance + width / 2):
+        assert np.array_equal(toss_coins(shifted, np.full(600, width), exact, SeededEntropy(5)), clear)
+
+
 @pytest.mark.parametrize("wrong", [np.nan, 0.1])
 def test_what_is_no_probability_is_refused(wrong: float) -> None:
     with pytest.raises(ArithmeticError):

@@ -1,7 +1,6 @@
 """The K-norm laws: on the lattice against enumeration, on the reals against their gamma radius."""
 
 from fractions import Fraction
-from math import exp, sqrt
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from tests.goodness import LEVEL, lattice_points, p_value, two_way
 
 from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.exact.k_norm_coin import toss_bounded_coin
 from holdfast.sampling.k_norm import KNormLaw
 from holdfast.sampling.k_norm_real import RealKNorm, zero_margin_laplace
 from holdfast.universe.hull.moves import basic_moves, sensitivity_moves
@@ -94,22 +92,6 @@ def test_the_exact_path_decides_as_the_bounds_do(monkeypatch: pytest.MonkeyPatch
     assert slow.acceptance == noise.acceptance
     monkeypatch.setattr(HullNorm, "bounds", loose)
     assert np.array_equal(slow.sample(SeededEntropy(2), 80), quick)
-
-
-@pytest.mark.parametrize("s", [Fraction(0), Fraction(1, 3), Fraction(7, 2)])
-@pytest.mark.parametrize("width", [0.0, 50.0])
-def test_heads_have_the_right_share(s: Fraction, width: float) -> None:
-    size = 20_000 if width == 0 else 3_000
-    middle = np.full(size, float(s))
-    tosses = toss_bounded_coin(middle - width, middle + width, lambda _: s, SeededEntropy(4))
-    p = exp(-s)
-    # Level: 4.5 standard deviations; a sure coin always comes up.
-    assert abs(tosses.sum() - size * p) <= 4.5 * sqrt(size * p * (1 - p))
-
-
-def test_a_coin_without_a_probability_is_an_error() -> None:
-    with pytest.raises(ArithmeticError, match="not finite"):
-        toss_bounded_coin(np.array([np.nan]), np.array([1.0]), lambda _: Fraction(1), SeededEntropy(0))
 
 
 def test_log_prob_is_the_norm_and_minus_infinity_off_the_lattice() -> None:

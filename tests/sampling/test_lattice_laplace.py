@@ -126,3 +126,22 @@ def test_the_constant_makes_probabilities(name: str, epsilon: float) -> None:
 def test_the_constant_of_crossing_invariants_is_not_known() -> None:
     assert law(SYSTEMS["3 x 3"], Fraction(1), "l1").log_constant is None
     assert law(SYSTEMS["one total"], Fraction(1), "l2").log_constant is None
+
+
+@pytest.mark.parametrize(
+    ("system", "epsilon", "norm", "floats"),
+    [
+        (np.ones((1, 39), dtype=np.int64), Fraction(1), "l1", False),
+        (np.ones((1, 40), dtype=np.int64), Fraction(1), "l1", True),
+        (np.ones((1, 199), dtype=np.int64), Fraction(1), "l1", True),
+        (np.ones((1, 200), dtype=np.int64), Fraction(1), "l1", False),
+        (np.zeros((0, 5), dtype=np.int64), Fraction(1), "l1", False),
+        (two_way(2, 2), Fraction(1), "l1", False),
+        (two_way(12, 12), Fraction(1, 4), "l1", True),
+        (np.ones((1, 3), dtype=np.int64), Fraction(1), "l2", True),
+    ],
+)
+def test_the_plan_says_whether_floats_sort_out_clear_cases(
+    system: NDArray[np.int64], epsilon: Fraction, norm: str, floats: bool
+) -> None:
+    assert law(system, epsilon, norm).floats == floats

@@ -57,6 +57,16 @@ def test_compositions_are_uniform() -> None:
     assert p_value(draws, law) > LEVEL
 
 
+def test_sparse_compositions_are_uniform() -> None:
+    """Few stars among many bars are placed themselves."""
+    draws = uniform_compositions(np.full(60_000, 2), 7, SeededEntropy(4))
+    law = {z: 1 / comb(8, 2) for z in product(range(3), repeat=7) if sum(z) == 2}
+    assert p_value(draws, law) > LEVEL
+    for sign in (-1, 1):
+        tilted = {z: p * (1 + sign * 0.06 * (1 if max(z) == 2 else -1 / 3)) for z, p in law.items()}
+        assert p_value(draws, tilted) < LEVEL
+
+
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20), st.integers(1, 30), st.integers(0, 99))
 def test_compositions_sum_to_their_totals(totals: list[int], parts: int, seed: int) -> None:
     rows = uniform_compositions(np.array(totals), parts, SeededEntropy(seed))

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import GuaranteeError
+from holdfast.errors import GuaranteeError, SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.congeniality import DIGITS, Conditioning, Congeniality, Inequalities
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
@@ -207,6 +207,14 @@ class Conditioned:
 
         return LatticeGaussian(self.premises, self.parameter)
 
+    @property
+    def _floats(self) -> bool:
+        """Whether floats may sort out clear cases: dynamic programming has none, rejection may be chosen."""
+        try:
+            return self._laplace.noise.floats
+        except SamplingError:  # dynamic programming alone can draw it
+            return False
+
     def _evidence(self) -> list[Evidence]:
         found: list[Evidence] = [
             Proved(
@@ -228,7 +236,7 @@ class Conditioned:
         found += self.premises.evidence("l1")
         if self.walk is not None:
             return [*found, *self.walk.evidence]
-        found += drawn_exactly(floats=self.premises.crossing)
+        found += drawn_exactly(floats=self._floats)
         if self.truncated:
             found.append(
                 Assumed(

@@ -101,4 +101,4 @@ class KNorm(Additive):
                     " checked in integers, its finding that there is none is not",
                 )
             )
-        return [*found, *drawn_exactly(floats=not self.norm.additive or self.premises.crossing)]
+        return [*found, *drawn_exactly(floats=self.noise.floats)]

@@ -82,5 +82,5 @@ class LatticeGaussian(Additive):
                 "theory, 4; canonne2020, Theorem 4",
             ),
             *self.premises.evidence("l2"),
-            *drawn_exactly(floats=True),
+            *drawn_exactly(floats=self.noise.floats),
         ]

@@ -75,5 +75,5 @@ class LatticeLaplace(Additive):
                 "integer-subspace-dp, Theorem 10; theory, 4",
             ),
             *self.premises.evidence(self.norm),
-            *drawn_exactly(floats=self.norm == "l2" or self.premises.crossing),
+            *drawn_exactly(floats=self.noise.floats),
         ]

@@ -60,7 +60,7 @@ class NaiveLaplace(Additive):
             premises.scope,
             premises.unit,
             Pure(2 * premises.unit.distance * self.kappa),
-            (claim, *_group_evidence(premises, "2 in l1"), *drawn_exactly(floats=False)),
+            (claim, *_group_evidence(premises, "2 in l1"), *drawn_exactly(floats=self.noise.floats)),
             NormLoss(self.kappa, "l1"),
         )
 
@@ -103,7 +103,11 @@ class NaiveGaussian(Additive):
             premises.scope,
             premises.unit,
             ZeroConcentrated(1 / self.sigma_squared).group(premises.unit.distance),
-            (claim, *_group_evidence(premises, "the root of 2 in l2"), *drawn_exactly(floats=True)),
+            (
+                claim,
+                *_group_evidence(premises, "the root of 2 in l2"),
+                *drawn_exactly(floats=self.noise.floats),
+            ),
             SquaredLoss(self.sigma_squared),
         )
 

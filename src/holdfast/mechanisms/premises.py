@@ -43,11 +43,6 @@ class Premises:
         """The unit of a guarantee on these premises."""
         return Unit("record", self.per, self.adjacency.worst_case if self.per == "semi" else 1)
 
-    @property
-    def crossing(self) -> bool:
-        """Whether some cells are tied by more than one invariant."""
-        return any(block.rows.size > 1 for block in self.universe.components)
-
     def squared_stretch(self, norm: Norm) -> Fraction:
         """Return the square of the largest norm of x - x' that the guarantee has to cover.
 

@@ -24,6 +24,11 @@ class NoiseLaw(Law, Protocol):
         ...
 
     @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases."""
+        ...
+
+    @property
     def work(self) -> float:
         """Integers proposed for one draw, expected."""
         ...

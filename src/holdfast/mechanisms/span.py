@@ -23,6 +23,7 @@ from scipy.special import ndtri
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.premises import Premises
 from holdfast.privacy.evidence import Assumed
+from holdfast.sampling.decisions import floats
 from holdfast.sampling.entropy import Entropy
 
 Floats = NDArray[np.float64]
@@ -161,8 +162,7 @@ class Span:
 
 def uniforms(entropy: Entropy, *shape: int) -> Floats:
     """Return independent numbers between 0 and 1, never 0 or 1, from one word each."""
-    words = entropy.words(int(np.prod(shape))) >> np.uint64(12)  # 52 bits and a half fit a float
-    return np.asarray((words.astype(np.float64) + 0.5) * 2.0**-52).reshape(shape)
+    return floats.uniforms(entropy.words(int(np.prod(shape)))).reshape(shape)
 
 
 def normals(entropy: Entropy, *shape: int) -> Floats:

@@ -15,18 +15,17 @@ from math import exp
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.decisions.floats import Flags, Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.sampling.exact.coin import toss_coins
+from holdfast.sampling.exact.enclosure import Real, exp_of_minus, real
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.exact.k_norm_coin import toss_bounded_coin
 from holdfast.sampling.exact.rejection import BATCH_CELLS
 from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
 from holdfast.sampling.plan import MOST_WORK
-
-Floats = NDArray[np.float64]
 
 PILOT, SMALLEST_PILOT = 1000, 32
 PILOT_WORK = 5e6
@@ -89,6 +88,11 @@ class KNormLaw:
         return max(float(np.exp(-(low + high) / 2).mean()), exp(-700))
 
     @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases."""
+        return not self.norm.additive or self.proposals.floats
+
+    @property
     def work(self) -> float:
         """Integers proposed for one draw, expected; the time of norms counts as integers."""
         return (self.proposals.work + self.norm.effort) / self.acceptance
@@ -128,17 +132,18 @@ class KNormLaw:
         result[on_lattice] = -float(self.epsilon) * (low + high) / 2
         return result
 
-    def _toss(self, draws: Integers, entropy: Entropy) -> NDArray[np.bool_]:
-        def exact(place: int) -> Fraction:
+    def _toss(self, draws: Integers, entropy: Entropy) -> Flags:
+        def exact(place: int) -> Real:
             size = int(np.abs(draws[place]).sum())
-            return self.epsilon * (self.norm.exact(draws[place]) - Fraction(size, self.norm.l1))
+            exponent = self.epsilon * (self.norm.exact(draws[place]) - Fraction(size, self.norm.l1))
+            return real(lambda: exp_of_minus(exponent))
 
         low, high = self._exponents(draws)
-        return toss_bounded_coin(low, high, exact, entropy)
+        return toss_coins(-(low + high) / 2, (high - low) / 2, exact, entropy)
 
     def _exponents(self, draws: Integers) -> tuple[Floats, Floats]:
         """Return proved bounds on epsilon ||z||_K - epsilon ||z||_1 / M."""
         low, high = self.norm.bounds(draws)
         epsilon, line = float(self.epsilon), np.abs(draws).sum(axis=1) * float(self.epsilon / self.norm.l1)
         margin = ROUNDINGS * epsilon * high
-        return epsilon * low - line - margin, epsilon * high - line + margin
+        return np.maximum(epsilon * low - line - margin, 0.0), epsilon * high - line + margin

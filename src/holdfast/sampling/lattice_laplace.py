@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.sampling.exact.exponential import checked_rate
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.plan import Plan, Planned, plan_l1, plan_l2
 
@@ -22,7 +23,7 @@ class LatticeLaplaceLaw(Planned):
     """q(z) proportional to exp(-epsilon ||z||) on the kernel of a full-rank integer matrix."""
 
     def __init__(self, matrix: csr_array, epsilon: Fraction, norm: Norm) -> None:
-        self.matrix, self.epsilon, self.norm = matrix, epsilon, norm
+        self.matrix, self.epsilon, self.norm = matrix, checked_rate(epsilon), norm
 
     @cached_property
     def plan(self) -> Plan:

@@ -55,6 +55,11 @@ LIGHT = 300
 class Sampler(Protocol):
     """Draws vectors for one kind of component."""
 
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases."""
+        ...
+
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` draws, one a row."""
         ...
@@ -115,6 +120,11 @@ class Plan:
         """What is done, one sentence a kind of component."""
         return tuple(block.method for block in self.blocks)
 
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases of some component."""
+        return any(block.sampler.floats for block in self.blocks)
+
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws, one a row."""
         with one_thread():
@@ -140,6 +150,11 @@ class Planned(ABC):
     def log_constant(self) -> float | None:
         """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
         return self.plan.log_constant
+
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases."""
+        return self.plan.floats
 
     @property
     def work(self) -> float:
@@ -306,12 +321,15 @@ def _gaussian_block(system: Integers, cells: Integers, sigma_squared: Fraction) 
 
 
 class _Cell(Protocol):
+    @property
+    def floats(self) -> bool: ...
+
     def draw(self, entropy: Entropy, size: int) -> Integers: ...
 
 
 class _Independent:
     def __init__(self, width: int, cell: _Cell) -> None:
-        self._width, self._cell = width, cell
+        self._width, self._cell, self.floats = width, cell, cell.floats
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         return self._cell.draw(entropy, size * self._width).reshape(size, self._width)

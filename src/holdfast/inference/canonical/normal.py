@@ -26,10 +26,11 @@ from holdfast.errors import GuaranteeError, SamplingError
 from holdfast.inference.canonical.grid import GRID_BITS, LARGEST, place, require_room
 from holdfast.inference.canonical.noise import CanonicalNoise, Floats
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.sampling.decisions.floats import Flags, compare, uniforms
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.enclosure import GUARD_BITS, Enclosure, Real, enclose, is_below
 from holdfast.sampling.exact.gaussian import DiscreteGaussian
-from holdfast.sampling.exact.inversion import Flags, Integers
+from holdfast.sampling.exact.inversion import Integers
 
 SMALLEST, LARGEST_MU = Fraction(1, 1 << 20), 1 << 24
 CELLS = 4
@@ -93,10 +94,10 @@ class Normal(CanonicalNoise):
         heads = entropy.words(size) >> np.uint64(63) == 1
         k, negative = np.abs(z), np.where(z == 0, heads, z < 0)
         x, coin = entropy.words(size), entropy.words(size)
-        position, uniform = x * 2.0**-64, coin * 2.0**-64
+        position = x * 2.0**-64
         chance = np.exp(-position * (2 * k + position) / (2 * float(self._variance)))
-        accepted: Flags = uniform < chance
-        for i in np.flatnonzero(np.abs(uniform - chance) <= MARGIN):
+        accepted, unsure = compare(uniforms(coin), chance, MARGIN)
+        for i in np.flatnonzero(unsure):
             accepted[i] = is_below(int(coin[i]), 64, self._chance(int(k[i]), int(x[i]), entropy), entropy)
         fine = GRID_BITS - self._shift  # bits of x down to the grid
         cells = (k << fine) + (x >> np.uint64(64 - fine)).astype(np.int64)

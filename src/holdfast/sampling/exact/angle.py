@@ -16,9 +16,9 @@ from math import asin, ceil, log2, pi, sinh, sqrt
 import numpy as np
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.exact.near import Floats
 
 GRID = 2.0**46
 """N: sums of 64 angles stay exact in floats."""

@@ -26,6 +26,7 @@ from holdfast.sampling.exact.order import Order, Step
 from holdfast.sampling.exact.rejection import BATCH_CELLS
 
 PILOT = 2048
+RAREST = 1e-300
 
 
 class Cascade:
@@ -40,6 +41,11 @@ class Cascade:
         self._zero = {n: OneTotal(n, epsilon) for n in sizes if n > 1}
         self._single = DoubleGeometric(epsilon)
         self.acceptance, self.work = self._predict()
+
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases: where several cells share a sum that is drawn before."""
+        return any(step.known.size and step.own.size > 1 for layer in self._order for step in layer)
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws, one a row: the first accepted ones of a long sequence."""
@@ -68,10 +74,13 @@ class Cascade:
         draws = self._begin(entropy, PILOT)
         for layer in self._order:
             for step in layer:
+                if not step.known.size:
+                    continue
+                sums = draws[:, _columns(step.known)].sum(axis=1)
+                chance *= float(self._given[step.own.size].shares(sums).mean())
                 left = self._thin(draws, (step,), entropy)
-                chance *= max(left.shape[0], 0.5) / PILOT
-                if not left.shape[0]:
-                    return chance, self._cells / chance
+                if not left.shape[0] or chance < RAREST:
+                    return max(chance, RAREST), self._cells / max(chance, RAREST)
                 draws = np.resize(left, draws.shape)
             work += chance * sum(step.own.size for step in layer)
             draws = self._fill(draws, layer, entropy)

@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import Entropy, Words
 from holdfast.sampling.exact.dynamic_rows import Row, Rows, Weight, core_vectors
+from holdfast.sampling.exact.exponential import checked_rate
 from holdfast.sampling.exact.inversion import Flags, Integers
 from holdfast.sampling.exact.series_parallel import Cell, Circuit, Sum, take_apart
 
@@ -328,7 +329,7 @@ def _weight(epsilon: Fraction | None, sigma: Fraction | None) -> Weight:
     if sigma is not None and epsilon is None and sigma > 0:
         return Weight(square=1 / (2 * sigma**2))
     if epsilon is not None and sigma is None and epsilon > 0:
-        return Weight(linear=epsilon)
+        return Weight(linear=checked_rate(epsilon))
     raise ValueError("give a positive epsilon or a positive sigma")
 
 

@@ -77,6 +77,23 @@ def is_below(word: int, bits: int, number: Real, entropy: Entropy) -> bool:
     return LazyUniform(word, bits, entropy).is_below(number)
 
 
+def least(holds: Callable[[int], bool], guess: int) -> int:
+    """Return the least integer with a monotone property that some have and some lack, sought from a guess."""
+    step = 1
+    if holds(guess):
+        high, low = guess, guess - 1
+        while holds(low):
+            high, low, step = low, low - 2 * step, 2 * step
+    else:
+        low, high = guess, guess + 1
+        while not holds(high):
+            low, high, step = high, high + 2 * step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
 def ball_of(value: Fraction | float) -> flint.arb:
     """Return a ball around a rational, at the working precision; a float is the dyadic number it is."""
     numerator, denominator = value.as_integer_ratio()

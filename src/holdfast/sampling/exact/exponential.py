@@ -31,16 +31,23 @@ from holdfast.sampling.exact.inversion import BLOCK, WORD_BITS, Cdf, Flags, Inte
 RADIX_BITS = 11
 REACH = Fraction(45)
 """exp(-45) < 2^-64: powers beyond it are below one word."""
-SMALLEST = Fraction(1, 2**40)
+SMALLEST, LARGEST = Fraction(1, 2**40), Fraction(2**40)
 
 
-def _digits(epsilon: Fraction) -> int:
-    """Return how many digits are needed until the top one fits a table."""
+def checked_rate(epsilon: Fraction) -> Fraction:
+    """Return a noise parameter that can be drawn in 64-bit integers; raises SamplingError for another."""
     if epsilon < SMALLEST:
         raise SamplingError(
             f"a noise parameter of {float(epsilon):.1e} per unit is too small to draw in 64-bit integers:"
             " ask for a larger epsilon."
         )
+    if epsilon > LARGEST:
+        raise SamplingError("a noise parameter above 2^40 per unit is no noise: ask for a smaller epsilon.")
+    return epsilon
+
+
+def _digits(epsilon: Fraction) -> int:
+    """Return how many digits are needed until the top one fits a table."""
     digits = 1
     while REACH / (epsilon * 2 ** (RADIX_BITS * (digits - 1))) > 2 ** (RADIX_BITS + 2):
         digits += 1
@@ -52,7 +59,7 @@ class ExpCoin:
 
     def __init__(self, epsilon: Fraction, *, bits: int = 64) -> None:
         self._bits = bits
-        top = _digits(epsilon) - 1
+        top = _digits(checked_rate(epsilon)) - 1
         self._tables = [
             _PowerTable(epsilon * 2 ** (RADIX_BITS * j), bits=bits, last=j == top) for j in range(top + 1)
         ]
@@ -100,7 +107,7 @@ class Geometric:
     """P(k) = (1 - a) a^k, drawn digit by digit."""
 
     def __init__(self, epsilon: Fraction, *, bits: int = WORD_BITS) -> None:
-        top = _digits(epsilon) - 1
+        top = _digits(checked_rate(epsilon)) - 1
         self._laws = [
             Inversion(_digit_cdf(epsilon * 2 ** (RADIX_BITS * j), bounded=j < top), bits=bits)
             for j in range(top + 1)
@@ -138,8 +145,10 @@ class DoubleGeometric:
     q < 0, independently of q. A narrow law is its top digit q alone: one look-up.
     """
 
+    floats = False
+
     def __init__(self, epsilon: Fraction, *, bits: int = WORD_BITS) -> None:
-        low = _digits(epsilon) - 1
+        low = _digits(checked_rate(epsilon)) - 1
         self._low_bits = RADIX_BITS * low
         self._top = Inversion(_signed_digit_cdf(epsilon, 1 << self._low_bits), bits=bits, lowest=None)
         self._low = [

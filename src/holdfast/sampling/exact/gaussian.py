@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.decisions.floats import Flags, compare, uniforms
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.enclosure import (
     GUARD_BITS,
@@ -42,7 +43,7 @@ from holdfast.sampling.exact.enclosure import (
     is_below,
     real,
 )
-from holdfast.sampling.exact.inversion import BLOCK, WORD_BITS, Flags, Integers, Inversion
+from holdfast.sampling.exact.inversion import BLOCK, WORD_BITS, Integers, Inversion
 from holdfast.sampling.exact.log_concave import LogConcave, Side
 
 NARROW = 1 << 10
@@ -72,6 +73,11 @@ class DiscreteGaussian:
         self._offset = centre - self._nearest
         self._any_centre: _AnyCentre | None = None
         self._table = _table(sigma_squared, self._offset, bits) if sigma_squared <= NARROW**2 else None
+
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases: for a law wider than one table."""
+        return self._table is None
 
     def draw(self, entropy: Entropy, size: int) -> Integers:
         """Return ``size`` independent draws."""
@@ -177,9 +183,8 @@ class _AnyCentre:
         chance = np.exp(((size - m) * (size + m - 1) + size * factor) * -float(1 / (2 * self._sigma_squared)))
         coins = words >> np.uint64(self._low_bits)
         coin_bits = 64 - self._low_bits
-        uniform = coins * 2.0**-coin_bits
-        heads: Flags = uniform < chance
-        for i in np.flatnonzero(np.abs(uniform - chance) <= MARGIN + 2.0**-coin_bits):
+        heads, unsure = compare(uniforms(coins, coin_bits), chance, MARGIN + 2.0**-coin_bits)
+        for i in np.flatnonzero(unsure):
             f, x, least = offsets.exact(int(places[i])), int(z[i]), int(m[i])
             exponent = (x * x - 2 * x * f - least * (least - 1)) / (2 * self._sigma_squared)
             heads[i] = is_below(int(coins[i]), coin_bits, _chance(exponent), entropy)

@@ -11,10 +11,11 @@ drawn near S l/n with variance sigma^2 l r / n, all nodes of one depth at once (
 
 import numpy as np
 
+from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.klein import TINY, Proposal
-from holdfast.sampling.exact.near import Floats, draw_near
+from holdfast.sampling.exact.near import draw_near
 
 
 class Halving:

@@ -24,13 +24,16 @@ import flint
 import numpy as np
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.enclosure import ball_of
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.exact.near import SUM_ERROR, Floats, draw_near, log_sum_ratio, sum_ratio_ball
+from holdfast.sampling.exact.near import SUM_ERROR, draw_near, log_sum_ratio, sum_ratio_ball
 
 TINY, MOST_STRETCH = 2.0**-40, 2.0**-8
 SLACK = 2.0**-20
+WIDEST, FARTHEST = 2.0**49, 1 << 53
+"""The width of a coordinate, and the integers that are floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ class Proposal:
     @classmethod
     def of(cls, coordinates: Integers, centres: Floats, widths: Floats) -> "Proposal":
         """Add up what the acceptance needs."""
+        if np.abs(coordinates).max(initial=0) >= FARTHEST:
+            raise ArithmeticError("a coordinate of a lattice Gaussian law is beyond the integers of floats")
         squares = (((coordinates - centres) / widths) ** 2).sum(axis=1) / 2
         ratio = log_sum_ratio(centres.ravel(), widths.ravel()).reshape(centres.shape).sum(axis=1)
         return cls(coordinates, centres, widths, squares, ratio)
@@ -84,6 +89,15 @@ class Proposal:
             self.widths[some],
             self.squares[some],
             self.log_ratio[some],
+        )
+
+
+def check_width(width: float) -> None:
+    """Raise SamplingError where coordinates would be too wide for floats to hold them."""
+    if not width <= WIDEST:
+        raise SamplingError(
+            f"noise with a standard deviation of {width:.1e} in some sum of cells cannot be drawn in 64-bit"
+            " integers: ask for less noise."
         )
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from holdfast.errors import SamplingError
 from holdfast.lattice.elimination import solve_in_order
 from holdfast.lattice.kernel import reduced_basis
+from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.exact.coin import toss_coins
 from holdfast.sampling.exact.enclosure import Real, ball_of, real
 from holdfast.sampling.exact.halving import Halving
 from holdfast.sampling.exact.inversion import Integers
-from holdfast.sampling.exact.klein import Proposal, chance_ball, factor, log_chance, propose
-from holdfast.sampling.exact.near import Floats
+from holdfast.sampling.exact.klein import Proposal, chance_ball, check_width, factor, log_chance, propose
 
 PILOT = 256
 BATCH_CELLS = 1 << 17
@@ -85,10 +85,13 @@ def shape_of(system: Integers) -> Shape:
 class KernelGaussian:
     """Exact draws of exp(-||z||^2 / (2 sigma^2)) on the kernel of a full-rank integer matrix."""
 
+    floats = True
+
     def __init__(self, system: Integers, sigma_squared: Fraction) -> None:
         self._shape, self._sigma_squared = shape_of(system), sigma_squared
         self._cells = system.shape[1]
         self._sigma = float(sigma_squared) ** 0.5
+        check_width(self._sigma * float(self._shape.shapes.max(initial=0.0)))
         self.acceptance = self._predict()
         self.work = COST * self._cells / self.acceptance
 

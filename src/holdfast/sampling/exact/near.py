@@ -17,14 +17,13 @@ The sum rho_s(m) of exp(-(n - m)^2 / (2 s^2)) over the integers n is at most rho
     rho_s(m)  =  s sqrt(2 pi) (1 + 2 sum_{n>0} exp(-2 pi^2 s^2 n^2) cos(2 pi n m)).
 """
 
-from collections.abc import Callable
 from math import pi, sqrt
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from holdfast.sampling.decisions.floats import Flags, Floats, compare, uniforms
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.coin import toss_coins
 from holdfast.sampling.exact.enclosure import (
@@ -34,11 +33,11 @@ from holdfast.sampling.exact.enclosure import (
     Real,
     ball_of,
     enclose,
+    least,
     real,
 )
-from holdfast.sampling.exact.inversion import Flags, Integers
+from holdfast.sampling.exact.inversion import Integers
 
-Floats = NDArray[np.float64]
 WIDE = 1.5
 REACH = 9.0
 """Widths to either side that a window covers: what is beyond weighs less than 2^-57."""
@@ -120,17 +119,18 @@ def sum_ball(width: float) -> flint.arb:
 def _round(m: Floats, s: Floats, entropy: Entropy) -> Integers:
     """Return the integers nearest to normal variables."""
     words = entropy.words(m.size)
-    half = ((words >> np.uint64(1)).astype(np.float64) + 0.5) * 2.0**-64  # on (0, 1/2)
+    half = uniforms(words >> np.uint64(1), 63) / 2
     flip = (words & np.uint64(1)).astype(np.bool_)
     x = ndtri(half)
     places = m + np.where(flip, -x, x) * s
     nearest = np.rint(places)
     density = np.exp(-x * x / 2) / sqrt(2 * pi)
     margin = WIDE_MARGIN * (np.abs(m) + s * (1 - x)) + s * 2.0**-62 / density
-    for i in np.flatnonzero(np.abs(places - nearest) >= 0.5 - margin):
+    drawn: Integers = nearest.astype(np.int64)
+    for i in np.flatnonzero(compare(np.abs(places - nearest), np.full(m.size, 0.5), margin)[1]):
         uniform = LazyUniform(int(words[i]) >> 1, 63, entropy)
-        nearest[i] = _nearest(float(m[i]), float(s[i]), int(nearest[i]), uniform, flipped=bool(flip[i]))
-    return nearest.astype(np.int64)
+        drawn[i] = _nearest(float(m[i]), float(s[i]), int(drawn[i]), uniform, flipped=bool(flip[i]))
+    return drawn
 
 
 def _nearest(m: float, s: float, guess: int, uniform: LazyUniform, *, flipped: bool) -> int:
@@ -143,7 +143,7 @@ def _nearest(m: float, s: float, guess: int, uniform: LazyUniform, *, flipped: b
 
         return uniform.is_below(real(twice)) != flipped
 
-    return _least(at_most, guess)
+    return least(at_most, guess)
 
 
 def _accept(drawn: Integers, m: Floats, s: Floats, entropy: Entropy) -> Flags:
@@ -182,18 +182,16 @@ def _draw_narrow(m: Floats, s: Floats, entropy: Entropy) -> Integers:
     # (n - f)^2 - f^2 = n^2 - 2 n f >= 0 as |f| <= 1/2
     weights = np.exp(-(steps * steps - 2 * f[:, None] * steps) / (2 * s * s)[:, None])
     sums = np.cumsum(weights, axis=1)
-    total = sums[:, -1]
+    total = sums[:, -1:]
     words = entropy.words(m.size)
-    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    levels = (uniform * total)[:, None]
-    values = nearest - reach + (sums <= levels).sum(axis=1)
-    unsure: Flags = (np.abs(sums - levels) <= NARROW_MARGIN * total[:, None]).any(axis=1)
-    unsure |= np.minimum(uniform, 1 - uniform) <= NARROW_MARGIN
-    for i in np.flatnonzero(unsure):
+    uniform = uniforms(words)[:, None]
+    above, unsure = compare(uniform * total, sums, NARROW_MARGIN * total)
+    unsure |= compare(uniform, np.zeros(1), NARROW_MARGIN)[1]  # the last sum is the one at 1
+    values: Integers = nearest.astype(np.int64) + (reach + 1 - above.sum(axis=1))
+    for i in np.flatnonzero(unsure.any(axis=1)):
         number = LazyUniform(int(words[i]), 64, entropy)
         values[i] = _invert(float(m[i]), float(s[i]), int(nearest[i]), number)
-    drawn: Integers = values.astype(np.int64)
-    return drawn
+    return values
 
 
 def _invert(m: float, s: float, guess: int, uniform: LazyUniform) -> int:
@@ -204,16 +202,7 @@ def _invert(m: float, s: float, guess: int, uniform: LazyUniform) -> int:
 
         return uniform.is_below(share)
 
-    return _least(at_most, guess)
-
-
-def _least(at_most: Callable[[int], bool], guess: int) -> int:
-    """Return the least v with ``at_most(v)``, a monotone property."""
-    while not at_most(guess):
-        guess += 1
-    while at_most(guess - 1):
-        guess -= 1
-    return guess
+    return least(at_most, guess)
 
 
 def _window_ball(m: float, s: float, upto: int | None = None) -> flint.arb:

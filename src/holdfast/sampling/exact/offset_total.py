@@ -4,37 +4,59 @@ For n cells and a sum s the law is q(z | s) prop. to a^||z||_1 on {z in Z^n : su
 ``OffsetTotal`` draws from it and tosses coins with heads probability G_s / G_0, which is at most 1 because
 G_s is the n-fold convolution of a symmetric unimodal sequence. One cell has G_s = a^|s|.
 
-Sums differ from draw to draw, so the laws of all sums are tabulated at once, in floats. They decide only
-what is clear: a word closer to a threshold than BAND, far more than the floats can be off, is decided by the
-enclosures of half_norm with as many further bits as it takes.
+Sums differ from draw to draw, so the laws of all sums that matter are tabulated at once, in floats. They
+decide only what is clear: a word closer to a threshold than BAND, far more than the floats can be off, is
+decided by the enclosures of half_norm with as many further bits as it takes.
 """
 
 from fractions import Fraction
 from functools import cached_property
+from math import sqrt
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from holdfast.sampling.decisions.floats import Flags, Floats, compare, uniforms
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.exact.enclosure import GUARD_BITS, Enclosure, Real, enclose, is_below
-from holdfast.sampling.exact.exponential import REACH, ExpCoin
+from holdfast.sampling.exact.exponential import ExpCoin
 from holdfast.sampling.exact.half_norm import HalfNorm
-from holdfast.sampling.exact.inversion import Flags, Integers
+from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.uniform import uniform_compositions
 
 BAND = 2.0**-26
-"""gammaln of arguments below 2^14 is below 2^17; were it right to 2^-50 only, relatively, six of them in an
-exponent would be off by less than 2^-30, and a share or a cdf by less than 2^-28. What is left out of a
-table weighs less than 2^-40."""
-WIDEST = 2048
-"""Sums beyond this many are too many to tabulate."""
+"""gammaln of arguments below 2^14 is below 2^18; were it right to 2^-50 only, relatively, six of them in an
+exponent would be off by less than 2^-29, and a share or a cdf by less than 2^-27. What is left out of a
+table weighs less than 2^-40, and a key of a table has its last digit at 2^-40."""
+WIDEST = 4096
+"""Cells, and the typical l1 norm of a draw, up to which sums can be tabulated."""
+MOST_ENTRIES = 1 << 25
+"""Numbers in a table: 256 MB."""
+AT_ONCE = 1 << 18
+"""Numbers of a table that are computed at once."""
+RARE = 20
+"""Sums with a share below exp(-20), which is less than 2^-28, need no row."""
 
 
 def fits(cells: int, epsilon: Fraction) -> bool:
     """Whether the laws of all sums that matter can be tabulated."""
-    return REACH / epsilon < WIDEST and cells / epsilon < 2 * WIDEST
+    if cells > WIDEST or cells > WIDEST * epsilon or WIDEST * epsilon < RARE:
+        return False
+    rows, columns = _extent(cells, float(epsilon))
+    return rows * columns <= MOST_ENTRIES and rows + columns + cells <= 1 << 14
+
+
+def _extent(cells: int, epsilon: float) -> tuple[int, int]:
+    """Return about how many sums s matter, and how large m becomes.
+
+    A sum of n cells has a variance of 2 n a / (1 - a)^2 < 2 n / epsilon^2, and exponential tails beyond;
+    m is about n a / (1 - a) < n / epsilon, with a quarter of that variance.
+    """
+    deviation = sqrt(2 * cells) / epsilon
+    rows = RARE / epsilon + sqrt(2 * RARE) * deviation
+    columns = cells / epsilon + 4 * deviation + RARE / epsilon
+    return int(rows) + 2, int(columns) + 2
 
 
 class OffsetTotal:
@@ -51,12 +73,20 @@ class OffsetTotal:
         if self._power is not None:
             return self._power.toss(size, entropy)
         words = entropy.words(size.size)
-        shares, uniform = self._shares[np.minimum(size, self._shares.size - 1)], _uniform(words)
-        heads: Flags = uniform < shares
-        for i in np.flatnonzero((np.abs(uniform - shares) < BAND) | (size >= self._shares.size)):
+        heads, unsure = compare(uniforms(words), self.shares(sums), BAND)
+        unsure |= heads & (size >= self._shares.size)
+        for i in np.flatnonzero(unsure):
             s = int(size[i])
             heads[i] = s == 0 or is_below(int(words[i]), 64, self._share(s), entropy)
         return heads
+
+    def shares(self, sums: Integers) -> Floats:
+        """Return G_s / G_0 for each sum s, in floats; beyond the table the last, which is larger."""
+        size = np.abs(sums)
+        if self._power is not None:
+            return np.exp(-float(self._epsilon) * size)
+        shares: Floats = self._shares[np.minimum(size, self._shares.size - 1)]
+        return shares
 
     def draw(self, sums: Integers, entropy: Entropy) -> Integers:
         """Return one row for each sum, adding up to it."""
@@ -71,40 +101,48 @@ class OffsetTotal:
 
     def _halves(self, size: Integers, entropy: Entropy) -> Integers:
         """Draw m for each sum: row s of the table holds s + F(0), s + F(1), ..., and the rows follow."""
-        rows, columns = self._table.shape
-        words = entropy.words(size.size)
-        key = np.minimum(size, rows - 1) + _uniform(words)
-        flat = self._table.ravel()
+        table = self._tabulated[0]
+        rows, columns = table.shape
+        words, row = entropy.words(size.size), np.minimum(size, rows - 1)
+        key, flat = row + uniforms(words), table.ravel()
         found = np.searchsorted(flat, key, side="right")
-        above = flat[np.minimum(found, flat.size - 1)] - key
-        below = key - flat[np.maximum(found - 1, 0)]
-        last = key - np.floor(key) > 1 - BAND
-        halves: Integers = (found - np.minimum(size, rows - 1) * columns).astype(np.int64)
-        for i in np.flatnonzero((np.abs(above) < BAND) | (np.abs(below) < BAND) | last | (size >= rows)):
+        unsure = compare(key, flat[np.minimum(found, flat.size - 1)], BAND)[1]
+        unsure |= compare(key, flat[np.maximum(found - 1, 0)], BAND)[1]
+        unsure |= size >= rows
+        halves: Integers = (found - row * columns).astype(np.int64)
+        for i in np.flatnonzero(unsure):
             halves[i] = self._law(int(size[i])).find(int(words[i]), 64, entropy)
         return halves
 
     @cached_property
-    def _weights(self) -> NDArray[np.float64]:
-        """The weights w(m) for every sum s, in floats; m falls as s grows, so s = 0 sets its range."""
+    def _tabulated(self) -> tuple[Floats, Floats]:
+        """The cdf of m for every sum s, with s added, and the share of every s; in floats.
+
+        m falls as s grows, so s = 0 sets its range. The largest exponent of a row is subtracted first: the
+        weights themselves would overflow for a few hundred cells.
+        """
         n, epsilon = self._cells, float(self._epsilon)
-        s = np.arange(int(REACH / self._epsilon) + 2)[:, None]
+        rows = _extent(n, epsilon)[0]
         m = np.arange(self._law(0).last(40) + 1)[None, :]
-        choose = gammaln(n + m) - gammaln(m + 1) + gammaln(n + m + s) - gammaln(m + s + 1)
-        return np.exp(choose - 2 * gammaln(n) - epsilon * (2 * m + s))
+        once = gammaln(n + m) - gammaln(m + 1) - 2 * gammaln(n) - 2 * epsilon * m
+        table, log_weight = np.empty((rows, m.size)), np.empty(rows)
+        step = max(1, AT_ONCE // m.size)
+        for begin in range(0, rows, step):
+            s = np.arange(begin, min(begin + step, rows))[:, None]
+            exponents = once + gammaln(n + m + s) - gammaln(m + s + 1) - epsilon * s
+            highest = exponents.max(axis=1, keepdims=True)
+            sums = np.cumsum(np.exp(exponents - highest), axis=1)
+            log_weight[begin : begin + step] = highest[:, 0] + np.log(sums[:, -1])
+            table[begin : begin + step] = s + sums / sums[:, -1:]
+        shares = np.exp(log_weight - log_weight[0])
+        if not (np.isfinite(table).all() and np.isfinite(shares).all()):
+            raise ArithmeticError("a table of sums is not finite")
+        kept = int((shares > BAND / 4).sum()) + 1
+        return table[:kept], shares[:kept]
 
-    @cached_property
-    def _shares(self) -> NDArray[np.float64]:
-        totals = self._weights.sum(axis=1)
-        shares: NDArray[np.float64] = totals / totals[0]
-        return shares
-
-    @cached_property
-    def _table(self) -> NDArray[np.float64]:
-        sums = np.cumsum(self._weights, axis=1)
-        cdf = sums / sums[:, -1:]
-        cdf[:, -1] = 1.0
-        return np.arange(cdf.shape[0])[:, None] + cdf
+    @property
+    def _shares(self) -> Floats:
+        return self._tabulated[1]
 
     def _law(self, s: int) -> HalfNorm:
         if s not in self._laws:
@@ -120,8 +158,3 @@ class OffsetTotal:
                 return enclose(above / below, bits)
 
         return at
-
-
-def _uniform(words: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return the leading 53 bits of words, as numbers below 1."""
-    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -28,6 +28,8 @@ class OneTotal:
     and the last one, minus their sum s, is accepted with probability a^|s|.
     """
 
+    floats = False
+
     def __init__(self, cells: int, epsilon: Fraction, *, bits: int = 64) -> None:
         self._cells = cells
         self._tabulated = 20 * sqrt(cells) / float(epsilon) < MAX_TABLE / 4  # 20 standard deviations

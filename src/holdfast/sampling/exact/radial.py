@@ -25,14 +25,15 @@ import flint
 import numpy as np
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.exact.coin import toss_coins
 from holdfast.sampling.exact.enclosure import Real, ball_of, real
 from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.klein import SLACK as KLEIN_SLACK
-from holdfast.sampling.exact.klein import Proposal, chance_ball, log_chance
+from holdfast.sampling.exact.klein import Proposal, chance_ball, check_width, log_chance
 from holdfast.sampling.exact.lattice_gaussian import BATCH_CELLS, COST, Shape, shape_of
-from holdfast.sampling.exact.near import Floats, draw_near, log_sum, sum_ball
+from holdfast.sampling.exact.near import draw_near, log_sum, sum_ball
 
 KAPPA = 25 / 32
 SHARES = 1 << 62
@@ -51,6 +52,8 @@ class Group(NamedTuple):
 
 class Radial:
     """Exact draws of exp(-epsilon ||z||_2) on the product of some lattices."""
+
+    floats = True
 
     def __init__(self, cells: int, groups: list[tuple[Integers, Integers]], epsilon: Fraction) -> None:
         self._cells, self._epsilon = cells, epsilon
@@ -83,6 +86,7 @@ class Radial:
         last = 8 + ceil(sqrt(n))
         while (2 * last + 1) / 2 - n * log1p(1 / last) < log(2):
             last += 1
+        check_width((last + 1) / float(self._epsilon) * float(widths.max()))
         j = np.arange(1, last + 2)
         sums = np.array([float(counts @ log_sum(widths * (i / float(self._epsilon)))) for i in j])
         self._log_weights = np.concatenate([[0.0], KAPPA - j * j / 2 + sums])
@@ -154,7 +158,8 @@ class Radial:
         for i in far:  # never in practice: the weights beyond the last are below 2^-40 of the whole
             log_pi = self._log_pi[-1] - (int(j[i]) - self._last - 1) * log(2)
             chance[i] += self._log_weight(int(j[i])) - log_pi
-        return chance, margin + 2.0**-44 * (1 + proposal.centres.shape[1] / 16)
+        # a weight is a sum of one logarithm a coordinate
+        return chance, margin + 2.0**-44 * (1 + proposal.centres.shape[1]) + 2.0**-46 * np.abs(self._log_c)
 
     def _log_weight(self, j: int) -> float:
         widths, counts = self._widths()

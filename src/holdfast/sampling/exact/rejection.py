@@ -31,6 +31,8 @@ BATCH_CELLS = 1 << 17
 class Rejection:
     """Exact draws of the l1 Laplace law on the kernel of a full-rank integer matrix."""
 
+    floats = False
+
     def __init__(self, split: Split, epsilon: Fraction) -> None:
         self._split, self._epsilon = split, epsilon
         self._cells = split.free.size + split.closing.size

@@ -47,13 +47,13 @@ from scipy.special import gammaln
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.elimination import Solved, solve_in_order
+from holdfast.sampling.decisions.floats import Flags, Floats, blur, compare, uniforms
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.exact.angle import GRID, Angle, log_phi, whole_shares
-from holdfast.sampling.exact.coin import toss_coins
-from holdfast.sampling.exact.enclosure import LazyUniform, Real, ball_of, is_below, real
-from holdfast.sampling.exact.inversion import Flags, Integers
+from holdfast.sampling.exact.coin import decide_coins, toss_coins
+from holdfast.sampling.exact.enclosure import LazyUniform, Real, ball_of, least, real
+from holdfast.sampling.exact.inversion import Integers
 from holdfast.sampling.exact.klein import Factor, chance_ball, factor, log_chance, propose
-from holdfast.sampling.exact.near import Floats
 
 SMALLEST, LARGEST = Fraction(1, 10**4), Fraction(20)
 """The rates that a grid of angles serves."""
@@ -77,6 +77,8 @@ RARE = 1e-4
 """Angles accepted less often are not drawn for a pilot."""
 PHI_ERROR, STEP_ERROR = 2.0**-46, 2.0**-44
 """What a logarithm of phi, and a number of steps, may be off by."""
+LEAST_UNIFORM = 2.0**-60
+"""Below it the logarithm of a uniform number is too blurred to decide."""
 COST_ANGLE, COST_CELL = 0.2, 15.0
 """What an angle and a cell of an accepted draw cost, in integers drawn for one."""
 
@@ -91,6 +93,8 @@ class Basis:
 
 class Torus:
     """Exact draws of the l1 Laplace law on the kernel of an integer matrix of full rank."""
+
+    floats = True
 
     def __init__(self, system: Integers, epsilon: Fraction) -> None:
         if not SMALLEST <= epsilon <= LARGEST:
@@ -182,17 +186,13 @@ class Torus:
         x = self._propose(entropy, size)
         density, upper = self._log_bound(x)
         words = entropy.words(x.shape[0])
-        log_u = np.log(((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
-        some = np.flatnonzero(log_u <= upper - density + 2.0**-20)
-        x, words, log_u, density = x[some], words[some], log_u[some], density[some]
+        uniform = uniforms(words)
+        low, unsure = compare(uniform, np.exp(np.minimum(upper - density + 2.0**-20, 1.0)), blur(uniform))
+        some = np.flatnonzero(low | unsure)
+        x, density = x[some], density[some]
         log_a = log_phi(x, float(self._epsilon)).sum(axis=1) - density
-        if not np.all(log_a <= 2.0**-20):
-            raise ArithmeticError("an angle's chance is above one")
-        margin = PHI_ERROR * (self._cells + np.abs(density)) + 2.0**-52 / np.exp(log_u)
-        heads: Flags = log_u < log_a
-        for i in np.flatnonzero(np.abs(log_u - log_a) <= margin):
-            heads[i] = is_below(int(words[i]), 64, self._chance(x[i]), entropy)
-        return x[heads]
+        margin = PHI_ERROR * (self._cells + np.abs(density)) * (1 + self._cells / 64)
+        return x[decide_coins(words[some], log_a, margin, lambda i: self._chance(x[i]), entropy)]
 
     def _chance(self, x: Floats) -> Real:
         """Return the acceptance of angles, to any precision."""
@@ -216,38 +216,28 @@ class Torus:
     def _draw_steps(self, x: Floats, entropy: Entropy) -> Integers:
         """Draw the number of steps of each walk: geometric with ratio s cos^2(pi x / N)."""
         words = entropy.words(x.size).reshape(x.shape)
-        log_u = np.log((words.astype(np.float64) + 0.5) * 2.0**-64)
-        sine = np.sin(x * (pi / GRID))
-        with np.errstate(divide="ignore"):
-            log_ratio = self._log_s + np.log1p(-sine * sine)
-        places = log_u / log_ratio  # k is the largest integer below it
-        k = np.ceil(places) - 1
-        margin = (places + 1) * STEP_ERROR + 2.0**-62 / (np.exp(log_u) * -log_ratio)
-        unsure = (np.abs(places - np.rint(places)) <= margin) & (sine * sine < 1 - 2.0**-20)
-        k[sine * sine >= 1 - 2.0**-20] = -1
-        for i, e in np.argwhere(unsure | (k < 0)):
-            uniform = LazyUniform(int(words[i, e]), 64, entropy)
-            k[i, e] = self._steps_exactly(int(x[i, e]), max(int(k[i, e]), 0), uniform)
-        if np.any(np.abs(self._system) @ k.T >= GRID):
+        uniform = uniforms(words)
+        log_ratio = self._log_s + _log_square_cosine(x)
+        places = np.log(uniform) / log_ratio  # k is the largest integer below it
+        margin = (places + 1) * STEP_ERROR - 2 * blur(uniform) / (uniform * log_ratio)
+        unsure = compare(places, np.rint(places), margin)[1] | (uniform < LEAST_UNIFORM)
+        steps: Integers = np.maximum(np.ceil(places) - 1, 0).astype(np.int64)
+        for i, e in np.argwhere(unsure):
+            u = LazyUniform(int(words[i, e]), 64, entropy)
+            steps[i, e] = self._steps_exactly(int(x[i, e]), int(steps[i, e]), u)
+        if np.any(np.abs(self._system) @ steps.T.astype(np.float64) >= GRID):
             raise ArithmeticError("walks are longer than the grid of angles")
-        steps: Integers = k.astype(np.int64)
         return steps
 
     def _steps_exactly(self, x: int, guess: int, uniform: LazyUniform) -> int:
-        def more_than(k: int) -> bool:  # U < ratio^{k+1}
+        def at_most(k: int) -> bool:  # U >= ratio^{k+1}
             def ball() -> flint.arb:
                 cosine = (flint.arb.pi() * x / int(GRID)).cos() / (ball_of(self._epsilon) / 2).cosh()
                 return (cosine * cosine) ** (k + 1)
 
-            return uniform.is_below(real(ball))
+            return k >= 0 and not uniform.is_below(real(ball))
 
-        if 2 * abs(x) == GRID:
-            return 0
-        while more_than(guess):
-            guess += 1
-        while guess > 0 and not more_than(guess - 1):
-            guess -= 1
-        return guess
+        return 0 if 2 * abs(x) == GRID else least(at_most, guess)
 
     def _predict_angles(self) -> float:
         x = self._propose(SeededEntropy(0), PILOT_ANGLES)
@@ -326,10 +316,18 @@ class Walks:
         return z, kept
 
 
+def _log_square_cosine(x: Floats) -> Floats:
+    """Return log cos^2(pi x / N), right relatively; where the cosine is 0 it is that of the next angle."""
+    outer = np.abs(x) > GRID / 4
+    sine = np.sin(np.where(outer, np.maximum(GRID / 2 - np.abs(x), 1.0), x) * (pi / GRID))
+    square = sine * sine
+    return np.where(outer, np.log(np.where(outer, square, 1.0)), np.log1p(-np.where(outer, 0.0, square)))
+
+
 def _log_binomials(k: Integers, z: Integers) -> tuple[Floats, Floats]:
     """Return the sum over cells of -log(C(2k, k + z) / C(2k, k)), and a bound on its error."""
     n, m = k.astype(np.float64), np.abs(z).astype(np.float64)
-    large = n >= 1000
+    large = (n >= 1000) & (n - m > 100)
     small = np.where(large, 0.0, gammaln(n + m + 1) + gammaln(n - m + 1) - 2 * gammaln(n + 1))
     big, part = np.where(large, n, 1e3), np.where(large, m, 0.0)
     up, down = big + part, big - part
@@ -337,14 +335,11 @@ def _log_binomials(k: Integers, z: Integers) -> tuple[Floats, Floats]:
     def stirling(v: Floats) -> Floats:
         return 1 / (12 * v) - 1 / (360 * v**3) + 1 / (1260 * v**5)
 
-    ok = down > 100
-    down = np.where(ok, down, 100.0)
-    series = (up + 0.5) * np.log1p(part / big) + (down + 0.5) * np.log1p(-part / np.maximum(big, part + 1))
+    series = (up + 0.5) * np.log1p(part / big) + (down + 0.5) * np.log1p(-part / big)
     series += stirling(up) + stirling(down) - 2 * stirling(big)
-    rare = np.where(ok, 0.0, 1.0)  # far out in the tail: enclosures decide
     total = np.where(large, series, small).sum(axis=1)
     scale = np.where(large, part, np.where(m > 0, gammaln(n + m + 1), 0.0)).sum(axis=1)
-    return total, 2.0**-46 * (scale + k.shape[1]) + (rare * large).sum(axis=1)
+    return total, 2.0**-46 * (scale + k.shape[1])
 
 
 def _binomials_ball(k: Integers, z: Integers) -> flint.arb:

@@ -12,6 +12,8 @@ from holdfast.sampling.exact.inversion import Integers
 
 BLOCK = 1 << 16
 """Places drawn at once: small enough for the cache."""
+SPARSE = 3
+"""So many parts for each unit of a total, and stars are placed instead of bars."""
 
 
 def uniform_below(bounds: Integers, entropy: Entropy) -> Integers:
@@ -57,6 +59,8 @@ def uniform_compositions(totals: Integers, parts: int, entropy: Entropy) -> Inte
     if totals.size > rows:
         blocks = np.split(totals, range(rows, totals.size, rows))
         return np.concatenate([uniform_compositions(block, parts, entropy) for block in blocks])
+    if SPARSE * int(totals.sum()) < totals.size * parts:
+        return _by_stars(totals, parts, entropy)
     bars = _uniform_subsets(totals + (parts - 1), parts - 1, entropy)
     sizes = np.empty((totals.size, parts), dtype=np.int64)
     if parts == 1:
@@ -67,6 +71,23 @@ def uniform_compositions(totals: Integers, parts: int, entropy: Entropy) -> Inte
     sizes[:, 1:-1] -= 1
     sizes[:, -1] = totals + (parts - 2) - bars[:, -1]
     return sizes
+
+
+def _by_stars(totals: Integers, parts: int, entropy: Entropy) -> Integers:
+    """Place the stars instead: few of them are quickly distinct, where nearly all places would be bars.
+
+    The j-th star of a row, counted from 0, at place p has p - j bars before it.
+    """
+    row = np.repeat(np.arange(totals.size), totals)
+    stride = int(totals.max(initial=0)) + parts
+    stars = row * stride + uniform_below(totals[row] + (parts - 1), entropy)
+    stars.sort()
+    while (again := 1 + np.flatnonzero(stars[1:] == stars[:-1])).size:
+        stars[again] = row[again] * stride + uniform_below(totals[row[again]] + (parts - 1), entropy)
+        stars.sort()
+    order = np.arange(row.size) - np.repeat(np.cumsum(totals) - totals, totals)
+    part = stars - row * stride - order
+    return np.bincount(row * parts + part, minlength=totals.size * parts).reshape(totals.size, parts)
 
 
 def _uniform_subsets(places: Integers, size: int, entropy: Entropy) -> NDArray[np.signedinteger]:

@@ -1,0 +1,1 @@
+"""How a draw is decided: words as numbers, and the floats that may sort out what is clear."""
