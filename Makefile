@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check stress studies format lock clean
+.PHONY: demo test check stress studies format schema lock clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -24,10 +24,15 @@ stress: $(READY)
 studies: $(READY)
 	$(BIN)/python -m studies.semi_dp.run
 	$(BIN)/python -m studies.congenial_dp.run
+	$(BIN)/python -m studies.integer_subspace.run
 
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# What `holdfast certificate schema` prints, after a change of the certificate's sections.
+schema: $(READY)
+	$(BIN)/python -c 'import json; from holdfast.certificate.model import json_schema as s; print(json.dumps(s(), indent=2))' > src/holdfast/certificate/schema.json
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Holdfast needs Python 3.11 or newer: call make PYTHON=/path/to/python3.11 ...'; exit 1; }

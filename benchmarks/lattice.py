@@ -10,10 +10,12 @@ Then the growth with size, for all laws.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.bounded.truncated import TruncatedLaw
+from holdfast.sampling.chains.target import LaplaceTarget
 from holdfast.sampling.entropy import SystemEntropy
-from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.law import Law
-from holdfast.sampling.mcmc.gibbs_metropolis import GibbsMetropolis, lattice_basis
-from holdfast.sampling.mcmc.target import LaplaceTarget
-from holdfast.sampling.truncated import TruncatedLaw
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ is not installed
+from studies.chains.gibbs_metropolis import GibbsMetropolis, lattice_basis
 
 CHAINS = 512
 TURNS = 5

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from holdfast.sampling.entropy import Entropy, SystemEntropy
-from holdfast.sampling.exact.derangement import derangement_count, derangements
-from holdfast.sampling.exact.exponential import DoubleGeometric, Geometric
-from holdfast.sampling.exact.gaussian import DiscreteGaussian
-from holdfast.sampling.exact.hypergeometric import Hypergeometric
+from holdfast.sampling.numbers.derangement import derangement_count, derangements
+from holdfast.sampling.numbers.exponential import DoubleGeometric, Geometric
+from holdfast.sampling.numbers.gaussian import DiscreteGaussian
+from holdfast.sampling.numbers.hypergeometric import Hypergeometric
 
 SCALES = (4, 1000)
 REPEATS = 3
@@ -37,7 +37,7 @@ Draw = Callable[[int], Numbers]
 
 
 class Law(Protocol):
-    def draw(self, entropy: Entropy, size: int) -> Numbers: ...
+    def sample(self, entropy: Entropy, size: int) -> Numbers: ...
 
 
 def main() -> int:
@@ -163,7 +163,7 @@ def check(size: int, show: Callable[[str], None]) -> Results:
 
 
 def _drawing(law: Law, entropy: Entropy) -> Draw:
-    return lambda size: law.draw(entropy, size)
+    return lambda size: law.sample(entropy, size)
 
 
 def _normalised(log_weight: Masses) -> Masses:

@@ -1,9 +1,22 @@
-"""With HOLDFAST_REQUIRE_ALL=1 a skipped test fails: what should have run must have run."""
+"""The example that many tests start from. With HOLDFAST_REQUIRE_ALL=1 a skipped test fails."""
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from tests.example import written
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The spec of `holdfast init`, beside its table."""
+    return written(tmp_path)
+
+
+settings.register_profile("patient", deadline=None)  # a busy machine is no error
+settings.load_profile("patient")
 
 
 @pytest.hookimpl(wrapper=True)

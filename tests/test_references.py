@@ -18,7 +18,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "holdfast"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+STUDIES = sorted((ROOT / "studies").rglob("*.py"))
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(path for folder in ("docs", "studies") for path in sorted((ROOT / folder).rglob("*.md"))),
+]
 
 # What a key looks like: a word and a year, words with hyphens, or one of the two that are ours.
 KEY = r"(?:[a-z]+\d{4}|[a-z]+(?:-[a-z]+)+|theory|holdfast)"
@@ -78,7 +83,7 @@ def test_theory_is_cited_by_sections_that_exist() -> None:
     cited = [c for c in _all() if c.key == "theory"]
     assert cited
     assert [c for c in cited if c.place not in sections] == []
-    for path in [*SOURCES, *PAGES]:
+    for path in [*SOURCES, *STUDIES, *PAGES]:
         named = re.findall(r"\btheory, (\d+)", path.read_text(encoding="utf-8"))
         assert set(named) <= set(sections), path
 
@@ -106,7 +111,7 @@ def _keys() -> list[str]:
 
 
 def _in_text() -> Iterator[Cited]:
-    for path in [*SOURCES, *PAGES]:
+    for path in [*SOURCES, *STUDIES, *PAGES]:
         source = path.read_text(encoding="utf-8")
         text = _prose(source) if path.suffix == ".py" else _without_code(source)
         for bracket in _brackets(text):

@@ -4,6 +4,9 @@ prepared = holdfast.prepare("holdfast.toml")   # read, evaluate the invariants, 
 release = prepared.release()                   # draw, from the operating system's randomness
 release.write("release")                       # table.csv, certificate.json, certificate.html
 holdfast.verify("release").kept                # every invariant, with exact equality
+
+These names, `holdfast.calculus` (guarantees as values) and `holdfast.workshop` (what mechanisms, tests and
+studies are made of) are the public vocabulary: files behind them may move.
 """
 
 from importlib import import_module
@@ -13,45 +16,115 @@ from holdfast.errors import HoldfastError
 from holdfast.version import VERSION
 
 if TYPE_CHECKING:
-    from holdfast.certificate.verify import Verification, verify
-    from holdfast.release import Prepared, Release, prepare
+    from holdfast.audit.census import census_2020
+    from holdfast.audit.compose import audit_compose
+    from holdfast.audit.exposure import audit_exposure
+    from holdfast.audit.guarantee import audit_guarantee
+    from holdfast.audit.universe import audit_universe
+    from holdfast.certificate.model import Certificate
+    from holdfast.certificate.verify import Verification, ViolatedError, verify
+    from holdfast.compare.comparison import Comparison, compare_mechanisms
+    from holdfast.data.public_table import PublicTable
+    from holdfast.inference.private_test import odds_ratio
+    from holdfast.inference.table_intervals import table_intervals as intervals
+    from holdfast.mechanisms.catalogue import MECHANISMS
+    from holdfast.plan import plan_release
+    from holdfast.postprocess.processed import postprocess_release
+    from holdfast.privacy.ledger.account import Ledger
+    from holdfast.privacy.ledger.verify import verify_ledger
+    from holdfast.release import Prepared, Release, make_release, prepare
     from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
-    from holdfast.spec.model import Constraints, Data, Invariant, Mechanism, Privacy, Spec
+    from holdfast.spec.example import write_example
+    from holdfast.spec.load import read_spec
+    from holdfast.spec.model import (
+        Constraints,
+        Data,
+        Inequality,
+        Invariant,
+        MechanismChoice,
+        Privacy,
+        Spec,
+        Weights,
+    )
 
 __version__ = VERSION
 
 _HOME = {
-    "Verification": "certificate.verify",
-    "verify": "certificate.verify",
-    "Prepared": "release",
-    "Release": "release",
-    "prepare": "release",
-    "SeededEntropy": "sampling.entropy",
-    "SystemEntropy": "sampling.entropy",
+    "Certificate": "certificate.model",
+    "Comparison": "compare.comparison",
     "Constraints": "spec.model",
     "Data": "spec.model",
+    "Inequality": "spec.model",
     "Invariant": "spec.model",
-    "Mechanism": "spec.model",
+    "Ledger": "privacy.ledger.account",
+    "MECHANISMS": "mechanisms.catalogue",
+    "MechanismChoice": "spec.model",
+    "Prepared": "release",
     "Privacy": "spec.model",
+    "PublicTable": "data.public_table",
+    "Release": "release",
+    "SeededEntropy": "sampling.entropy",
     "Spec": "spec.model",
+    "SystemEntropy": "sampling.entropy",
+    "Verification": "certificate.verify",
+    "ViolatedError": "certificate.verify",
+    "Weights": "spec.model",
+    "audit_compose": "audit.compose",
+    "audit_exposure": "audit.exposure",
+    "audit_guarantee": "audit.guarantee",
+    "audit_universe": "audit.universe",
+    "census_2020": "audit.census",
+    "compare_mechanisms": "compare.comparison",
+    "intervals": "inference.table_intervals:table_intervals",
+    "odds_ratio": "inference.private_test",
+    "plan_release": "plan",
+    "postprocess_release": "postprocess.processed",
+    "prepare": "release",
+    "read_spec": "spec.load",
+    "make_release": "release",
+    "verify": "certificate.verify",
+    "verify_ledger": "privacy.ledger.verify",
+    "write_example": "spec.example",
 }
 
 __all__ = [
+    "MECHANISMS",
+    "Certificate",
+    "Comparison",
     "Constraints",
     "Data",
     "HoldfastError",
+    "Inequality",
     "Invariant",
-    "Mechanism",
+    "Ledger",
+    "MechanismChoice",
     "Prepared",
     "Privacy",
+    "PublicTable",
     "Release",
     "SeededEntropy",
     "Spec",
     "SystemEntropy",
     "Verification",
+    "ViolatedError",
+    "Weights",
     "__version__",
+    "audit_compose",
+    "audit_exposure",
+    "audit_guarantee",
+    "audit_universe",
+    "census_2020",
+    "compare_mechanisms",
+    "intervals",
+    "make_release",
+    "odds_ratio",
+    "plan_release",
+    "postprocess_release",
     "prepare",
+    "read_spec",
     "verify",
+    "verify_ledger",
+    "write_example",
 ]
 
 
@@ -59,4 +132,5 @@ def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: the command line must start at once."""
     if name not in _HOME:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    return getattr(import_module(f"holdfast.{_HOME[name]}"), name)
+    module, _, other = _HOME[name].partition(":")
+    return getattr(import_module(f"holdfast.{module}"), other or name)

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.errors import DataError
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.l2 import nonnegative_l2
 from holdfast.lattice.arrays import IntArray
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.l2 import nonnegative_l2
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.exact.exponential import DoubleGeometric
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.sampling.numbers.exponential import DoubleGeometric
 from studies.congenial_dp import sampler
 from studies.congenial_dp.design import CELLS, COLUMNS, MATRIX, conditional_law
 from studies.congenial_dp.distances import (
@@ -41,8 +41,8 @@ from studies.congenial_dp.distances import (
     equal_parameter,
     expected_l1,
 )
-from studies.congenial_dp.outcome import Bar, Number, Outcome, mean
-from studies.congenial_dp.picture import BLUE, GREEN, ORANGE, RED, panels
+from studies.outcome import Bar, Number, Outcome, mean
+from studies.picture import BLUE, GREEN, ORANGE, RED, panels
 
 TITLE = "California: the same on the 58 counties of census table P12"
 FILE = "california_2010_p12.csv"
@@ -148,7 +148,7 @@ def study(folder: Path, size: Size, bar: Bar[County]) -> Outcome:
 def alpine_errors(counts: IntArray, size: int, entropy: SeededEntropy) -> dict[str, Floats]:
     """Return y - x of releases with much noise: without bounds, with them, and projected."""
     shape = (size, counts.size)
-    raw = DoubleGeometric(LOW).draw(entropy, size * counts.size).reshape(shape)
+    raw = DoubleGeometric(LOW).sample(entropy, size * counts.size).reshape(shape)
     conforming = Conforming.of(csr_array(MATRIX), MATRIX @ counts)
     return {
         LATTICE: LatticeLaplaceLaw(csr_array(MATRIX), LOW, "l1").sample(entropy, size).astype(np.float64),

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from holdfast.privacy.prior_posterior import posterior_bounds
-from studies.congenial_dp.outcome import Bar, Number, Outcome, variance
-from studies.congenial_dp.picture import BLUE, GREEN, GREY, ORANGE, VIOLET, panels
+from studies.outcome import Bar, Number, Outcome, variance
+from studies.picture import BLUE, GREEN, GREY, ORANGE, VIOLET, panels
 
 TITLE = "Equation A.1: the law of a convex combination of Laplace noise"
 EPSILON = 1.0

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.premises import Per, Premises
-from holdfast.privacy.guarantee import Scope
-from holdfast.sampling.truncated import TruncatedLaw
+from holdfast.premises import Premises
+from holdfast.privacy.guarantee import Adjacency, Scope
+from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.universe.universe import Universe
 
 AGES = (
@@ -53,8 +53,8 @@ def conditional_law(counts: IntArray, epsilon: Fraction) -> TruncatedLaw:
     return TruncatedLaw(csr_array(MATRIX), low=-counts, epsilon=epsilon)
 
 
-def premises(counts: IntArray, per: Per) -> Premises:
+def premises(counts: IntArray, adjacency: Adjacency) -> Premises:
     """Return what a guarantee for a table with these three totals rests on."""
     universe = Universe.of(csr_array(MATRIX), MATRIX @ counts)
     scope = Scope.of(universe, invariants=("population", "women", "adults"), constraints=())
-    return Premises.of(universe, scope, per)
+    return Premises.of(universe, scope, adjacency)

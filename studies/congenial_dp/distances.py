@@ -24,18 +24,18 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.l2 import nonnegative_l2
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.congeniality import Congeniality, congeniality
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.l2 import nonnegative_l2
 from holdfast.privacy.intensity import Pure
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.exact.exponential import DoubleGeometric
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.sampling.numbers.exponential import DoubleGeometric
 from studies.congenial_dp.design import CELLS, CONFIDENTIAL, MATRIX, conditional_law, premises
-from studies.congenial_dp.outcome import Bar, Number, Outcome, mean
-from studies.congenial_dp.picture import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, panels
+from studies.outcome import Bar, Number, Outcome, mean
+from studies.picture import BLUE, BROWN, GREEN, GREY, ORANGE, VIOLET, panels
 
 TITLE = "Figure 1: distances from the confidential table"
 EPSILON, HALF = Fraction(1), Fraction(1, 2)
@@ -75,8 +75,8 @@ class Releases:
     """Releases of one table by each method: errors y - x, one release a row."""
 
     def __init__(self, counts: IntArray, size: int, equal: Fraction, entropy: SeededEntropy) -> None:
-        raw = DoubleGeometric(EPSILON).draw(entropy, size * counts.size).reshape(size, counts.size)
-        wide = DoubleGeometric(HALF).draw(entropy, raw.size).reshape(raw.shape)
+        raw = DoubleGeometric(EPSILON).sample(entropy, size * counts.size).reshape(size, counts.size)
+        wide = DoubleGeometric(HALF).sample(entropy, raw.size).reshape(raw.shape)
         conforming = Conforming.of(csr_array(MATRIX), MATRIX @ counts)
         projected = np.array([nonnegative_l2(counts + z, conforming).values for z in raw]) - counts
         self.counts = counts
@@ -107,8 +107,8 @@ def equal_parameter() -> Fraction:
     """Return the parameter at which conditioning loses 1 a unit of l1, which is 2 a record."""
     target = Pure(2 * EPSILON)
     on = premises(CONFIDENTIAL, "unit")
-    found = Conditioned.calibrate(on, intensity=target, base="double-geometric", nonnegative=True)
-    return found.parameter
+    found = Conditioned.calibrate(on, intensity=target, nonnegative=True)
+    return found.kappa
 
 
 def cost() -> Congeniality:

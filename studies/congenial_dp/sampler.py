@@ -22,12 +22,13 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.sampling.chains.target import LaplaceTarget, non_negative
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.mcmc.independent import Independent, free_cells
-from holdfast.sampling.mcmc.target import LaplaceTarget, non_negative
+from studies.chains.autocorrelation import autocorrelation_time
+from studies.chains.independent import Independent, free_cells
 from studies.congenial_dp.design import CONFIDENTIAL, FREE, MATRIX, conditional_law
-from studies.congenial_dp.outcome import Bar, Number, Outcome, mean
-from studies.congenial_dp.picture import BLUE, GREEN, GREY, ORANGE, panels
+from studies.outcome import Bar, Number, Outcome, mean
+from studies.picture import BLUE, GREEN, GREY, ORANGE, panels
 
 TITLE = "Figures 2 and 3: the published sampler beside exact draws"
 EPSILON = Fraction(1, 2)
@@ -88,7 +89,7 @@ def _all_pairs(chain: Independent, noise: IntArray, entropy: Entropy) -> float:
     """Return the mean of min(1, w_j / w_i) over all pairs, by sorting the proposals' weights."""
     at = chain.log_weight(chain.init(noise[:, chain.cells.free]))
     shape = (noise.shape[0], chain.cells.free.size)
-    proposed = chain.completed(chain.law.draw(entropy, shape[0] * shape[1]).reshape(shape))
+    proposed = chain.completed(chain.law.sample(entropy, shape[0] * shape[1]).reshape(shape))
     to = np.sort(chain.log_weight(proposed))
     to = to[np.isfinite(to)]
     if not to.size:
@@ -112,18 +113,6 @@ def run(chain: Independent, start: IntArray, steps: int, entropy: Entropy, bar: 
         accepted[step], distance[step] = info.accepted > 0, state.statistic
         cells[step] = state.points[0, [1, 0]]
     return Runs(accepted, distance, cells, time.perf_counter() - started)
-
-
-def autocorrelation_time(series: Floats, centre: float) -> float:
-    """Return the integrated autocorrelation time of chains (one a column), by Sokal's window."""
-    length = series.shape[0]
-    spectrum = np.zeros(length + 1)
-    for column in series.T:
-        spectrum += np.abs(np.fft.rfft(column - centre, 2 * length)) ** 2
-    correlation = np.fft.irfft(spectrum)[:length] / np.arange(length, 0, -1)
-    times = 2 * np.cumsum(correlation / correlation[0]) - 1
-    inside = np.flatnonzero(np.arange(length) >= 6 * times)
-    return float(times[inside[0]] if inside.size else times[-1])
 
 
 def study(size: Size, bar: Bar[int]) -> Outcome:

@@ -20,8 +20,8 @@ from studies.congenial_dp.design import (
     WOMEN,
     conditional_law,
 )
-from studies.congenial_dp.outcome import Bar, Number, Outcome, mean
-from studies.congenial_dp.picture import panels
+from studies.outcome import Bar, Number, Outcome, mean
+from studies.picture import panels
 
 TITLE = "Table 1: a release of the 2 x 23 table"
 EPSILON = Fraction(1, 2)

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.mechanisms.congeniality import congeniality
-from holdfast.mechanisms.premises import Premises
+from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Scope
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.universe.universe import Universe
-from studies.congenial_dp.outcome import Bar, Number, Outcome, mean, variance
-from studies.congenial_dp.picture import BLUE, GREEN, GREY, ORANGE, RED, panels
+from studies.outcome import Bar, Number, Outcome, mean, variance
+from studies.picture import BLUE, GREEN, GREY, ORANGE, RED, panels
 
 TITLE = "Table 2: two bins with a fixed total"
 EPSILON = Fraction(1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.inference.two_by_two import TwoByTwo
+from holdfast.data.two_by_two import TwoByTwo
 
 Counts = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.mechanisms.premises import Premises
+from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Scope
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.universe import Universe

@@ -16,10 +16,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-from holdfast.mechanisms.premises import Premises
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian, SpanGaussian
 from holdfast.mechanisms.span import Span
-from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
+from holdfast.premises import Premises
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from studies.semi_dp.designs import MODELS, both_margins, entropy, generator, model_table
 from studies.semi_dp.numbers import Number, mean_cost
 

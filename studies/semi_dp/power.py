@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-from holdfast.inference.canonical import Tulap
+from holdfast.data.two_by_two import Margins, TwoByTwo
+from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import critical_values, p_values, power_of
-from holdfast.inference.noisy_count import NoisyCounts
-from holdfast.inference.two_by_two import CountLaw, Margins, TwoByTwo
-from holdfast.mechanisms.norm_balls import NormBall
+from holdfast.mechanisms.canonical import Tulap
+from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure
 from studies.semi_dp.designs import both_margins, entropy, generator
 from studies.semi_dp.figure_3 import EPSILONS
+from studies.semi_dp.norm_balls import NormBall
 from studies.semi_dp.numbers import Number
 
 PART = "power"
@@ -76,9 +77,9 @@ def summed(margins: Margins, epsilon: Fraction) -> dict[str, list[float]]:
         beyond = float(probabilities[values >= first].sum())
         curves["Fisher"].append(beyond)
         curves["Fisher, randomised"].append(beyond + share * float(probabilities[values == first - 1].sum()))
-    mechanism = NoisyCounts.calibrate([margins], Pure(epsilon))
-    naive = Tulap(epsilon / mechanism.distance)
-    for series, noise in (("semi-private", mechanism.noise), ("naive private", naive)):
+    mechanism = NoisyCount.calibrate([margins], Pure(epsilon))
+    naive = Tulap(epsilon / mechanism.guarantee.unit.distance)
+    for series, noise in (("semi-private", mechanism.canonical), ("naive private", naive)):
         region = critical_values(law, noise, level=LEVEL)
         curves[series] = [power_of(region, law, noise, odds) for odds in ODDS]
     return curves
@@ -106,9 +107,9 @@ def simulated(
 def _semi_private(
     margins: Margins, counts: NDArray[np.int64], epsilon: Fraction, source: np.random.Generator
 ) -> NDArray[np.bool_]:
-    mechanism = NoisyCounts.calibrate([margins], Pure(epsilon))
-    released = mechanism.release([_table(margins, int(count)) for count in counts], entropy(source))
-    return np.asarray(p_values(released, mechanism.law, mechanism.noise) <= LEVEL)
+    mechanism = NoisyCount.calibrate([margins], Pure(epsilon))
+    released = mechanism.canonical.add_to(counts, entropy(source))
+    return np.asarray(p_values(released, CountLaw((margins,)), mechanism.canonical) <= LEVEL)
 
 
 def _plug_in(

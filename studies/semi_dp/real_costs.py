@@ -29,7 +29,7 @@ def run(
         name = f"{title} ({rows} x {columns}, n = {int(table.sum()):,})"
         source = generator(seed, PART, title)
         size = float(np.linalg.norm(table))
-        yield Number(PART, "semi-adjacency", name, "", premises.adjacency.worst_case)
+        yield Number(PART, "semi-adjacency", name, "", premises.semi_adjacency.worst_case)
         for series, law in gaussians(premises):
             noise = law.sample(entropy(source), draws) / size
             yield mean_cost(PART, f"Gaussian: {series}", name, "", noise, replicates)

@@ -12,12 +12,13 @@ from math import exp, log
 
 import numpy as np
 
-from holdfast.inference.canonical import Tulap
-from holdfast.inference.canonical.noise import Noise
+from holdfast.data.two_by_two import TwoByTwo
+from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import critical_values
-from holdfast.inference.noisy_count import NoisyCounts
 from holdfast.inference.stratified import summed
-from holdfast.inference.two_by_two import CountLaw, TwoByTwo
+from holdfast.mechanisms.canonical import Tulap
+from holdfast.mechanisms.canonical.noise import Noise
+from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure
 from holdfast.privacy.zero import zero
 from studies.semi_dp.numbers import Number
@@ -58,10 +59,10 @@ def outcomes(strata: tuple[TwoByTwo, ...]) -> Iterator[Outcome]:
     plain = fisher(law, x11)
     yield Outcome("Fisher", plain, plain, plain, float(plain <= LEVEL))
     for epsilon in EPSILONS:
-        mechanism = NoisyCounts.calibrate(margins, Pure(epsilon))
+        mechanism = NoisyCount.calibrate(margins, Pure(epsilon))
         for series, one in (
-            ("semi-private", mechanism.noise),
-            ("naive", Tulap(epsilon / mechanism.distance)),
+            ("semi-private", mechanism.canonical),
+            ("naive", Tulap(epsilon / mechanism.guarantee.unit.distance)),
         ):
             noise, _ = summed(one, len(strata))
             yield _outcome(f"{series}, epsilon = {float(epsilon):g}", law, noise, x11)

@@ -11,7 +11,8 @@ DELTA = Fraction(1, 10**10)
 
 
 def test_the_census_figures_of_the_paper() -> None:
-    advertised, effective = audit_guarantee(ZeroConcentrated(Fraction("2.56")), 2, DELTA)
+    report = audit_guarantee(ZeroConcentrated(Fraction("2.56")), 2, DELTA)
+    advertised, effective = report.advertised, report.effective
     assert advertised.epsilon == pytest.approx(17.91528, abs=5e-6)
     assert effective.intensity == ZeroConcentrated(Fraction("10.24"))
     assert effective.epsilon == pytest.approx(40.95057, abs=5e-6)
@@ -22,10 +23,10 @@ def test_the_census_figures_of_the_paper() -> None:
 
 
 def test_gaussian_and_pure() -> None:
-    advertised, effective = audit_guarantee(GaussianDP(Fraction(1)), 3, Fraction(1, 10**5))
-    assert advertised.epsilon == pytest.approx(4.3772, abs=1e-3)
-    assert effective.intensity == GaussianDP(Fraction(3))
-    assert audit_guarantee(Pure(Fraction(1, 2)), 3)[1].epsilon == 1.5
+    report = audit_guarantee(GaussianDP(Fraction(1)), 3, Fraction(1, 10**5))
+    assert report.advertised.epsilon == pytest.approx(4.3772, abs=1e-3)
+    assert report.effective.intensity == GaussianDP(Fraction(3))
+    assert audit_guarantee(Pure(Fraction(1, 2)), 3).effective.epsilon == 1.5
 
 
 def test_a_group_that_leaves_nothing_is_refused() -> None:
@@ -47,7 +48,7 @@ def test_exactly_one_intensity_is_asked_for() -> None:
 
 
 def test_the_story_of_the_census_has_every_product_and_level() -> None:
-    lines = {(line.product, line.level.semi_adjacency): line for line in census_2020()}
+    lines = {(line.product, line.level.semi_adjacency): line for line in census_2020().lines}
     assert lines["redistricting file, persons", 2].effective.epsilon == pytest.approx(40.95057, abs=5e-6)
     assert lines["redistricting file, housing units", 2].effective.intensity == ZeroConcentrated(
         Fraction("0.28")

@@ -7,7 +7,6 @@ import pytest
 from holdfast.audit.universe import audit_universe
 from holdfast.errors import InvariantError
 from holdfast.spec import Spec, read_spec
-from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
 
 
 def square(folder: Path, counts: tuple[int, int, int, int], **sections: Any) -> Spec:
@@ -22,17 +21,19 @@ def square(folder: Path, counts: tuple[int, int, int, int], **sections: Any) -> 
     return Spec.of({**values, **sections}, folder=folder)
 
 
-def test_the_four_counties(tmp_path: Path) -> None:
-    (tmp_path / "children.csv").write_text(EXAMPLE_DATA)
-    (tmp_path / "holdfast.toml").write_text(EXAMPLE_SPEC)
-    report = audit_universe(tmp_path / "holdfast.toml")
-    assert (report["cells"], report["invariants"], report["dimension"]) == (16, 7, 9)
-    assert (report["blocks"], report["totally_unimodular"]) == (1, True)
-    assert report["semi_adjacency"]["worst_case"] == 3
-    assert report["semi_adjacency"]["exact"] is True
-    assert report["sensitivity"] == {"l1": 6, "l2_squared": 6, "linf": 1, "exact": True}
-    assert audit_universe(read_spec(tmp_path / "holdfast.toml")) == report
-    assert json.loads(json.dumps(report)) == report
+def test_the_four_counties(example: Path) -> None:
+    report = audit_universe(example)
+    assert (report.cells, report.invariants, report.dimension) == (16, 7, 9)
+    assert (report.blocks, report.totally_unimodular) == (1, True)
+    assert report.semi_adjacency.worst_case == 3
+    assert report.semi_adjacency.exact is True
+    assert (report.sensitivity.l1, report.sensitivity.l2_squared, report.sensitivity.linf) == (6, 6, 1)
+    assert report.sensitivity.exact is True
+    assert audit_universe(read_spec(example)) == report
+    plain = report.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["sensitivity"] == {"l1": 6, "l2_squared": 6, "linf": 1, "exact": True}
+    assert plain["semi_adjacency"].keys() == {"worst_case", "literal", "exact", "reference"}
 
 
 @pytest.mark.parametrize(
@@ -46,10 +47,10 @@ def test_the_four_counties(tmp_path: Path) -> None:
 )
 def test_two_by_two(tmp_path: Path, counts: tuple[int, int, int, int], literal: int, worst_case: int) -> None:
     report = audit_universe(square(tmp_path, counts))
-    assert (report["cells"], report["invariants"], report["dimension"]) == (4, 3, 1)
-    assert report["semi_adjacency"]["literal"] == literal
-    assert report["semi_adjacency"]["worst_case"] == worst_case
-    assert report["semi_adjacency"]["exact"] is True
+    assert (report.cells, report.invariants, report.dimension) == (4, 3, 1)
+    assert report.semi_adjacency.literal == literal
+    assert report.semi_adjacency.worst_case == worst_case
+    assert report.semi_adjacency.exact is True
 
 
 def test_it_depends_on_the_invariants_alone(tmp_path: Path) -> None:
@@ -58,16 +59,16 @@ def test_it_depends_on_the_invariants_alone(tmp_path: Path) -> None:
 
 def test_without_invariants_one_record_may_move_alone(tmp_path: Path) -> None:
     report = audit_universe(square(tmp_path, (1, 1, 1, 1), invariants=[]))
-    assert (report["invariants"], report["dimension"]) == (0, 4)
-    assert report["semi_adjacency"]["worst_case"] == 1
-    assert report["sensitivity"]["l1"] == 2
+    assert (report.invariants, report.dimension) == (0, 4)
+    assert report.semi_adjacency.worst_case == 1
+    assert report.sensitivity.l1 == 2
 
 
 def test_structural_zeros_are_no_cells(tmp_path: Path) -> None:
     spec = square(tmp_path, (1, 1, 1, 0), constraints={"structural_zeros": [{"row": "b", "column": "d"}]})
     report = audit_universe(spec)
-    assert (report["cells"], report["dimension"]) == (3, 0)
-    assert report["semi_adjacency"]["worst_case"] == 0
+    assert (report.cells, report.dimension) == (3, 0)
+    assert report.semi_adjacency.worst_case == 0
 
 
 def test_a_contradiction_is_refused(tmp_path: Path) -> None:

@@ -1,15 +1,26 @@
+"""The page says what its certificate says, to people: certificates made by the program, some then changed."""
+
+import json
 import re
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from html.parser import HTMLParser
 from itertools import product
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
+from tests.certificate.places import changed
+from tests.example import written
+from tests.releases import KINDS, released
 
+from holdfast.certificate.model import Certificate, ErrorSection, InvariantSection
 from holdfast.certificate.page import FEW, MOST_BARS, MOST_ITEMS, render
-from holdfast.tables.schema import Attribute, Schema
+from holdfast.release import prepare
+from holdfast.spec import Spec
+from holdfast.version import VERSION
 
 COUNTIES = {"Alpha": 20, "Beta": 55, "Gamma": 25, "Delta": 35}
 EDUCATION = {"Low": 50, "Medium": 35, "High": 30, "Very High": 20}
@@ -24,110 +35,23 @@ SECTIONS = [
 HOSTILE = "<script>alert(\"x\")</script> & 'quotes' --> ]]> {{ 7*7 }} \u202e\u00e9\u6f22"
 
 
-def margin(name: str, counts: dict[str, int]) -> dict[str, Any]:
-    return invariant(name, [f"{name} = {level}" for level in counts], list(counts.values()), [name])
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """The certificate of the example, at a known time."""
+    certificate = prepare(written(tmp_path_factory.mktemp("demo"))).certify(secure=True)
+    return certificate.model_copy(update={"created": "2026-03-02T09:05:07+00:00"})
 
 
-def invariant(
-    name: str, labels: Sequence[str], values: Sequence[int], attributes: Sequence[str] = ()
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "kind": "margin" if attributes else "where",
-        "attributes": list(attributes),
-        "where": {},
-        "labels": list(labels),
-        "equals": None,
-        "values": list(values),
-    }
+def made(columns: Mapping[str, Any], folder: Path = Path(), **sections: Any) -> Certificate:
+    """Return a certificate for a table in memory, whose last column has the counts."""
+    *cells, count = columns
+    asked = {"data": {"cells": cells, "count": count}, "privacy": {"epsilon": "1"}, **sections}
+    return prepare(Spec.of(asked, folder=folder), pl.DataFrame(columns)).certify(secure=True)
 
 
-def expected(attributes: Sequence[str], error: float, *, exact: bool = False) -> dict[str, Any]:
-    return {
-        "attributes": list(attributes),
-        "mean_absolute_error": error,
-        "standard_error": 0.0 if exact else 0.0121,
-        "exact": exact,
-    }
-
-
-def demo(schema: Schema | None = None) -> dict[str, Any]:
-    """What `certify` records of the table of the paper's running example."""
-    schema = schema or Schema(
-        (Attribute("county", tuple(COUNTIES)), Attribute("education", tuple(EDUCATION)))
-    )
-    shares = [0.7408 ** abs(move) * 0.1489 for move in range(-38, 38)]
-    return {
-        "format": "holdfast-certificate/1",
-        "software": {"name": "holdfast", "version": "0.1.0"},
-        "created": "2026-03-02T09:05:07+00:00",
-        "table": {"count": "count", "schema": schema.to_dict()},
-        "invariants": [margin("county", COUNTIES), margin("education", EDUCATION)],
-        "universe": {
-            "cells": 16,
-            "invariants": 7,
-            "dimension": 9,
-            "records": 135,
-            "semi_adjacency": {"worst_case": 3, "literal": 2, "exact": True},
-            "sensitivity": {"l1": 6, "l2_squared": 6, "linf": 1, "exact": True},
-        },
-        "mechanism": {
-            "name": "lattice-laplace",
-            "norm": "l1",
-            "epsilon_per_unit": "1/6",
-            "sampling": ["4 x 4 cells with fixed margins: rejection from independent integers, exact"],
-        },
-        "target": {"unit": "record", "adjacency": "semi", "standard": "pure", "epsilon": "1"},
-        "guarantee": {
-            "statement": "For any two tables with the same invariants that differ in at most 3 records, no"
-            " release is more than exp(1) = 2.72 times as likely under one as under the other.",
-            "domain": "tables of counts of records, the records of equal cells alike",
-            "scope": {
-                "invariants": ["county", "education"],
-                "constraints": ["counts are whole and not negative", "the number of records is the same"],
-                "digest": "0" * 64,
-            },
-            "unit": {"name": "record", "adjacency": "semi", "distance": 3},
-            "standard": "pure",
-            "intensity": {"epsilon": "1"},
-            "evidence": [
-                {
-                    "kind": "proved",
-                    "claim": "noise with probability proportional to exp(-1/6 ||z||) on the lattice of the"
-                    " invariants, in the l1 norm, loses at most 1/6 for each unit of the norm between two"
-                    " tables",
-                    "reference": "integer-subspace-dp, Theorem 10; theory, 4",
-                },
-                {
-                    "kind": "proved",
-                    "claim": "any one person can take any possible value by changing at most 3 records",
-                    "reference": "semi-dp, Theorem 3",
-                },
-                {
-                    "kind": "proved",
-                    "claim": "two such tables are at most 6 in l1 apart",
-                    "reference": "theory, 3; semi-dp, Definition 4",
-                },
-                {
-                    "kind": "proved",
-                    "claim": "the noise is drawn exactly, in integers",
-                    "reference": "holdfast, sampling/exact; canonne2020",
-                },
-            ],
-        },
-        "randomness": {"source": "operating system", "secure": True},
-        "expected_error": {
-            "method": "simulated from the noise law alone, 4000 draws",
-            "cell": expected(["county", "education"], 3.3104),
-            "margins": [
-                expected([], 0.0, exact=True),
-                expected(["county"], 0.0, exact=True),
-                expected(["education"], 0.0, exact=True),
-            ],
-            "noise": {"first": -38, "width": 1, "shares": shares},
-        },
-        "caveats": ["The invariants are published exactly. What they reveal is outside of the guarantee."],
-    }
+def put(certificate: Certificate, place: str, value: object) -> Certificate:
+    """Return the certificate with another value at a place such as "guarantee intensity"."""
+    return Certificate.from_json(json.dumps(changed(certificate.to_dict(), tuple(place.split()), value)))
 
 
 class Page(HTMLParser):
@@ -164,152 +88,277 @@ class Page(HTMLParser):
         return sum(name == tag for name, _ in self.tags)
 
 
-def page(content: dict[str, Any]) -> Page:
-    return Page(render(content))
+def page(certificate: Certificate) -> Page:
+    return Page(render(certificate))
 
 
-def test_the_page_is_well_formed_and_its_sections_are_in_order() -> None:
-    html = render(demo())
+# every certificate
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_is_well_formed_and_its_sections_are_in_order(kind: str) -> None:
+    html = render(released(kind).certificate)
     assert html.lstrip().startswith("<!DOCTYPE html>")
     found = Page(html)
     assert ("html", {"lang": "en"}) in found.tags
     assert re.findall(r"<h1>(.*?)</h1>", html) == ["Certificate of release"]
-    assert re.findall(r"<h2.*?>(.*?)</h2>", html) == SECTIONS
+    headings = re.findall(r"<h2.*?>(.*?)</h2>", html)
+    bounds = ["Kept within bounds"] if kind.startswith("conditioned") else []
+    assert headings == [SECTIONS[0], *bounds, *SECTIONS[1:]]
     ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     named = {attributes.get("aria-labelledby") for _, attributes in found.tags} - {None}
     assert named <= set(ids)
+    assert found.count("script") == 0
 
 
-def test_the_pictures_are_well_formed_xml() -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_program_shows(kind: str) -> None:
+    text = page(released(kind).certificate).text
+    assert not re.search(r"None|True|False|Fraction|[a-z]Section|[{}]|\(\)|\d+ \d+ x", text)
+    assert released(kind).certificate.guarantee.statement in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_parameter_of_the_mechanism_is_told(kind: str) -> None:
+    mechanism = released(kind).certificate.mechanism
+    text = page(released(kind).certificate).text
+    for name, value in mechanism.parameters().items():
+        assert f"{name.replace('_', ' ')}: {value}" in text
+    for sentence in mechanism.sampling:
+        assert sentence in text
+
+
+def test_the_pictures_are_well_formed_xml(demo: Certificate) -> None:
     pictures = re.findall(
-        r"<svg class=.*?</svg>\s*(?=<text|</td>|<div>)(?:<text.*?</svg>)?", render(demo()), re.S
+        r"<svg class=.*?</svg>\s*(?=<text|</td>|<div>)(?:<text.*?</svg>)?", render(demo), re.S
     )
     assert len(pictures) == 1 + 8 + 1 + 1  # the mark, a bar a value, the noise, its one error
     for picture in pictures:
         ElementTree.fromstring(picture)  # noqa: S314 - our own
 
 
-def test_nothing_is_fetched_and_nothing_runs() -> None:
-    html = render(demo())
+def test_nothing_is_fetched_and_nothing_runs(demo: Certificate) -> None:
+    html = render(demo)
     assert "http://" not in html
     assert "https://" not in html
     assert not re.search(r"url\(|@import|\bsrc=|\bhref=|\bon\w+=", html)
-    assert Page(html).count("script") == 0
 
 
-def test_the_summary_says_how_many_how_strongly_and_when() -> None:
-    text = page(demo()).text
+def test_the_same_certificate_gives_the_same_page(demo: Certificate) -> None:
+    assert render(demo) == render(Certificate.from_json(demo.to_json()))
+
+
+# the summary
+
+
+def test_the_summary_says_how_many_how_strongly_and_when(demo: Certificate) -> None:
+    text = page(demo).text
     assert "8 numbers in this release are exactly as in the original data" in text
-    assert "nothing in this release is more than about 2.72 times as likely" in text
+    assert "nothing in this release is more than 2.72 times as likely" in text
     assert "among tables with the same published numbers" in text
     assert "2 March 2026, 09:05 UTC" in text
-    assert "with holdfast 0.1.0" in text
-    assert "135 records" in text
+    assert f"with holdfast {VERSION}" in text
+    assert "counts of 135 records by county and education" in text
 
 
 @pytest.mark.parametrize("secure", [True, False])
-def test_a_seeded_release_is_called_not_private(secure: bool) -> None:
-    content = demo() | {"randomness": {"source": "seeded", "secure": secure}}
-    html = render(content)
+def test_a_seeded_release_is_called_not_private(demo: Certificate, secure: bool) -> None:
+    html = render(put(demo, "randomness secure", secure))
     assert (SEEDED in html) is not secure
     if not secure:
         assert html.index(SEEDED) < html.index("<h1>")
 
 
-def test_every_value_of_a_small_invariant_is_shown_with_a_bar() -> None:
-    html = render(demo())
+def test_structural_zeros_are_counted(demo: Certificate) -> None:
+    one = page(released("lattice-laplace, zeros and weights").certificate).text
+    assert "A table of 5 cells" in one
+    assert "A further 1 cell cannot occur and is always zero" in one
+    zeros = {"structural_zeros": [{"a": "x", "b": "x"}, {"a": "y", "b": "y"}]}
+    two = made({"a": ["x", "y"], "b": ["y", "x"], "n": [3, 4]}, constraints=zeros)
+    assert "A further 2 cells cannot occur and are always zero" in page(two).text
+    assert "cannot occur" not in page(demo).text
+
+
+# what is kept
+
+
+def test_every_value_of_a_small_invariant_is_shown_with_a_bar(demo: Certificate) -> None:
+    html = render(demo)
     for name, value in [*COUNTIES.items(), *EDUCATION.items()]:
         row = rf'<bdi>{name}</bdi></th><td class="value">{value}</td><td class="picture"[^>]*><svg'
         assert len(re.findall(row, html)) == 1
 
 
-def test_single_numbers_share_a_table() -> None:
-    content = demo()
-    content["invariants"] = [
-        invariant("total", ["total"], [1234567]),
-        invariant("adults", ["age 18 to 120"], [-40]),
-    ]
-    found = page(content)
-    assert "1,234,567" in found.text
-    assert "adults: age 18 to 120 \u221240" in found.text
+def test_single_numbers_share_a_table(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("invariant,age,sex,weight\nyears owed,30,f,-2\nyears owed,30,m,-2\n")
+    debts = {"name": "debts", "weights": {"file": "w.csv"}}
+    kept = [{"total": True}, debts, {"name": "adults", "where": {"age": [18, 120]}}]
+    columns = {"age": ["9", "18", "30"] * 2, "sex": ["f"] * 3 + ["m"] * 3, "n": [1234527, 10, 10, 0, 10, 10]}
+    found = page(made(columns, tmp_path, invariants=kept))
+    assert "total 1,234,567" in found.text
+    assert "debts: years owed \u221240" in found.text
+    assert "adults: age 18 to 120 40" in found.text
     assert found.text.count("Exact value") == 1
 
 
 def test_a_large_invariant_shows_its_first_rows_and_counts_the_rest() -> None:
-    content = demo()
-    values = range(7000, 7000 + MOST_BARS + 1)
-    content["invariants"] = [invariant("many", [f"place {v}" for v in values], values, ["a", "b"])]
-    html = render(content)
+    places = [f"place {7000 + i}" for i in range(MOST_BARS + 1)]
+    columns = {
+        "place": places * 2,
+        "sex": ["f"] * len(places) + ["m"] * len(places),
+        "n": [2] * 2 * len(places),
+    }
+    html = render(made(columns, invariants=[{"margin": ["place"]}]))
     assert len(re.findall(r"<bdi>place \d+</bdi>", html)) == FEW
     assert f"and {MOST_BARS + 1 - FEW} more" in html
 
 
 def test_without_invariants_nothing_is_kept() -> None:
-    content = demo()
-    content["invariants"] = []
-    content["guarantee"]["scope"]["invariants"] = []
-    content["universe"] |= {"invariants": 0, "dimension": 16, "records": None}
-    text = page(content).text
+    text = page(released("lattice-laplace, nothing kept").certificate).text
     assert "Nothing in this release is kept exactly" in text
     assert "Nothing is kept exactly." in text
     assert "same published numbers" not in text
-    assert "None" not in text
 
 
 def test_names_are_escaped_wherever_they_stand() -> None:
-    schema = Schema((Attribute(HOSTILE, (HOSTILE, "b")), Attribute("education", tuple(EDUCATION))))
-    content = demo(schema)
-    content["invariants"] = [margin(HOSTILE, {HOSTILE: 1, "b": 2}), invariant(HOSTILE, [HOSTILE], [3])]
-    content["guarantee"]["scope"]["invariants"] = [HOSTILE]
-    content["guarantee"]["evidence"] = [{"kind": "proved", "claim": HOSTILE, "reference": HOSTILE}]
-    content["caveats"] = content["mechanism"]["sampling"] = [HOSTILE]
-    content["expected_error"]["margins"] = [expected([HOSTILE], 1.0)]
-    html = render(content)
+    columns = {HOSTILE: [HOSTILE, "b"] * 2, "sex": ["f", "f", "m", "m"], "n": [1, 2, 3, 4]}
+    kept = [
+        {"margin": [HOSTILE]},
+        {"name": "one", "where": {HOSTILE: HOSTILE}},
+        {"name": f"another {HOSTILE}", "where": {"sex": "f"}},
+    ]
+    least = [{"where": {HOSTILE: HOSTILE}, "at_least": 1}]
+    certificate = made(
+        columns,
+        invariants=kept,
+        constraints={"inequalities": least},
+        mechanism={"name": "conditioned"},
+    )
+    certificate = put(certificate, "caveats", [HOSTILE])
+    certificate = put(certificate, "mechanism sampling", [HOSTILE])
+    proved = {"kind": "proved", "claim": HOSTILE, "reference": HOSTILE}
+    certificate = put(certificate, "guarantee evidence", [proved])
+    html = render(certificate)
     assert "<script" not in html
     found = Page(html)
-    assert found.count("script") == 0
-    assert found.text.count(HOSTILE) == 13  # once in each place that is given one
+    # attributes; names that are kept; a title, a label, a name with its level, a name; a name with its level
+    # in a bound; scope; evidence; caveat; sampling
+    assert found.text.count(HOSTILE) == 1 + 2 + (1 + 1 + 2 + 1) + 2 + 2 + 2 + 1 + 1
     assert "49" not in found.text
 
 
+def test_names_of_errors_are_escaped_too() -> None:
+    columns = {HOSTILE: ["a", "b"] * 2, "sex": ["f", "f", "m", "m"], "n": [1, 2, 3, 4]}
+    found = page(made(columns))
+    assert found.text.count(HOSTILE) == 3  # by attributes; the margin's error; levels taken from the data
+
+
 def test_very_long_names_lose_their_middle() -> None:
-    content = demo()
-    content["invariants"] = [margin("x" * 5000, {"y" * 5000 + " a": 1, "y" * 5000 + " b": 2})]
-    html = render(content)
+    columns = {
+        "x" * 5000: ["y" * 5000 + " a", "y" * 5000 + " b"] * 2,
+        "sex": ["f"] * 2 + ["m"] * 2,
+        "n": [1] * 4,
+    }
+    levels = {"x" * 5000: ["y" * 5000 + " a", "y" * 5000 + " b"], "sex": ["f", "m"]}
+    data = {"cells": list(levels), "count": "n", "levels": levels}
+    html = render(made(columns, data=data, invariants=[{"margin": ["x" * 5000]}]))
     assert "x" * 200 not in html
     assert "y" * 200 not in html
     assert all(re.search(rf"<bdi>y{{50,}}\u2026y+ {end}</bdi>", html) for end in "ab")
 
 
-def test_structural_zeros_are_counted() -> None:
-    schema = Schema((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))), frozenset({0, 3}))
-    assert "A further 2 cells cannot occur" in page(demo(schema)).text
-    assert "cannot occur" not in page(demo()).text
+# bounds
 
 
-def test_exact_margins_are_told_from_noisy_ones() -> None:
-    found = page(demo())
-    assert found.text.count("exactly 0: kept") == 3
-    assert "The total exactly 0: kept" in found.text
-    assert "One cell 3.31 ± 0.01" in found.text.replace("\u2009", " ")
+def test_bounds_are_told() -> None:
+    text = page(released("conditioned, inequalities").certificate).text
+    assert "No count is below zero, and 4 counts keep to lower bounds." in text
+    assert (
+        "What is counted At least every count 0 age = old 2 sex = f within age = young or middle 1"
+        " sex = m within age = young or middle 1 weighted: a 12 The noise" in text
+    )
+    assert "depends on the confidential table: no error is stated" in text
+    assert "Up and down are equally likely" not in text
 
 
-def test_errors_that_were_not_simulated_are_not_invented() -> None:
-    content = demo() | {"expected_error": None}
-    found = page(content)
+def test_bounds_of_one_kind_are_told_alone() -> None:
+    nonnegative = page(released("conditioned").certificate).text
+    assert "No count is below zero. What is protected" in nonnegative
+    assert "At least every count 0 The noise" in nonnegative
+    inequality = page(released("conditioned, below zero").certificate).text
+    assert "1 count keeps to a lower bound." in inequality
+    assert "At least age = old 2 The noise" in inequality
+    assert "every count" not in inequality
+
+
+def test_many_bounds_are_cut() -> None:
+    certificate = released("conditioned, inequalities").certificate
+    item = certificate.constraints.inequalities[0]
+    many = [item.model_copy(update={"name": f"bound {i}"}).model_dump(mode="json") for i in range(100)]
+    html = render(put(certificate, "constraints inequalities", many))
+    assert len(re.findall(r"<bdi>bound \d+: age = old</bdi>", html)) == FEW - 1  # the first is of every count
+    assert f"and {101 - FEW} more" in html
+
+
+# statistics
+
+
+def test_a_statistic_is_not_called_a_table_with_noise_in_every_count() -> None:
+    text = page(released("noisy-count").certificate).text
+    assert "One count is released, with random noise that protects the people behind it." in text
+    assert "4 numbers beside it are exactly as in the original data." in text
+    assert "How many records have sex = f and age = young , with noise. With the exact totals" in text
+    assert "a random number that need not be whole" in text
+    assert "The SHA-256 of the statistic" in text
+    for words in ("Every other count", "A table of", "released table", "whole number.", "was not simulated"):
+        assert words not in text
+
+
+def test_statistics_of_strata_are_counted() -> None:
+    text = page(released("noisy-count, strata").certificate).text
+    assert "2 counts are released, with random noise that protects the people behind them." in text
+    assert "8 numbers beside them" in text
+    assert "with noise, for each stratum ." in text
+
+
+# the noise
+
+
+def test_exact_margins_are_told_from_noisy_ones(demo: Certificate) -> None:
+    text = page(demo).text.replace("\u2009", " ")
+    assert text.count("exactly 0: kept") == 3
+    assert "The total exactly 0: kept" in text
+    assert demo.expected_error is not None
+    cell = demo.expected_error.cell
+    assert f"One cell {cell.mean_absolute_error:.3g} \u00b1 {cell.standard_error:.1g}" in text
+
+
+def test_small_noise_leaves_cells_where_they_are() -> None:
+    certificate = made({"sex": ["f", "m"], "n": [3, 4]}, privacy={"epsilon": "20"})
+    assert (
+        "At least half of all cells are not moved at all, at least nine in ten are not."
+        in page(certificate).text
+    )
+
+
+def test_errors_that_were_not_simulated_are_not_invented(demo: Certificate) -> None:
+    found = page(put(demo, "expected_error", None))
     assert "was not simulated" in found.text
     assert "on average" not in found.text
     assert "noise" not in [attributes.get("class") for _, attributes in found.tags]
 
 
-def test_the_five_parts_and_the_evidence_stand_there() -> None:
-    content = demo()
-    content["guarantee"]["evidence"] += [
+# the guarantee
+
+
+def test_the_five_parts_and_the_evidence_stand_there(demo: Certificate) -> None:
+    evidence = [
+        *(item.model_dump() for item in demo.guarantee.evidence),
         {"kind": "estimated", "claim": "it mixes", "method": "coupling", "confidence": "0.95"},
         {"kind": "assumed", "claim": "the source is good", "reason": "nobody can prove it"},
     ]
-    html = render(content)
+    html = render(put(demo, "guarantee evidence", evidence))
     assert re.findall(r"<div><dt>(\w+)</dt>", html)[:5] == [
         "Domain",
         "Scope",
@@ -317,13 +366,12 @@ def test_the_five_parts_and_the_evidence_stand_there() -> None:
         "Standard",
         "Intensity",
     ]
-    kinds = re.findall(r'<span class="badge (\w+)">', html)
-    assert kinds == ["proved"] * 4 + ["estimated", "assumed"]
+    assert re.findall(r'<span class="badge (\w+)">', html) == [item["kind"] for item in evidence]
     text = Page(html).text
-    for item in content["guarantee"]["evidence"]:
+    for item in evidence:
         assert all(str(value) in text for value in item.values())
-    assert content["guarantee"]["statement"] in text
-    assert "about 73\u00a0% sure" in html
+    assert demo.guarantee.statement in text
+    assert "can become at most 73.2\u00a0% sure of one of them" in html
 
 
 @pytest.mark.parametrize(
@@ -335,63 +383,105 @@ def test_the_five_parts_and_the_evidence_stand_there() -> None:
         (None, "No epsilon was asked for"),
     ],
 )
-def test_the_target_is_compared_with_the_guarantee(epsilon: str | None, verdict: str) -> None:
-    content = demo()
-    content["target"]["epsilon"] = epsilon
-    assert verdict in page(content).text
+def test_the_target_is_compared_with_the_guarantee(
+    demo: Certificate, epsilon: str | None, verdict: str
+) -> None:
+    assert verdict in page(put(demo, "target epsilon", epsilon)).text
+
+
+def test_another_kind_of_target_is_told() -> None:
+    text = page(released("lattice-gaussian, approximate").certificate).text
+    assert "The guarantee is of another kind than what was asked for, and implies it." in text
+
+
+@pytest.mark.parametrize("epsilon", ["7/10", "1/100", "1", "4", "12", "9999/10000"])
+def test_page_and_statement_round_up_alike(epsilon: str) -> None:
+    certificate = made({"sex": ["f", "m"], "n": [3, 4]}, privacy={"epsilon": epsilon})
+    (stated,) = re.findall(r" = ([\d.,]+) times as likely", certificate.guarantee.statement)
+    shown = re.findall(r"more than ([\d.,]+) times as likely", page(certificate).text)
+    assert shown == [stated]
+    if epsilon == "7/10":
+        assert stated == "2.02"
+
+
+def test_a_delta_is_rounded_up_alike() -> None:
+    """The chain's delta is 0.050624..., and less than that would not be true."""
+    certificate = released("conditioned, by a chain").certificate
+    delta = certificate.guarantee.intensity["delta"]
+    (stated,) = re.findall(r"but for a probability of ([\d.e-]+)\.$", certificate.guarantee.statement)
+    assert delta <= Fraction(stated) < delta * Fraction(1011, 1000)
+    shown = re.findall(r"but for outcomes of a probability of ([\d.e-]+)\.", page(certificate).text)
+    assert shown == [stated, stated]
 
 
 def test_a_rho_per_record_is_not_multiplied_for_a_person() -> None:
-    """Epsilon at a delta does not grow in proportion to the records."""
-    content = demo()
-    content["guarantee"]["unit"] = {"name": "record", "adjacency": "unit", "distance": 1}
-    content["guarantee"] |= {"standard": "zcdp", "intensity": {"rho": "1/2"}}
-    content["guarantee"]["epsilon_at"] = {"delta": "1e-10", "epsilon": 6.838}
-    text = page(content).text
+    """The divergence grows with the square of the records."""
+    text = page(released("lattice-gaussian, by distance").certificate).text
     assert "but for outcomes of a probability of 1e-10" in text
-    assert "It can take" not in text
+    assert "the loss grows with the square of their number" in text
+    assert "in proportion" not in text
 
 
 def test_a_guarantee_per_record_says_what_it_is_for_a_person() -> None:
-    content = demo()
-    content["guarantee"]["unit"] = {"name": "record", "adjacency": "unit", "distance": 1}
-    text = page(content).text
-    assert "about 2.72 times as likely" in text
-    assert "it is about 20.1 times" in text
-    assert "cannot be compared" in text  # the demo's target is for semi-adjacency
+    certificate = released("lattice-laplace, by distance").certificate
+    text = page(certificate).text
+    assert (
+        "each record that is different makes nothing in this release more than 2.72 times as likely" in text
+    )
+    assert "It can take several records to change one person\u2019s data" in text
+    assert "the loss grows with their number" in text
+    assert "Largest change" not in text
+    assert "cannot be compared" in page(put(certificate, "target adjacency", "semi")).text
 
 
 @pytest.mark.parametrize(
     ("epsilon", "shown"),
     [
-        ("1/10", "about 1.11 times"),
-        ("7", "about 1,100 times"),
-        ("1000", "about 10 to the power of 435 times"),
+        ("1/10", "more than 1.11 times"),
+        ("7", "more than 1,100 times"),
+        ("6", "at most 99.8 % sure"),
+        ("7", "can become almost certain of one"),
+        ("1000", "more than 10 to the power of 435 times"),
+        ("1000", "can become almost certain of one"),
         ("9999999999/10000000000", "epsilon about 1"),
     ],
 )
-def test_strange_intensities_stay_readable(epsilon: str, shown: str) -> None:
-    content = demo()
-    content["guarantee"]["intensity"]["epsilon"] = epsilon
-    assert shown in page(content).text
+def test_strange_intensities_stay_readable(demo: Certificate, epsilon: str, shown: str) -> None:
+    assert shown in page(put(demo, "guarantee intensity", {"epsilon": epsilon})).text
 
 
-def test_big_content_is_quick_and_small() -> None:
-    content = demo()
-    labels = [f"region = {i}, age = {j}" for i, j in product(range(60), range(50))]
-    wide = [invariant(f"wide {n}", labels, range(3000), ["region", "age"]) for n in range(25)]
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (
+            "lattice-laplace",
+            "pure differential privacy It limits how much more likely any outcome can be, without",
+        ),
+        ("lattice-gaussian", "zero-concentrated differential privacy (zCDP)"),
+        ("noisy-count, gaussian", "Gaussian differential privacy"),
+        ("noisy-count, approximate", "approximate differential privacy It limits"),
+    ],
+)
+def test_standards_have_names(kind: str, words: str) -> None:
+    assert words in page(released(kind).certificate).text
+
+
+def test_big_content_stays_small(demo: Certificate) -> None:
+    labels = tuple(f"region = {i}, age = {j}" for i, j in product(range(60), range(50)))
     long = "a rather long name of a level, as classifications have them, " * 3
-    small = [margin(f"small {n}", {f"{long} {i}": i for i in range(MOST_BARS)}) for n in range(25)]
-    content["invariants"] = wide + small
-    content["expected_error"]["margins"] = [expected(pair, 1.5) for pair in product("abcdefghij", repeat=2)]
-    content["expected_error"]["noise"] = {"first": -30000, "width": 1, "shares": [1 / 60001] * 60001}
-    start = time.perf_counter()
-    html = render(content)
-    assert time.perf_counter() - start < 5
+
+    def invariant(name: str, labels: Sequence[str], attributes: tuple[str, ...]) -> InvariantSection:
+        values = range(len(labels))
+        change = {"name": name, "labels": labels, "attributes": attributes, "values": tuple(values)}
+        return demo.invariants[0].model_copy(update=change)
+
+    wide = [invariant(f"wide {n}", labels, ("region", "age")) for n in range(25)]
+    small = [invariant(f"small {n}", [f"{long} {i}" for i in range(MOST_BARS)], ("x",)) for n in range(25)]
+    assert demo.expected_error is not None
+    error = ErrorSection(attributes=("a", "b"), mean_absolute_error=1.5, standard_error=0.1, exact=False)
+    noise = demo.expected_error.noise.model_copy(update={"first": -30000, "shares": (1 / 60001,) * 60001})
+    expected = demo.expected_error.model_copy(update={"margins": (error,) * 100, "noise": noise})
+    html = render(demo.model_copy(update={"invariants": (*wide, *small), "expected_error": expected}))
     assert len(html.encode()) < 1_000_000
     assert f"{101 - MOST_ITEMS} more margins" in html
     Page(html)
-
-
-def test_the_same_content_gives_the_same_page() -> None:
-    assert render(demo()) == render(demo())

@@ -6,29 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.releases import released
 
 import holdfast.certificate.write
 from holdfast.certificate.write import refuse_to_overwrite, sha256, write_release
+from holdfast.data.public_table import PublicTable
 from holdfast.errors import ReleaseError
-from holdfast.release import Release, prepare
-from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
+from holdfast.outputs import StatisticOutput
+from holdfast.release import Release
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    folder = tmp_path_factory.mktemp("spec")
-    (folder / "data.csv").write_text("sex,n\nf,3\nm,4\n")
-    values = {
-        "data": {"path": "data.csv", "cells": ["sex"], "count": "n"},
-        "invariants": [{"total": True}],
-        "privacy": {"epsilon": "1"},
-    }
-    return prepare(Spec.of(values, folder=folder)).release(SeededEntropy(3))
+def release() -> Release:
+    return released("lattice-laplace")
 
 
 def write(release: Release, folder: Path, *, parquet: bool = False) -> Path:
-    return write_release(release.table, release.certificate, folder, parquet=parquet)
+    return write_release(release.outputs, release.certificate, folder, parquet=parquet)
 
 
 @pytest.mark.parametrize("parquet", [False, True])
@@ -39,6 +33,19 @@ def test_three_files_and_nothing_else(release: Release, tmp_path: Path, *, parqu
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert sha256(out / table) in (out / "certificate.json").read_text()
     assert out.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+def test_statistics_are_a_file_of_their_own(tmp_path: Path, *, parquet: bool) -> None:
+    made = released("noisy-count, strata")
+    out = write(made, tmp_path / "out", parquet=parquet)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "certificate.html",
+        "certificate.json",
+        "statistic.csv",
+    ]
+    assert StatisticOutput.read(out / "statistic.csv").values == made.statistics
+    assert len(made.statistics) == 2
 
 
 def test_the_same_release_is_the_same_bytes(release: Release, tmp_path: Path) -> None:
@@ -87,21 +94,26 @@ def stop(*_: object, **__: object) -> Any:
     raise KeyboardInterrupt
 
 
-STEPS = ["write_table", "render", "sha256"]
+STEPS = [
+    (PublicTable, "write"),
+    (holdfast.certificate.write, "render"),
+    (holdfast.certificate.write, "sha256"),
+]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("place", "step"), STEPS)
 @pytest.mark.parametrize(("failure", "error"), [(full, ReleaseError), (stop, KeyboardInterrupt)])
 def test_a_failure_leaves_nothing(
     release: Release,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     *,
+    place: object,
     step: str,
     failure: Callable[..., Any],
     error: type[BaseException],
 ) -> None:
-    monkeypatch.setattr(holdfast.certificate.write, step, failure)
+    monkeypatch.setattr(place, step, failure)
     with pytest.raises(error) as caught:
         write(release, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

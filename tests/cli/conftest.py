@@ -1,4 +1,4 @@
-"""The command line in this process, and the folder of a spec with its files."""
+"""The command line in this process."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli import main
-from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,3 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Outcome(0 if code is None else int(code), captured.out, captured.err)
 
     return call
-
-
-@pytest.fixture
-def example(tmp_path: Path) -> Path:
-    """The example of `holdfast init`: its spec, beside its table."""
-    (tmp_path / "children.csv").write_text(EXAMPLE_DATA)
-    spec = tmp_path / "holdfast.toml"
-    spec.write_text(EXAMPLE_SPEC)
-    return spec

@@ -77,9 +77,12 @@ def test_what_cannot_be_used_is_said(run: Run, example: Path) -> None:
         (("--mechanisms", "lattice-laplase"), "did you mean 'lattice-laplace'?"),
         (("--mechanisms", "zzz"), "choose from"),
         (("--mechanisms", " , "), "names none"),
-        (("--mechanisms", "l1", "--draws", "3"), "ask for 20 or more"),
-        (("--mechanisms", "l1", "--picture", "c.txt"), "c.txt is not a picture"),
-        (("--mechanisms", "l2", "--draws", "20", "--picture", "no/such/c.png"), "name another place"),
+        (("--mechanisms", "k-norm", "--draws", "3"), "ask for 20 or more"),
+        (("--mechanisms", "k-norm", "--picture", "c.txt"), "c.txt is not a picture"),
+        (
+            ("--mechanisms", "naive-laplace", "--draws", "20", "--picture", "no/such/c.png"),
+            "name another place",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(run: Run, example: Path, arguments: tuple[str, ...], words: str) -> None:

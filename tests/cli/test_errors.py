@@ -121,10 +121,11 @@ WRONG: dict[str, tuple[str, Mapping[str, str | bytes], list[str]]] = {
     ),
     "no budget": (spec(budget=""), {}, ["[privacy] epsilon is missing"]),
     "tiny budget": (
-        spec(TOTAL, budget='[privacy]\nepsilon = "1e-40"\n'),
+        spec(TOTAL, budget='[privacy]\nepsilon = "1e-25"\n'),
         {},
         ["too small", "larger epsilon"],
     ),
+    "a budget beyond reach": (spec(budget='[privacy]\nepsilon = "1e999"\n'), {}, ["out of reach", '"1e6"']),
     "budget in words": (spec(budget='[privacy]\nepsilon = "one"\n'), {}, ["'one'", "not a number"]),
     "unknown standard": (spec(budget=BUDGET + 'standard = "renyi"\n'), {}, ["[privacy] standard", "'renyi'"]),
     "unknown key": (spec(budget=BUDGET + "epsilom = 1\n"), {}, ["[privacy]", "did you mean 'epsilon'?"]),
@@ -142,12 +143,12 @@ WRONG: dict[str, tuple[str, Mapping[str, str | bytes], list[str]]] = {
     "non-negative release": (
         spec("[constraints]\nnonnegative = true\n"),
         {},
-        ["[constraints] nonnegative", "false"],
+        ["[constraints] nonnegative = true", "leave it out", "'conditioned'"],
     ),
     "too much per unit": (
         spec(MARGINS, '[mechanism]\nepsilon_per_unit = "1"\n'),
         {},
-        ["[mechanism] epsilon_per_unit", "above the target 1", "lower it"],
+        ["[mechanism] epsilon_per_unit", "above the target epsilon 1", "lower it"],
     ),
     "an invariant that says nothing": (spec("[[invariants]]\n"), {}, ["[[invariants]] 1 says nothing"]),
     "a margin of what is no cell": (

@@ -49,12 +49,14 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = filled(tmp_path / "a")
     show(tmp_path / "a", as_json=False)
     out = capsys.readouterr().out
-    for text in ("epsilon 5", "13/12 (1.08333)", "47/12 (3.91667)", ledger.rows()[1].charge.scope[:12]):
+    charge = ledger.rows()[1].charge
+    for text in ("epsilon 5", "13/12 (1.08333)", "47/12 (3.91667)", charge.scope[:12], charge.dataset[:12]):
         assert text in out
     show(tmp_path / "a", as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["budget"], told["spent"], told["left"]) == ("5", "13/12", "47/12")
     assert [row["intensity"] for row in told["rows"]] == ["1/2", "1/3", "1/4"]
+    assert {row["file"] for row in told["rows"]} == {charge.dataset[:12]}
 
 
 def test_show_of_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

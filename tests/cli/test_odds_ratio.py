@@ -1,7 +1,12 @@
+"""`holdfast test odds-ratio`: a private test, which is a release with a certificate and a charge."""
+
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+
+from holdfast.outputs import StatisticOutput
 
 TABLE = ("10", "2", "3", "15")
 
@@ -69,7 +74,7 @@ def test_text(run: Run) -> None:
         (["1", "2", "3", "9999999999", "--epsilon", "1"], "x22 is 9999999999"),
         (["0", "0", "3", "4", "--epsilon", "1"], "nothing to test"),
         ([*TABLE, "--epsilon", "0"], "--epsilon is 0"),
-        ([*TABLE, "--epsilon", "1e400"], "at most 1e6"),
+        ([*TABLE, "--epsilon", "1e400"], 'to "1e6"'),
         ([*TABLE, "--mu", "1e400"], "out of reach"),
         ([*TABLE], "exactly one"),
         ([*TABLE, "--epsilon", "1", "--mu", "1"], "exactly one"),
@@ -86,3 +91,32 @@ def test_bad_questions_get_one_sentence(run: Run, arguments: list[str], message:
     assert outcome.err.startswith("error: ")
     assert outcome.err.count("\n") == 1
     assert message in outcome.err
+
+
+def test_a_test_is_a_release_like_any_other(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    outcome = run("test", "odds-ratio", *TABLE, "--epsilon", "1", "--seed", "7", "--out", out)
+    assert outcome.code == 0
+    assert [line for line in outcome.out.splitlines() if line.startswith("Wrote ")] == [
+        f"Wrote {out / name}" for name in ("certificate.html", "certificate.json", "statistic.csv")
+    ]
+    assert run("verify", out).code == 0
+    report = json.loads(run("test", "odds-ratio", *TABLE, "--epsilon", "1", "--seed", "7", "--json").out)
+    assert StatisticOutput.read(out / "statistic.csv").values == (report["statistic"],)
+    again = run("test", "odds-ratio", *TABLE, "--epsilon", "1", "--out", out)
+    assert (again.code, again.out) == (2, "")
+    assert "exists already" in again.err
+
+
+def test_a_test_is_charged_before_it_is_drawn(run: Run, tmp_path: Path) -> None:
+    account, out = tmp_path / "ledger.db", tmp_path / "out"
+    assert run("ledger", "open", account, "--budget", "3/2").code == 0
+    asked = ("test", "odds-ratio", *TABLE, "--epsilon", "1", "--ledger", account)
+    charged = run(*asked, "--out", out)
+    assert charged.code == 0
+    assert f"Charged to {account}: epsilon 1 of 3/2 (1.5) spent, 1/2 (0.5) left." in charged.out
+    assert run("ledger", "verify", account, "--release", out).code == 0
+    refused = run(*asked, "--out", tmp_path / "two")
+    assert (refused.code, refused.out) == (2, "")
+    assert "1 of 3/2" in refused.err
+    assert not (tmp_path / "two").exists()

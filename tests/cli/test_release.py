@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Run
 
-import holdfast.certificate.record
+import holdfast.certificate.certify
 
 COUNTS = "sex,age,n\nf,18,3\nf,30,4\nf,70,1\nm,18,2\nm,30,5\nm,70,0\n"
 RECORDS = "sex,age,note\n" + "f,18,a\n" * 3 + "m,18,b\n" * 2 + "m,30,c\nf,9,d\n"
@@ -126,6 +126,37 @@ def test_a_seeded_release_says_that_it_protects_nobody(run: Run, example: Path) 
     assert "it protects nobody" in " ".join(outcome.out.split())
 
 
+def test_the_summary_tells_bounds(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(COUNTS)
+    (tmp_path / "holdfast.toml").write_text(
+        f"{DATA}{BUDGET}{TOTAL}[constraints]\nnonnegative = true\n"
+        '[[constraints.inequalities]]\nwhere = { sex = "f" }\nat_least = 3\n'
+        '[mechanism]\nname = "conditioned"\n'
+    )
+    outcome = run("release", tmp_path / "holdfast.toml", "--out", tmp_path / "out")
+    summary = " ".join(outcome.out.split())
+    assert "Kept within no count below 0 sex = f: at least 3 Protected" in summary
+    assert "Expected error not simulated: it depends on the confidential table" in summary
+
+
+def test_a_statistic_is_released_and_verified(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("sex,age,n\nf,18,3\nf,30,4\nm,18,2\nm,30,5\n")
+    (tmp_path / "holdfast.toml").write_text(f'{DATA}{BUDGET}{SEX}{AGE}[mechanism]\nname = "noisy-count"\n')
+    out = tmp_path / "out"
+    outcome = run("release", tmp_path / "holdfast.toml", "--out", out)
+    assert outcome.code == 0
+    summary = " ".join(outcome.out.split())
+    assert "Expected error not simulated: the law of the noise is public" in summary
+    assert f"Wrote {out / 'statistic.csv'}" in outcome.out
+    assert "Kept within" not in summary
+    assert "every check holds" in run("verify", out).out
+    statistic = out / "statistic.csv"
+    statistic.write_text(statistic.read_text() + "2,1.5\n")
+    verified = run("verify", out)
+    assert verified.code == 1
+    assert "VIOLATED statistic: there are 2 numbers, not 1" in verified.out
+
+
 def test_names_are_printed_as_they_are(run: Run, tmp_path: Path) -> None:
     text, _ = KINDS["words that look like markup"]
     (tmp_path / "data.csv").write_text(COUNTS)
@@ -149,7 +180,7 @@ def test_nothing_shows_of_the_table_but_its_invariants(
     run: Run, example: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two tables with the same margins, at the same time: all that is said of their releases is the same."""
-    monkeypatch.setattr(holdfast.certificate.record, "datetime", Noon)
+    monkeypatch.setattr(holdfast.certificate.certify, "datetime", Noon)
     folder = example.parent
     table = (folder / "children.csv").read_text()
     other = table.replace("Alpha,Low,15", "Alpha,Low,13").replace("Alpha,High,3", "Alpha,High,5")

@@ -77,10 +77,32 @@ def test_no_folder_and_no_certificate_are_errors(run: Run, release: Path, tmp_pa
 
 def test_names_that_cannot_be_shown_are_spelt_out(run: Run, release: Path) -> None:
     path = release / "certificate.json"
-    path.write_text(
-        path.read_text().replace('"name": "county",\n      "kind"', '"name": "\\ud800",\n      "kind"')
-    )
+    path.write_text(path.read_text().replace('"files": {', '"files": {"\\ud800": "12",'))
     outcome = run("verify", release)
     assert (outcome.code, outcome.err) == (1, "")
     assert "VIOLATED certificate unchanged" in outcome.out
-    assert r"invariant \ud800: 4 kept" in outcome.out
+    assert r"VIOLATED \ud800 unchanged: the file cannot be read" in outcome.out
+
+
+def test_a_damaged_certificate_is_told_by_its_place(run: Run, release: Path) -> None:
+    path = release / "certificate.json"
+    for old, new, words in (
+        ('"standard": "pure"', '"standard": "pur"', "(target standard: Input should be 'pure', "),
+        ('"norm": "l1"', '"nrm": "l1"', "(mechanism lattice-laplace norm: Field required)"),
+        ('"records": 135', '"records": "many"', "(universe records: Input should be a valid integer)"),
+    ):
+        written = path.read_text()
+        assert old in written
+        path.write_text(written.replace(old, new, 1))
+        outcome = run("verify", release)
+        path.write_text(written)
+        assert outcome.code == 1
+        assert "VIOLATED certificate: certificate.json is damaged " + words in outcome.out
+
+
+def test_another_form_is_no_certificate(run: Run, release: Path) -> None:
+    path = release / "certificate.json"
+    path.write_text(path.read_text().replace("holdfast-certificate/2", "holdfast-certificate/3"))
+    outcome = run("verify", release)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "not a certificate of the form holdfast-certificate/2" in sentence(outcome.err)

@@ -6,7 +6,7 @@ from scipy import stats
 from tests.goodness import LEVEL
 
 from holdfast.errors import GuaranteeError, SamplingError
-from holdfast.inference.canonical import CanonicalNoise, Constructed, Normal, Tulap, canonical
+from holdfast.mechanisms.canonical import CanonicalNoise, Constructed, Normal, Tulap, canonical
 from holdfast.privacy.tradeoff import (
     EpsilonDelta,
     Gaussian,
@@ -16,8 +16,8 @@ from holdfast.privacy.tradeoff import (
     symmetrise,
     tradeoff_of,
 )
+from holdfast.sampling.decisions.enclosure import floor_of, is_below, real
 from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
-from holdfast.sampling.exact.enclosure import floor_of, is_below, real
 
 LOPSIDED = tradeoff_of(np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.1, 0.3, 0.4, 0.2]))
 FUNCTIONS: dict[str, Tradeoff] = {

@@ -6,8 +6,8 @@ from scipy import integrate, stats
 from tests.goodness import LEVEL
 
 from holdfast.errors import SamplingError
-from holdfast.inference.canonical import Tulap
-from holdfast.inference.canonical.tulap_sum import TulapSum
+from holdfast.mechanisms.canonical import Tulap
+from holdfast.mechanisms.canonical.tulap_sum import TulapSum
 from holdfast.sampling.entropy import SeededEntropy
 
 PLACES = np.linspace(-9, 9, 301)

@@ -13,9 +13,9 @@ from tests.goodness import LEVEL, lattice_law, two_way
 
 from holdfast.errors import DataError, SamplingError, SpecError
 from holdfast.inference.intervals import in_row_space, interval, intervals, simultaneous
+from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
-from holdfast.sampling.truncated import TruncatedLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 
 MARGINS = csr_array(two_way(4, 4))
 LAW = LatticeLaplaceLaw(MARGINS, Fraction(1, 6), "l1")

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from tests.goodness import lattice_law, two_way
 
 from holdfast.inference.linear_law import LinearLaws, SumLaw
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 
 
 def enumerated(matrix: np.ndarray, query: np.ndarray, kappa: Fraction, radius: int) -> dict[int, float]:

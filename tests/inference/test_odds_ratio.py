@@ -6,8 +6,9 @@ import pytest
 from scipy import stats
 from tests.goodness import LEVEL
 
+from holdfast.data.two_by_two import TwoByTwo
 from holdfast.errors import DataError, GuaranteeError, SamplingError, SpecError
-from holdfast.inference.canonical import CanonicalNoise, Constructed, Normal, Tulap
+from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import (
     ALTERNATIVES,
     Alternative,
@@ -19,9 +20,9 @@ from holdfast.inference.count_test import (
     power_of,
     unbiased_critical_values,
 )
-from holdfast.inference.noisy_count import NoisyCounts
 from holdfast.inference.odds_ratio import odds_ratio_test
-from holdfast.inference.two_by_two import CountLaw, TwoByTwo
+from holdfast.mechanisms.canonical import CanonicalNoise, Constructed, Normal, Tulap
+from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -32,7 +33,7 @@ from holdfast.privacy.intensity import (
 )
 from holdfast.privacy.tradeoff import EpsilonDelta, group
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.exact.hypergeometric import Hypergeometric
+from holdfast.sampling.numbers.hypergeometric import Hypergeometric
 from holdfast.universe.sensitivity import sensitivity
 
 TABLE = TwoByTwo(10, 2, 3, 15)
@@ -48,7 +49,7 @@ NOISES: dict[str, CanonicalNoise] = {
 
 def null_counts(entropy: Entropy, table: TwoByTwo = TABLE) -> np.ndarray:
     (row, _), (column, _) = table.margins
-    return Hypergeometric(sum(table), column, row).draw(entropy, TRIALS)
+    return Hypergeometric(sum(table), column, row).sample(entropy, TRIALS)
 
 
 # the law of x_11
@@ -231,20 +232,20 @@ def test_coverage() -> None:
     ("table", "distance"), [((10, 2, 3, 15), 3), ((2, 2, 2, 2), 2), ((1, 1, 1, 1), 2), ((1, 1, 1, 0), 3)]
 )
 def test_the_margins_decide_the_distance(table: tuple[int, ...], distance: int) -> None:
-    mechanism = NoisyCounts.calibrate([TwoByTwo.of(table).margins], Pure(Fraction(1)))
+    mechanism = NoisyCount.calibrate([TwoByTwo.of(table).margins], Pure(Fraction(1)))
     assert mechanism.guarantee.unit.distance == distance
     assert mechanism.guarantee.intensity == Pure(Fraction(1))
-    assert mechanism.noise == Tulap(Fraction(1))
+    assert mechanism.canonical == Tulap(Fraction(1))
 
 
 @pytest.mark.parametrize("records", [3, 4, 5, 7])
 def test_the_count_moves_by_half_the_records(records: int) -> None:
-    mechanism = NoisyCounts.calibrate([TABLE.margins], Pure(Fraction(1)), records=records)
-    space = sensitivity(mechanism.universe, records)
+    mechanism = NoisyCount.calibrate([TABLE.margins], Pure(Fraction(1)), records=records)
+    space = sensitivity(mechanism.premises.universe, records)
     assert mechanism.steps == space.linf
     assert space.l1 == 4 * space.linf
     assert space.l2_squared == 4 * space.linf**2
-    assert mechanism.noise == Tulap(Fraction(1, space.linf))
+    assert mechanism.canonical == Tulap(Fraction(1, space.linf))
     profile = mechanism.guarantee.profile
     assert profile is not None
     assert profile.at(records, space) == mechanism.guarantee.intensity
@@ -253,26 +254,26 @@ def test_the_count_moves_by_half_the_records(records: int) -> None:
 @pytest.mark.parametrize("intensity", [GaussianDP(Fraction(1)), ZeroConcentrated(Fraction(1, 2))])
 def test_profiles_of_normal_noise(intensity: Intensity) -> None:
     for records in (4, 6):
-        mechanism = NoisyCounts.calibrate([TABLE.margins], intensity, records=records)
-        assert mechanism.noise == Normal(Fraction(2, records))
+        mechanism = NoisyCount.calibrate([TABLE.margins], intensity, records=records)
+        assert mechanism.canonical == Normal(Fraction(2, records))
         profile = mechanism.guarantee.profile
         assert profile is not None
-        assert profile.at(records, sensitivity(mechanism.universe, records)) == intensity
+        assert profile.at(records, sensitivity(mechanism.premises.universe, records)) == intensity
 
 
 def test_rho_is_spent_on_normal_noise_and_never_exceeded() -> None:
-    mechanism = NoisyCounts.calibrate([TABLE.margins], ZeroConcentrated(Fraction(1, 3)))
-    assert isinstance(mechanism.noise, Normal)
+    mechanism = NoisyCount.calibrate([TABLE.margins], ZeroConcentrated(Fraction(1, 3)))
+    assert isinstance(mechanism.canonical, Normal)
     reached = mechanism.guarantee.intensity
     assert isinstance(reached, ZeroConcentrated)
-    assert reached.rho == mechanism.noise.mu**2 / 2
+    assert reached.rho == mechanism.canonical.mu**2 / 2
     assert Fraction(333333, 10**6) < reached.rho <= Fraction(1, 3)
 
 
 def test_evidence_says_what_rests_on_a_solver() -> None:
     def kinds(table: tuple[int, ...], intensity: Intensity) -> set[str]:
         margins = TwoByTwo.of(table).margins
-        return {item.kind for item in NoisyCounts.calibrate([margins], intensity).guarantee.evidence}
+        return {item.kind for item in NoisyCount.calibrate([margins], intensity).guarantee.evidence}
 
     assert kinds(TABLE, Pure(Fraction(1))) == {"proved"}
     assert kinds((2, 2, 2, 2), Pure(Fraction(1))) == {"proved", "assumed"}

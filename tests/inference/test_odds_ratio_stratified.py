@@ -6,18 +6,19 @@ import pytest
 from scipy import stats
 from tests.goodness import LEVEL
 
+from holdfast.data.two_by_two import TwoByTwo
 from holdfast.errors import GuaranteeError
-from holdfast.inference.canonical import CanonicalNoise, Constructed, Normal, Tulap
+from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import p_values, power
-from holdfast.inference.noisy_count import NoisyCounts
 from holdfast.inference.odds_ratio import odds_ratio_test
 from holdfast.inference.stratified import stratified_odds_ratio_test, summed
-from holdfast.inference.two_by_two import CountLaw, TwoByTwo
+from holdfast.mechanisms.canonical import CanonicalNoise, Constructed, Normal, Tulap
+from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.composition import parallel
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.tradeoff import EpsilonDelta
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.exact.hypergeometric import Hypergeometric
+from holdfast.sampling.numbers.hypergeometric import Hypergeometric
 from holdfast.universe.sensitivity import sensitivity
 
 STRATA = [TwoByTwo(10, 2, 3, 15), TwoByTwo(5, 5, 5, 5), TwoByTwo(8, 3, 4, 9)]
@@ -54,7 +55,7 @@ def test_the_size(name: str) -> None:
     statistics = np.zeros(20_000)
     for margins in MARGINS:
         counts = Hypergeometric(sum(margins.rows), margins.columns[0], margins.rows[0])
-        statistics += noise.add_to(counts.draw(entropy, statistics.size), entropy)
+        statistics += noise.add_to(counts.sample(entropy, statistics.size), entropy)
     found = p_values(statistics, LAW, total)
     assert np.mean(found <= 0.05) == pytest.approx(0.05, abs=0.006)
     assert stats.kstest(found, "uniform").pvalue > LEVEL
@@ -71,20 +72,22 @@ def test_the_size(name: str) -> None:
     ],
 )
 def test_strata_cost_as_much_as_one(intensity: Intensity) -> None:
-    guarantee = NoisyCounts.calibrate(MARGINS, intensity).guarantee
+    guarantee = NoisyCount.calibrate(MARGINS, intensity).guarantee
     assert guarantee.intensity == intensity
     assert guarantee.unit.distance == 3
-    assert len(guarantee.scope.invariants) == 6
+    assert guarantee.scope.invariants == ("row totals", "column totals")  # of each stratum
+    assert guarantee.scope.universe.rank == 3 * len(STRATA)
     space = sensitivity(guarantee.scope.universe, 3)
     assert (space.l1, space.linf) == (4, 1)  # one stratum moves, by one
 
 
 @pytest.mark.parametrize("intensity", [Pure(Fraction(1)), ZeroConcentrated(Fraction(1, 2))])
 def test_as_parallel_composition_says(intensity: Intensity) -> None:
-    joint = NoisyCounts.calibrate(MARGINS, intensity).guarantee
-    apart = parallel([NoisyCounts.calibrate([margins], intensity).guarantee for margins in MARGINS])
+    joint = NoisyCount.calibrate(MARGINS, intensity).guarantee
+    apart = parallel([NoisyCount.calibrate([margins], intensity).guarantee for margins in MARGINS])
     assert (apart.intensity, apart.unit) == (joint.intensity, joint.unit)
-    assert apart.scope.digest == joint.scope.digest
+    assert apart.scope.within(joint.scope)
+    assert joint.scope.within(apart.scope)
 
 
 def test_a_common_odds_ratio() -> None:

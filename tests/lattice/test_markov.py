@@ -123,10 +123,51 @@ def test_margins_without_a_junction_tree_are_refused() -> None:
         markov_basis_decomposable((2, 2), ())
 
 
-def test_a_design_with_its_cliques_is_found() -> None:
-    matrix = csr_array(margins((2, 3, 2), CHAIN))
-    expected = markov_basis_decomposable((2, 3, 2), CHAIN)
-    assert markov_basis(matrix, (2, 3, 2), CHAIN).tolist() == expected.tolist()
+RECOGNISED = {
+    "2 x 3": (margins((2, 3), ((0,), (1,))), 5),
+    "independence": (margins((2, 2, 2), ((0,), (1,), (2,))), 4),
+    "conditional independence": (margins((2, 3, 2), CHAIN), 3),
+    "conditional independence, unequal": (margins((3, 2, 2), CHAIN), 4),
+    "a star of one leaf each": (margins((2, 2, 2, 2), ((0, 1), (0, 2), (0, 3))), 3),
+    "a free axis": (margins((2, 2, 2), ((0,), (2,))), 4),
+    "only independent rows": (margins((2, 3, 2), CHAIN)[[0, 1, 2, 4, 5, 6, 7, 8, 9]], 3),
+    "a hierarchy beside a table": (
+        np.array(
+            [[1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0, 0], [1, 0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1]]
+        ),
+        4,
+    ),
+    "weights that fix the total of each kind": (np.array([[1, 1, 1], [0, 2, 2]]), 5),
+}
+
+
+@pytest.mark.parametrize("name", RECOGNISED)
+def test_blocks_of_features_are_recognised_and_connected(name: str) -> None:
+    matrix, total = RECOGNISED[name]
+    moves = markov_basis(csr_array(matrix))
+    assert not (matrix @ moves.T).any()
+    assert (np.abs(moves).sum(axis=1) <= 4).all()
+    for records in range(1, total + 1):
+        assert all(connects(moves, fibre) for fibre in fibres(matrix, records))
+
+
+def test_a_move_less_does_not_connect() -> None:
+    matrix, total = RECOGNISED["conditional independence"]
+    moves = markov_basis(csr_array(matrix))
+    for left_out in range(len(moves)):
+        fewer = np.delete(moves, left_out, axis=0)
+        assert not all(connects(fewer, fibre) for fibre in fibres(matrix, total))
+
+
+def test_longer_trees_are_found_by_their_cliques() -> None:
+    path = ((0, 1), (1, 2), (2, 3))
+    matrix = csr_array(margins((2, 2, 2, 2), path))
+    expected = markov_basis_decomposable((2, 2, 2, 2), path)
+    assert markov_basis(matrix, (2, 2, 2, 2), path).tolist() == expected.tolist()
+    with pytest.raises(SamplingError, match="no Markov basis is known"):
+        markov_basis(matrix)
+    with pytest.raises(SamplingError, match="no Markov basis is known"):
+        markov_basis(csr_array(np.array([[1, 1, 0]])))  # nothing holds the last cell
 
 
 def test_too_many_moves_are_refused() -> None:

@@ -66,3 +66,10 @@ def test_weights_of_the_total(dense: IntArray) -> None:
     if weights is not None:
         for column in dense.T:
             assert sum(weight * int(column[row]) for row, weight in weights.items()) == 1
+
+
+def test_large_weights_do_not_overflow() -> None:
+    large = 1 << 40
+    dense = np.array([[large, 0, 3, 1], [0, large, 3, 1], [large, large, 6, 2], [1, 0, 0, 0]])
+    assert independent_rows(csr_array(dense)).tolist() == [0, 1, 3]
+    assert check_consistent(csr_array(dense), dense @ np.ones(4, dtype=np.int64)).size == 0

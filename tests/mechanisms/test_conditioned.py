@@ -3,22 +3,29 @@
 from dataclasses import replace
 from fractions import Fraction
 from math import exp
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.goodness import LEVEL, Point, lattice_points, p_value, two_way
+from tests.losses import losses, record_distances
 
-from holdfast.audit.loss import losses, record_distances
-from holdfast.errors import GuaranteeError
+from holdfast.data.attributes import Attributes
+from holdfast.data.invariants import margin_block
+from holdfast.data.schema import Schema
+from holdfast.errors import GuaranteeError, SpecError
 from holdfast.lattice.markov import markov_basis_two_way
-from holdfast.mechanisms.conditioned import STEPS, Conditioned
+from holdfast.mechanisms.conditioned import STEPS, Conditioned, ConditionedOptions
 from holdfast.mechanisms.congeniality import Inequalities
-from holdfast.mechanisms.premises import Per, Premises
-from holdfast.privacy.guarantee import Scope, Target
-from holdfast.privacy.intensity import Approximate, Pure, ZeroConcentrated
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.mechanism import Traits
+from holdfast.premises import Premises
+from holdfast.privacy.guarantee import Adjacency, Scope, Target
+from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.privacy.profile import NormLoss
+from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.universe import Universe
@@ -27,10 +34,10 @@ Array = NDArray[np.int64]
 ONE = Pure(Fraction(1))
 
 
-def premises(rows: Array | list[list[int]], table: list[int], per: Per = "semi") -> Premises:
+def premises(rows: Array | list[list[int]], table: list[int], adjacency: Adjacency = "semi") -> Premises:
     matrix = np.array(rows, dtype=np.int64)
     universe = Universe.of(csr_array(matrix), matrix @ np.array(table))
-    return Premises.of(universe, Scope.of(universe, invariants=("all",), constraints=()), per)
+    return Premises.of(universe, Scope.of(universe, invariants=("all",), constraints=()), adjacency)
 
 
 DESIGNS: dict[str, tuple[Array | list[list[int]], list[int]]] = {
@@ -45,9 +52,7 @@ LARGER_FIRST = Inequalities(np.array([[1, -1, 0]]), np.array([0]))
 
 
 def calibrated(on: Premises, inequalities: Inequalities | None = None) -> Conditioned:
-    return Conditioned.calibrate(
-        on, intensity=ONE, base="double-geometric", nonnegative=True, inequalities=inequalities
-    )
+    return Conditioned.calibrate(on, intensity=ONE, nonnegative=True, inequalities=inequalities)
 
 
 def enumerated(mechanism: Conditioned) -> float:
@@ -56,22 +61,22 @@ def enumerated(mechanism: Conditioned) -> float:
     tables = conforming_tables(on.universe, 2000)
     releases = tables if mechanism.inequalities is None else tables[mechanism.inequalities.hold(tables)]
     loss, apart = losses(mechanism.law, tables, releases), record_distances(tables)
-    if on.per == "unit":
+    if on.adjacency == "unit":
         return float((loss / np.maximum(apart, 1))[apart > 0].max())
-    return float(loss[(apart > 0) & (apart <= on.adjacency.worst_case)].max())
+    return float(loss[(apart > 0) & (apart <= on.semi_adjacency.worst_case)].max())
 
 
-@pytest.mark.parametrize("per", ["semi", "unit"])
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_the_enumerated_loss_meets_the_guarantee_tightly(name: str, per: Per) -> None:
-    mechanism = calibrated(premises(*DESIGNS[name], per))
+def test_the_enumerated_loss_meets_the_guarantee_tightly(name: str, adjacency: Adjacency) -> None:
+    mechanism = calibrated(premises(*DESIGNS[name], adjacency))
     guarantee = mechanism.guarantee
-    assert guarantee.meets(Target(per, ONE))
+    assert guarantee.meets(Target(adjacency, ONE))
     stated = float(guarantee.intensity.parameters()["epsilon"])
     loss = enumerated(mechanism)
     assert 0.99 * stated <= loss <= stated * (1 + 1e-9)
     assert stated >= 0.99  # and the target is spent
-    quieter = replace(mechanism, parameter=mechanism.parameter * Fraction(11, 10))
+    quieter = replace(mechanism, kappa=mechanism.kappa * Fraction(11, 10))
     assert enumerated(quieter) > stated
     assert enumerated(quieter) > 1
 
@@ -80,7 +85,7 @@ def test_the_enumerated_loss_under_further_inequalities() -> None:
     mechanism = calibrated(premises(*DESIGNS["one total"]), LARGER_FIRST)
     stated = float(mechanism.congeniality.loss)
     assert 0.99 * stated <= enumerated(mechanism) <= stated * (1 + 1e-9) <= 1 + 1e-9
-    assert enumerated(replace(mechanism, parameter=mechanism.parameter * Fraction(11, 10))) > stated
+    assert enumerated(replace(mechanism, kappa=mechanism.kappa * Fraction(11, 10))) > stated
 
 
 def test_a_bounded_gamma_is_safe_where_tables_are_too_many_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,38 +101,64 @@ def test_calibration_ends_with_a_parameter_that_was_checked() -> None:
     on = premises(*DESIGNS["2 x 3"])
     mechanism = calibrated(on)
     most = ONE.epsilon / on.sensitivity.l1
-    assert most / 2 < mechanism.parameter < most
+    assert most / 2 < mechanism.kappa < most
     assert mechanism.congeniality.loss <= 1
     step = most / (2 * STEPS)
-    assert replace(mechanism, parameter=mechanism.parameter + step).congeniality.loss > 1
+    assert replace(mechanism, kappa=mechanism.kappa + step).congeniality.loss > 1
 
 
-@pytest.mark.parametrize("per", ["semi", "unit"])
-def test_half_the_parameter_always_meets_the_target(per: Per) -> None:
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
+def test_half_the_parameter_always_meets_the_target(adjacency: Adjacency) -> None:
     target = Pure(Fraction(1, 3))
     mechanism = Conditioned.calibrate(
-        premises(*DESIGNS["one total"], per),
+        premises(*DESIGNS["one total"], adjacency),
         intensity=target,
-        base="double-geometric",
         nonnegative=False,
         inequalities=LARGER_FIRST,
     )
-    assert mechanism.parameter == Fraction(1, 12)
+    assert mechanism.kappa == Fraction(1, 12)
     assert mechanism.guarantee.intensity == target
     assert mechanism.congeniality.gamma == 1
 
 
-def test_equalities_alone_give_the_lattice_law() -> None:
-    on = premises(*DESIGNS["2 x 3"])
-    mechanism = Conditioned.calibrate(on, intensity=ONE, base="double-geometric", nonnegative=False)
-    assert mechanism.parameter == Fraction(1, 4)
-    assert mechanism.guarantee.intensity == ONE
-    assert mechanism.guarantee.profile == NormLoss(Fraction(1, 4), "l1")
-    assert mechanism.noise is not None
-    assert mechanism.methods == mechanism.noise.methods
-    draws = mechanism.law(np.array(DESIGNS["2 x 3"][1])).sample(SeededEntropy(1), 500)
-    assert draws.min() < 0
-    assert np.array_equal(on.universe.matrix @ draws.T, np.repeat(on.universe.values[:, None], 500, axis=1))
+def asked(**constraints: Any) -> Public:
+    schema = Schema(Attributes.of({"row": ("a", "b"), "column": ("x", "y", "z")}))
+    table = np.array(DESIGNS["2 x 3"][1])
+    rows, columns = (margin_block(schema, (name,), name) for name in ("row", "column"))
+    held = tuple(Held(block, block.evaluate(table)) for block in (rows, columns))
+    return Public(schema, "count", held, **constraints)
+
+
+def options(**keys: Any) -> ConditionedOptions:
+    return ConditionedOptions(name="conditioned", **keys)
+
+
+def test_a_spec_without_inequalities_is_sent_to_the_mechanism_with_that_law() -> None:
+    """Double geometric noise given A z = 0 is the l1 Laplace law on the lattice, at every point."""
+    public = asked()
+    for intensity, other in (
+        (ONE, "lattice-laplace"),
+        (Approximate(ONE.epsilon, Fraction(1, 9)), "lattice-gaussian"),
+    ):
+        with pytest.raises(SpecError, match=f"set name = '{other}', or add nonnegative = true"):
+            Conditioned.answer(public, Target("semi", intensity), options())
+    laplace = LatticeLaplace.calibrate(public.premises("semi"), norm="l1", intensity=ONE)
+    points = lattice_points(public.universe.matrix.toarray(), 3)
+    conditioned = -float(laplace.kappa) * np.abs(points).sum(axis=1)  # independent noise, where A z = 0
+    assert laplace.noise.log_prob(points) == pytest.approx(conditioned)
+
+
+def test_an_answer_takes_its_inequalities_from_what_is_public() -> None:
+    mechanism = Conditioned.answer(asked(nonnegative=True), Target("semi", ONE), options())
+    same = calibrated(premises(*DESIGNS["2 x 3"]))
+    assert (mechanism.kappa, mechanism.inequalities, mechanism.nonnegative) == (same.kappa, None, True)
+    approximate = Approximate(ONE.epsilon, Fraction(1, 9))
+    with pytest.raises(SpecError, match="met by a chain alone"):
+        Conditioned.answer(asked(nonnegative=True), Target("semi", approximate), options())
+    with pytest.raises(SpecError, match="chain = true draws approximately"):
+        Conditioned.answer(asked(nonnegative=True), Target("semi", ONE), options(chain=True))
+    with pytest.raises(SpecError, match="moves are those of a chain"):
+        options(moves="moves.csv")
 
 
 def pmf(table: list[int], releases: Array, epsilon: float) -> dict[Point, float]:
@@ -141,7 +172,7 @@ def test_releases_have_the_conditioned_law(name: str) -> None:
     mechanism = calibrated(premises(rows, table))
     releases = conforming_tables(mechanism.premises.universe, 2000)
     draws = mechanism.law(np.array(table)).sample(SeededEntropy(3), 40_000)
-    epsilon = float(mechanism.parameter)
+    epsilon = float(mechanism.kappa)
     assert p_value(draws, pmf(table, releases, epsilon)) > LEVEL
     assert p_value(draws, pmf(table, releases, 1.5 * epsilon)) < LEVEL / 1000
 
@@ -150,7 +181,7 @@ def test_releases_have_the_conditioned_law(name: str) -> None:
 def test_releases_keep_further_inequalities(nonnegative: bool) -> None:
     rows, table = [[1, 1, 1]], [2, 3, 1]
     on = premises(rows, table)
-    mechanism = Conditioned(on, "double-geometric", Fraction(1), nonnegative, LARGER_FIRST)
+    mechanism = Conditioned(on, Fraction(1), nonnegative, LARGER_FIRST)
     assert mechanism.noise is None
     releases = np.array(table) + lattice_points(np.array(rows), 12)
     releases = releases[LARGER_FIRST.hold(releases)]
@@ -168,7 +199,8 @@ def test_the_evidence_names_gamma_and_the_clock() -> None:
     gamma = f"gamma = {float(mechanism.congeniality.gamma):.3f}"
     assert any(gamma in claim for claim in claims)
     assert any("how long a draw took" in claim for claim in claims)
-    assert mechanism.parameters["nonnegative"] == "true"
+    assert mechanism.traits == Traits(additive=False, nonnegative=True)
+    assert mechanism.record().parameters() == {"epsilon_per_unit": str(mechanism.kappa)}
     assert mechanism.methods == ("6 cells within bounds, by dynamic programming or rejection",)
 
 
@@ -177,43 +209,21 @@ def test_the_profile_answers_for_every_pair() -> None:
     profile = mechanism.guarantee.profile
     assert isinstance(profile, NormLoss)
     per_record = enumerated(
-        Conditioned(
-            premises(*DESIGNS["two states"], "unit"),
-            "double-geometric",
-            mechanism.parameter,
-            nonnegative=True,
-        )
+        Conditioned(premises(*DESIGNS["two states"], "unit"), mechanism.kappa, nonnegative=True)
     )
     assert 2 * float(profile.kappa) == pytest.approx(per_record, abs=1e-8)
-
-
-def test_gaussian_noise_needs_a_release_without_inequalities() -> None:
-    on = premises(*DESIGNS["2 x 3"])
-    rho = ZeroConcentrated(Fraction(1, 2))
-    with pytest.raises(GuaranteeError, match="no theorem is known for discrete Gaussian"):
-        Conditioned(on, "discrete-gaussian", Fraction(4), nonnegative=True)
-    with pytest.raises(GuaranteeError, match="pure target is not met by discrete-gaussian"):
-        Conditioned.calibrate(on, intensity=ONE, base="discrete-gaussian", nonnegative=False)
-    with pytest.raises(GuaranteeError, match="zcdp target is not met by double-geometric"):
-        Conditioned.calibrate(on, intensity=rho, base="double-geometric", nonnegative=False)
-    pytest.importorskip("holdfast.sampling.lattice_gaussian")
-    mechanism = Conditioned.calibrate(on, intensity=rho, base="discrete-gaussian", nonnegative=False)
-    assert mechanism.guarantee.intensity == rho
-    assert mechanism.parameters["sigma_squared"] == "4"
-    draws = mechanism.law(np.array(DESIGNS["2 x 3"][1])).sample(SeededEntropy(1), 100)
-    assert np.array_equal(on.universe.matrix @ draws.T, np.repeat(on.universe.values[:, None], 100, axis=1))
 
 
 def test_bad_input_is_refused_in_a_sentence() -> None:
     on = premises(*DESIGNS["2 x 3"])
     with pytest.raises(GuaranteeError, match="must be positive"):
-        Conditioned(on, "double-geometric", Fraction(0), nonnegative=True)
+        Conditioned(on, Fraction(0), nonnegative=True)
     with pytest.raises(GuaranteeError, match="speak of 3 cells and the table has 6"):
-        Conditioned(on, "double-geometric", Fraction(1), nonnegative=True, inequalities=LARGER_FIRST)
+        Conditioned(on, Fraction(1), nonnegative=True, inequalities=LARGER_FIRST)
 
 
 STAND_INS = [np.array([1, 1, 1, 1, 1, 1]), np.array([2, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 2, 1, 0])]
-PLAN = {"distance": 0.01, "runs": 1500, "lag": 10, "max_iterations": 500}
+PLAN: dict[str, Any] = {"distance": 0.01, "runs": 1500, "lag": 10, "max_iterations": 500}
 
 
 def chained(stand_ins: list[Array] = STAND_INS, moves: Array | None = None) -> Conditioned:
@@ -241,6 +251,7 @@ def test_a_chain_is_approximate_estimated_and_assumed() -> None:
     assert any("confidential table" in item.claim for item in guarantee.evidence if item.kind == "assumed")
     assert not any("drawn exactly" in item.claim for item in guarantee.evidence)
     assert "steps of a Markov chain" in mechanism.methods[0]
+    assert mechanism.traits == Traits("estimated", additive=False, nonnegative=True)
 
 
 def test_a_chain_draws_close_to_the_law() -> None:
@@ -248,7 +259,7 @@ def test_a_chain_draws_close_to_the_law() -> None:
     table = [2, 1, 0, 0, 1, 2]
     releases = conforming_tables(mechanism.premises.universe, 100)
     draws = mechanism.law(np.array(table)).sample(SeededEntropy(5), 20_000)
-    law = pmf(table, releases, float(mechanism.parameter))
+    law = pmf(table, releases, float(mechanism.kappa))
     seen = dict.fromkeys(law, 0.0)
     for point in map(tuple, draws.tolist()):
         seen[point] += 1 / len(draws)

@@ -12,10 +12,9 @@ from tests.goodness import two_way
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.congeniality import Conditioning, Inequalities, congeniality
-from holdfast.mechanisms.premises import Per, Premises
-from holdfast.privacy.guarantee import Scope
+from holdfast.premises import Premises
+from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.universe.enumerate import conforming_tables
-from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.universe import Universe
 
@@ -23,10 +22,10 @@ Array = NDArray[np.int64]
 EPSILONS = [Fraction(1, 10), Fraction(1, 2), Fraction(2)]
 
 
-def premises(rows: Array | list[list[int]], table: list[int], per: Per = "semi") -> Premises:
+def premises(rows: Array | list[list[int]], table: list[int], adjacency: Adjacency = "semi") -> Premises:
     matrix = np.array(rows, dtype=np.int64)
     universe = Universe.of(csr_array(matrix), matrix @ np.array(table))
-    return Premises.of(universe, Scope.of(universe, invariants=("all",), constraints=()), per)
+    return Premises.of(universe, Scope.of(universe, invariants=("all",), constraints=()), adjacency)
 
 
 DESIGNS: dict[str, tuple[Array | list[list[int]], list[int]]] = {
@@ -53,15 +52,15 @@ def enumerated(on: Premises, epsilon: float, releases: Array | None = None) -> f
     sizes = tables.sum(axis=1)
     apart[sizes[:, None] != sizes[None, :]] = np.inf
     loss = np.array([(row - log_prob).max(axis=1) for row in log_prob])
-    if on.per == "unit":
+    if on.adjacency == "unit":
         return float((loss / np.maximum(apart, 1))[(apart > 0) & (apart < np.inf)].max())
-    return float(loss[(apart > 0) & (apart <= on.adjacency.worst_case)].max())
+    return float(loss[(apart > 0) & (apart <= on.semi_adjacency.worst_case)].max())
 
 
-@pytest.mark.parametrize("per", ["semi", "unit"])
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_small_universes_are_answered_exactly_and_others_safely(name: str, per: Per) -> None:
-    on = premises(*DESIGNS[name], per)
+def test_small_universes_are_answered_exactly_and_others_safely(name: str, adjacency: Adjacency) -> None:
+    on = premises(*DESIGNS[name], adjacency)
     listed = Conditioning.of(on, nonnegative=True)
     bounded = Conditioning.of(on, nonnegative=True, tables=0)
     for epsilon in EPSILONS:
@@ -74,7 +73,7 @@ def test_small_universes_are_answered_exactly_and_others_safely(name: str, per: 
         assert exact.loss <= bound.loss <= 2 * bound.base  # [congenial-dp, Theorem 2.1]
         assert 0 <= exact.gamma <= bound.gamma <= 1
         if bounded.parts[0][0].how.startswith("the normaliser was bounded along") and name != "no total":
-            assert bound.gamma < 1 or (per == "unit" and name == "weights")
+            assert bound.gamma < 1 or (adjacency == "unit" and name == "weights")
 
 
 def test_the_profile_covers_every_pair() -> None:
@@ -151,13 +150,8 @@ def test_inequalities_are_summed_over_the_releases_that_are_left() -> None:
 def test_cells_in_no_invariant() -> None:
     """One cell is 0, then 1, and another gives its record: 1 + a - a^2, far from the other's border."""
     universe = Universe.of(csr_array((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64))
-    on = Premises(
-        universe,
-        Scope.of(universe, invariants=(), constraints=()),
-        SemiAdjacency(1, 1, exact=True, reference=""),
-        Sensitivity(2, 2, 1, exact=True),
-        "semi",
-    )
+    on = Premises(universe, Scope.of(universe, invariants=(), constraints=()), "semi")
+    assert (on.semi_adjacency.worst_case, on.sensitivity) == (1, Sensitivity(2, 2, 1, exact=True))
     a = exp(-0.5)
     cost = congeniality(on, Fraction(1, 2), nonnegative=True)
     assert float(cost.loss) == pytest.approx(1 + log(1 + a - a * a))
@@ -180,7 +174,7 @@ def test_free_cells_beside_invariants_that_fix_no_sum() -> None:
         log_c = np.log(weight.sum(axis=1))
         apart = np.abs(tables[:, None, :] - tables[None, :, :]).sum(axis=2)
         same = tables.sum(axis=1)[:, None] == tables.sum(axis=1)[None, :]
-        near = same & (apart > 0) & (apart <= 2 * on.adjacency.worst_case)
+        near = same & (apart > 0) & (apart <= 2 * on.semi_adjacency.worst_case)
         loss = (epsilon * apart + log_c[None, :] - log_c[:, None])[near].max()
         assert float(bound.at(Fraction(epsilon)).loss) >= loss - 1e-6
 
@@ -191,7 +185,7 @@ def test_many_alike_blocks_cost_no_more_than_the_records_that_change() -> None:
     cost = Conditioning.of(on, nonnegative=True)
     assert len(cost.parts) == 1
     b = exp(-1)
-    assert on.adjacency.worst_case == 2
+    assert on.semi_adjacency.worst_case == 2
     assert float(cost.at(Fraction(1, 2)).loss) == pytest.approx(2 + 2 * log(2 - b))
 
 

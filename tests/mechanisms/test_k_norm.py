@@ -2,24 +2,23 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.goodness import lattice_points, two_way
+from tests.losses import losses, record_distances
 
-from holdfast.audit.loss import losses, record_distances
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.premises import Premises
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed
-from holdfast.privacy.guarantee import Scope, Target
+from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Pure
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.k_norm import KNormLaw
+from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.hull.moves import basic_moves
 from holdfast.universe.hull.norm import HullNorm
@@ -29,9 +28,9 @@ EPSILON = Fraction(12)
 """Strong enough that the outputs left out of the enumeration weigh next to nothing."""
 
 
-def premises(rows: NDArray[np.int64], table: list[int], per: Literal["semi", "unit"] = "semi") -> Premises:
+def premises(rows: NDArray[np.int64], table: list[int], adjacency: Adjacency = "semi") -> Premises:
     on = Universe.of(csr_array(rows), rows @ np.array(table))
-    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), per)
+    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), adjacency)
 
 
 UNIVERSES = {
@@ -55,7 +54,7 @@ def enumerated(mechanism: KNorm) -> float:
     reach = 6 if mechanism.norm.dimension < 4 else 2
     outputs = tables[0] + lattice_points(mechanism.noise.matrix.toarray(), reach)
     apart = record_distances(tables)
-    protected = (apart > 0) & (apart <= mechanism.premises.adjacency.worst_case)
+    protected = (apart > 0) & (apart <= mechanism.premises.semi_adjacency.worst_case)
     return float(losses(mechanism.law, tables, outputs)[protected].max())
 
 
@@ -101,7 +100,7 @@ def test_a_cell_that_must_be_empty_stays_so() -> None:
 def test_what_it_says_of_itself() -> None:
     mechanism = calibrated("3 x 3, all margins 1", Fraction(1, 2))
     assert mechanism.name == "k-norm"
-    assert mechanism.parameters["epsilon"] == "1/2"
+    assert mechanism.parameters["epsilon"] == Fraction(1, 2)
     assert "30 differences of tables at most 3 records apart" in mechanism.parameters["norm"]
     assert mechanism.guarantee.intensity == Pure(Fraction(1, 2))
     assert mechanism.guarantee.unit.distance == 3
@@ -113,7 +112,7 @@ def test_what_it_says_of_itself() -> None:
 
 def test_per_record_of_distance_is_refused() -> None:
     with pytest.raises(GuaranteeError, match='adjacency = "semi"'):
-        KNorm.calibrate(replace(UNIVERSES["2 x 3"], per="unit"), intensity=Pure(Fraction(1)))
+        KNorm.calibrate(replace(UNIVERSES["2 x 3"], adjacency="unit"), intensity=Pure(Fraction(1)))
 
 
 def test_an_open_number_of_records_is_refused() -> None:

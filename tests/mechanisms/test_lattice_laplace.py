@@ -1,17 +1,19 @@
-from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.contract.cases import WORLDS, Case
+from tests.contract.contract import Subject, the_loss_is_within_the_guarantee
 from tests.goodness import two_way
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.premises import Premises
-from holdfast.privacy.guarantee import Scope
+from holdfast.premises import Premises
+from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.privacy.intensity import Pure
-from holdfast.sampling.lattice_laplace import Norm
+from holdfast.sampling.lattice.laplace import Norm
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.universe import Universe
@@ -46,10 +48,11 @@ def test_the_papers_parameter_gives_its_own_guarantee() -> None:
     assert mechanism.epsilon == Fraction(3, 2)
 
 
-def test_a_bound_is_called_a_bound() -> None:
+def test_a_bound_is_called_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     loose = SemiAdjacency(4, 2, exact=False, reference="semi-dp, Theorem 16")
-    premises = replace(PREMISES, adjacency=loose, sensitivity=Sensitivity(8, 8, 1, exact=False))
-    mechanism = LatticeLaplace(premises, "l1", Fraction(1, 8))
+    monkeypatch.setattr("holdfast.premises.semi_adjacency", lambda _: loose)
+    monkeypatch.setattr("holdfast.premises.sensitivity", lambda *_: Sensitivity(8, 8, 1, exact=False))
+    mechanism = LatticeLaplace(Premises(FOUR, SCOPE, "semi"), "l1", Fraction(1, 8))
     claims = " ".join(item.claim for item in mechanism.guarantee.evidence)
     assert claims.count("an upper bound") == 2
 
@@ -58,6 +61,16 @@ def test_nothing_left_to_protect_is_refused() -> None:
     one = Universe.of(csr_array(np.eye(2, dtype=np.int64)), np.array([1, 2]))
     with pytest.raises(GuaranteeError, match="vacuous"):
         Premises.of(one, Scope.of(one, invariants=(), constraints=()), "semi")
+
+
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_enumerated_loss_is_the_guarantee(
+    world: str, norm: Norm, adjacency: Adjacency, tmp_path: Path
+) -> None:
+    case = Case(world, {"epsilon": "12", "adjacency": adjacency}, {"norm": norm}, reach=6)
+    the_loss_is_within_the_guarantee(Subject.of(case, LatticeLaplace, tmp_path))
 
 
 @pytest.mark.parametrize(("cells", "assumed"), [(39, False), (40, True), (199, True), (200, False)])

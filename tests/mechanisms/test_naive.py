@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from tests.goodness import LEVEL, lattice_law, p_value, two_way
+from tests.losses import losses, record_distances
 
-from holdfast.audit.loss import losses, record_distances
+from holdfast.mechanisms.mechanism import Traits
 from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
-from holdfast.mechanisms.premises import Per, Premises
-from holdfast.privacy.guarantee import Scope, Target
+from holdfast.premises import Premises
+from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
 from holdfast.privacy.profile import NormLoss, SquaredLoss
 from holdfast.sampling.entropy import SeededEntropy
@@ -21,9 +22,9 @@ from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.universe import Universe
 
 
-def premises(rows: NDArray[np.int64], table: list[int], per: Per = "semi") -> Premises:
+def premises(rows: NDArray[np.int64], table: list[int], adjacency: Adjacency = "semi") -> Premises:
     on = Universe.of(csr_array(rows), rows @ np.array(table))
-    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), per)
+    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), adjacency)
 
 
 UNIVERSES = {
@@ -93,7 +94,7 @@ def test_no_invariant_is_kept_and_it_says_so() -> None:
         NaiveLaplace.calibrate(on, intensity=Pure(Fraction(1))),
         NaiveGaussian.calibrate(on, intensity=ZeroConcentrated(Fraction(1, 2))),
     ):
-        assert not mechanism.keeps_invariants
+        assert mechanism.traits == Traits(keeps_invariants=False)
         tables = mechanism.law(np.array([2, 1, 0, 2])).sample(SeededEntropy(0), 100)
         assert tables.dtype == np.int64
         assert (on.universe.matrix @ tables.T != on.universe.values[:, None]).any()
@@ -109,9 +110,9 @@ def test_scales_follow_from_the_number_of_records() -> None:
     assert (laplace.kappa, gaussian.sigma_squared) == (Fraction(1, 6), Fraction(18))
     assert laplace.guarantee.profile == NormLoss(Fraction(1, 6), "l1")
     assert gaussian.guarantee.profile == SquaredLoss(Fraction(18))
-    assert laplace.parameters == {"epsilon_per_unit": "1/6"}
-    assert gaussian.parameters == {"sigma_squared": "18"}
-    each = replace(on, per="unit")
+    assert laplace.parameters == {"kappa": Fraction(1, 6)}
+    assert gaussian.parameters == {"sigma_squared": 18}
+    each = replace(on, adjacency="unit")
     one = NaiveLaplace.calibrate(each, intensity=Pure(Fraction(1)))
     assert (one.kappa, one.guarantee.intensity) == (Fraction(1, 2), Pure(Fraction(1)))
     rho = Fraction(1, 2)

@@ -10,22 +10,23 @@ from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from tests.goodness import LEVEL, two_way
+from tests.losses import record_distances
 
-from holdfast.audit.loss import record_distances
-from holdfast.mechanisms.premises import Per, Premises
+from holdfast.mechanisms.mechanism import Traits
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.mechanisms.span import Span, normals, uniforms
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed
-from holdfast.privacy.guarantee import Scope, Target
+from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import GaussianDP, ZeroConcentrated
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.universe import Universe
 
 
-def premises(rows: NDArray[np.int64], table: list[int], per: Per = "semi") -> Premises:
+def premises(rows: NDArray[np.int64], table: list[int], adjacency: Adjacency = "semi") -> Premises:
     on = Universe.of(csr_array(rows), rows @ np.array(table))
-    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), per)
+    return Premises.of(on, Scope.of(on, invariants=("all",), constraints=()), adjacency)
 
 
 UNIVERSES = {
@@ -122,24 +123,24 @@ def test_an_open_number_of_records_is_moved_as_well() -> None:
 
 def test_zcdp_targets_are_met_also_where_mu_is_irrational() -> None:
     for rho in (Fraction(1, 2), Fraction(1, 3), Fraction(7, 10)):
-        for per in ("semi", "unit"):
+        for adjacency in ("semi", "unit"):
             guarantee = ProjectedGaussian.calibrate(
-                replace(DEMO, per=per), intensity=ZeroConcentrated(rho)
+                replace(DEMO, adjacency=adjacency), intensity=ZeroConcentrated(rho)
             ).guarantee
-            assert guarantee.meets(Target(per, ZeroConcentrated(rho)))
-            assert not guarantee.meets(Target(per, ZeroConcentrated(rho * Fraction(99, 100))))
+            assert guarantee.meets(Target(adjacency, ZeroConcentrated(rho)))
+            assert not guarantee.meets(Target(adjacency, ZeroConcentrated(rho * Fraction(99, 100))))
 
 
 def test_it_says_that_floats_are_assumed() -> None:
     mechanism = ProjectedGaussian.calibrate(DEMO, intensity=GaussianDP(Fraction(1)))
-    assert mechanism.real
+    assert mechanism.traits == Traits("floating", whole=False)
     assert any(
         isinstance(item, Assumed) and "never for a release" in item.reason
         for item in mechanism.guarantee.evidence
     )
-    assert mechanism.parameters == {"sigma_squared": "6"}
+    assert mechanism.parameters == {"sigma_squared": 6}
     assert mechanism.methods == ("16 normal numbers, projected onto 9 dimensions",)
-    assert mechanism.work == 16
+    assert mechanism.noise.work == 16
 
 
 def test_large_systems_are_projected_sparsely() -> None:

@@ -1,5 +1,6 @@
 """Chains that serve: what a walk fixes beforehand for two-way tables, and what it says it rests on."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,16 +8,32 @@ import pytest
 from scipy.sparse import csr_array
 from tests.goodness import two_way
 
-from holdfast.errors import GuaranteeError
+from holdfast.data.attributes import Attributes
+from holdfast.data.invariants import margin_block
+from holdfast.data.schema import Schema
+from holdfast.errors import GuaranteeError, SamplingError
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import markov_basis_partition, markov_basis_two_way
-from holdfast.mechanisms.walk import Walk
+from holdfast.mechanisms.walk import Walk, WalkRecord, basis_of
 from holdfast.privacy.intensity import Approximate, Pure
+from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.universe import Universe
 
 TABLE = np.array([3, 1, 0, 2, 0, 4, 1, 1, 2, 0, 2, 0, 1, 1, 0, 5])
 MARGINS = two_way(4, 4)
-UNIVERSE = Universe.of(csr_array(MARGINS), MARGINS @ TABLE)
+
+
+def public(counts: IntArray, shape: tuple[int, ...], *margins: str) -> Public:
+    """Return what is published where some margins of a table are; attributes are a, b, c, ..."""
+    levels = {name: tuple(map(str, range(size))) for name, size in zip("abcd", shape, strict=False)}
+    schema = Schema(Attributes.of(levels))
+    blocks = [margin_block(schema, tuple(margin), margin) for margin in margins]
+    return Public(schema, "n", tuple(Held(block, block.evaluate(counts)) for block in blocks))
+
+
+PUBLIC = public(TABLE, (4, 4), "a", "b")
+UNIVERSE = PUBLIC.universe
 
 
 def planned(distance: float = 0.02) -> Walk:
@@ -25,6 +42,7 @@ def planned(distance: float = 0.02) -> Walk:
         Fraction(1, 12),
         markov_basis_two_way(4, 4),
         [TABLE],
+        derived=True,
         distance=distance,
         entropy=SeededEntropy(1),
     )
@@ -33,7 +51,7 @@ def planned(distance: float = 0.02) -> Walk:
 def test_a_two_way_table_is_drawn_by_pairs_of_rows() -> None:
     walk = planned()
     assert walk.table is not None
-    assert walk.described == f"{walk.length.iterations} steps of 2 pairs of rows"
+    assert str(walk.record()) == f"{walk.length.iterations} steps of 2 pairs of rows"
     assert walk.length.iterations < 60
     assert walk.length.distance <= 0.02
     releases = walk.law(TABLE).sample(SeededEntropy(2), 500)
@@ -59,11 +77,12 @@ def test_other_designs_walk_along_moves() -> None:
         Fraction(1, 4),
         markov_basis_partition([0, 0, 0, 1, 1]),
         [table],
+        derived=False,
         distance=0.05,
         entropy=SeededEntropy(3),
     )
     assert walk.table is None
-    assert walk.described.endswith("steps of 3 moves")
+    assert str(walk.record()).endswith("steps of 3 moves")
     assert [item.kind for item in walk.evidence] == ["estimated", "assumed", "assumed"]
 
 
@@ -75,6 +94,48 @@ def test_a_stand_in_has_the_same_invariants() -> None:
                 Fraction(1),
                 markov_basis_two_way(4, 4),
                 [wrong],
+                derived=True,
                 distance=0.1,
                 entropy=SeededEntropy(1),
             )
+
+
+def test_a_record_leads_back_to_the_same_chains() -> None:
+    walk = planned(0.1)
+    record = WalkRecord.model_validate_json(walk.record().model_dump_json())
+    again = Walk.of(record, PUBLIC, walk.kappa)
+    assert again.record() == walk.record()
+    assert again.evidence == walk.evidence
+    one, other = (which.law(TABLE).sample(SeededEntropy(4), 20) for which in (walk, again))
+    assert np.array_equal(one, other)
+
+
+def test_moves_that_were_given_are_not_in_the_record() -> None:
+    walk = replace(planned(0.1), derived=False)
+    again = Walk.of(walk.record(), PUBLIC, walk.kappa)
+    assert again.evidence == walk.evidence
+    with pytest.raises(GuaranteeError, match="given by its curator"):
+        again.law(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("shape", "margins", "moves"),
+    [
+        ((4, 4), ("a", "b"), 36),
+        ((2, 3, 2), ("ab", "bc"), 3),  # one exchange for each level of b
+        ((2, 3, 2), ("ab", "bc", ""), 3),
+        ((2, 2, 2, 2), ("ab", "bc", "cd"), 12 + 12 - 4),  # by b, by c, and both at once
+    ],
+)
+def test_decomposable_margins_have_a_basis(
+    shape: tuple[int, ...], margins: tuple[str, ...], moves: int
+) -> None:
+    on = public(np.ones(int(np.prod(shape)), dtype=np.int64), shape, *margins)
+    basis = basis_of(on)
+    assert not (on.universe.matrix @ basis.T).any()
+    assert len(basis) == moves
+
+
+def test_other_margins_have_none() -> None:
+    with pytest.raises(SamplingError, match="not decomposable"):
+        basis_of(public(np.ones(8, dtype=np.int64), (2, 2, 2), "ab", "bc", "ac"))

@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 from tests.goodness import two_way
 
 from holdfast.errors import DataError
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.fixed_point import FixedPoint
+from holdfast.estimation.stand_in import stand_in
 from holdfast.postprocess.bias import bias
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.fixed_point import FixedPoint
 from holdfast.postprocess.methods import METHODS, method_of
-from holdfast.postprocess.stand_in import stand_in
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 
 TOTAL = csr_array(np.ones((1, 12), dtype=np.int64))
 SKEWED = np.array([0] * 6 + [1] * 3 + [20, 40, 100])

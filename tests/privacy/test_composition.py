@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.goodness import lattice_points, two_way
+from tests.losses import losses, record_distances
 
-from holdfast.audit.loss import losses, record_distances
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.premises import Premises
+from holdfast.premises import Premises
 from holdfast.privacy.composition import compose, parallel
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated

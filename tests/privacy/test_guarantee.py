@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from tests.goodness import two_way
 
 from holdfast.errors import GuaranteeError
-from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit
+from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit, probability
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -32,8 +32,16 @@ def guarantee(epsilon: Fraction, *, distance: int = 3) -> Guarantee:
 
 @given(st.fractions(min_value=Fraction(1, 100), max_value=20))
 def test_the_stated_factor_is_never_too_small(epsilon: Fraction) -> None:
-    stated = float(guarantee(epsilon).statement.split(" = ")[1].split(" times")[0])
+    stated = float(guarantee(epsilon).statement.split(" = ")[1].split(" times")[0].replace(",", ""))
     assert exp(float(epsilon)) <= stated <= 1.011 * exp(float(epsilon))
+
+
+@given(st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(1, 2)))
+def test_the_stated_probability_is_never_too_small(delta: Fraction) -> None:
+    stated = Fraction(probability(delta))
+    assert delta <= stated <= delta * Fraction(1011, 1000)
+    said = Guarantee(SCOPE, Unit("record", "semi", 3), Approximate(Fraction(1), delta), ()).statement
+    assert f"but for a probability of {probability(delta)}." in said
 
 
 def test_a_stronger_guarantee_meets_a_weaker_target_only() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.optimize import brentq
 from tests.goodness import LEVEL
 
 Floats = NDArray[np.float64]
@@ -32,6 +33,41 @@ def gaussian_sum(cells: int, sigma: float) -> Floats:
     z = np.arange(size) - size // 2
     weights = np.exp(-(z**2) / (2 * sigma**2))
     return _power(np.fft.rfft(np.fft.ifftshift(weights / weights.sum())).real, cells, size)
+
+
+def bounded_halves(lows: NDArray[np.int64], rate: float) -> Floats:
+    """Return P(first half of the cells sums to t, all to 0) for cells with weights exp(-rate |z|), z >= low.
+
+    Cells that must not fall low are pushed up, and a sum of 0 would be too rare to be seen in floats. Weights
+    times exp(-tilt z) have the same law given that sum, and the tilt is chosen to make 0 the mean.
+    """
+    reach = 60 / rate
+    z = np.arange(-int(reach), int(reach) + 1)
+
+    def cell(low: int, tilt: float) -> Floats:
+        exponents = np.where(z >= low, -rate * np.abs(z) - tilt * z, -np.inf)
+        weights = np.exp(exponents - exponents.max())
+        return np.asarray(weights / weights.sum())
+
+    kinds, counts = np.unique(lows, return_counts=True)
+
+    def mean(tilt: float) -> float:
+        return float(sum(n * (cell(low, tilt) @ z) for low, n in zip(kinds, counts, strict=True)))
+
+    tilt = float(brentq(mean, -0.9 * rate, 40.0))
+    size = _circle((2 * lows.size) ** 0.5 / rate + 1 / rate)
+    size = max(size, 1 << int(np.ceil(np.log2(2 * z.size))))
+
+    def half(part: NDArray[np.int64]) -> Floats:
+        transform = np.ones(size // 2 + 1, dtype=np.complex128)
+        for low, count in zip(*np.unique(part, return_counts=True), strict=True):
+            circle = np.zeros(size)
+            circle[z % size] = cell(low, tilt)
+            transform *= np.fft.rfft(circle) ** count
+        return np.maximum(np.fft.fftshift(np.fft.irfft(transform, size)), 0)
+
+    first, second = (half(part) for part in np.split(lows, [lows.size // 2]))
+    return product(first, np.roll(second[::-1], 1))
 
 
 def _circle(deviation: float) -> int:

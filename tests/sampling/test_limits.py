@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
 from tests.goodness import LEVEL, two_way
-from tests.sampling.sums import check_identity, check_sums, gaussian_sum, laplace_sum, product
+from tests.sampling.sums import bounded_halves, check_identity, check_sums, gaussian_sum, laplace_sum, product
 
 from holdfast.errors import SamplingError
+from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.exact.offset_total import OffsetTotal, fits
-from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.sampling.lattice.k_norm import KNormLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.offset_total import OffsetTotal, fits
+from holdfast.universe.hull import moves as hull
+from holdfast.universe.hull.norm import HullNorm
 
 Integers = NDArray[np.int64]
 
@@ -206,7 +210,7 @@ def test_tables_with_both_margins(rows: int, columns: int, epsilon: Fraction, no
     check_identity(draws, basic_moves(rows, columns, scale, 100), law.log_prob, len(TABLES))
 
 
-GAUSSIAN = [(2, 3.0), (1000, 0.8), (5000, 3.0), (8000, 1.0)]
+GAUSSIAN = [(2, 3.0), (1000, 0.8), (5000, 3.0), (3000, 1.0)]
 
 
 @pytest.mark.parametrize(("cells", "sigma"), GAUSSIAN)
@@ -266,3 +270,26 @@ def test_an_l2_radius_too_wide_for_its_many_cells_is_refused() -> None:
     system = csr_array(np.ones((1, 1_000_000), dtype=np.int64))
     with pytest.raises(SamplingError, match="ask for less noise"):
         LatticeLaplaceLaw(system, Fraction(1, 2**40), "l2").sample(SeededEntropy(0), 1)
+
+
+BOUNDED = [(12, Fraction(1, 60)), (40, Fraction(1, 30)), (400, Fraction(1, 5)), (3000, Fraction(1))]
+
+
+@pytest.mark.parametrize(("cells", "epsilon"), BOUNDED)
+def test_one_total_within_bounds(cells: int, epsilon: Fraction) -> None:
+    x = np.arange(cells) % 4 * int(2 / epsilon)
+    law = TruncatedLaw(csr_array(np.ones((1, cells), dtype=np.int64)), low=-x, epsilon=epsilon)
+    draws = law.sample(SeededEntropy(cells), 1500)
+    assert (draws >= -x).all()
+    assert not draws.sum(axis=1).any()
+
+    halves = draws[:, : cells // 2].sum(axis=1)
+    check_sums(halves, lambda scale: bounded_halves(-x, scale * float(epsilon)), len(BOUNDED))
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(3, Fraction(1, 1000)), (4, Fraction(1, 4)), (5, Fraction(2))])
+def test_the_norm_of_the_sensitivity_space(size: int, epsilon: Fraction) -> None:
+    law = KNormLaw(csr_array(two_way(size, size)), epsilon, HullNorm(hull.basic_moves(size, size)))
+    draws = law.sample(SeededEntropy(size), 300)
+    moves = basic_moves(size, size, max(1, int(2 / epsilon)), 6)
+    check_identity(draws, moves, law.log_prob, 3)

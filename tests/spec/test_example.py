@@ -1,14 +1,12 @@
 from pathlib import Path
 
+from holdfast.data.read import read_table
 from holdfast.spec import read_spec
-from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
-from holdfast.tables.read import read_table
+from holdfast.spec.example import EXAMPLE_SPEC
 
 
-def test_the_example_reads(tmp_path: Path) -> None:
-    (tmp_path / "children.csv").write_text(EXAMPLE_DATA)
-    (tmp_path / "holdfast.toml").write_text(EXAMPLE_SPEC)
-    spec = read_spec(tmp_path / "holdfast.toml")
+def test_the_example_reads(example: Path) -> None:
+    spec = read_spec(example)
     table = read_table(spec).table
     assert [item.margin for item in spec.invariants] == [("county",), ("education",)]
     assert spec.privacy.epsilon == 1

@@ -3,16 +3,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import SpecError
-from holdfast.spec import Spec, read_spec
+from holdfast.spec import read_spec
 from holdfast.spec.example import EXAMPLE_SPEC
 
 
-def test_paths_start_at_the_spec(tmp_path: Path) -> None:
-    path = tmp_path / "holdfast.toml"
-    path.write_text(EXAMPLE_SPEC)
-    spec = read_spec(path)
-    assert spec.data_path == tmp_path / "children.csv"
-    assert Spec.read(path) == spec
+def test_paths_start_at_the_spec(example: Path) -> None:
+    spec = read_spec(example)
+    assert spec.data_path == example.parent / "children.csv"
 
 
 @pytest.mark.parametrize("prefix", ["\ufeff", "# Windows\r\n"])

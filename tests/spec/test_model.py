@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from holdfast.errors import SpecError
-from holdfast.spec import Constraints, Data, Invariant, Mechanism, Privacy, Spec, Weights
+from holdfast.spec import Constraints, Data, Invariant, MechanismChoice, Privacy, Spec, Weights
 
 DATA = {"path": "children.csv", "cells": ["county", "education"], "count": "children"}
 PURE = {"epsilon": "1"}
@@ -35,7 +35,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (spec_with(data=5), "[data]", "table of keys"),
     (spec_with(privcy={}), "the spec", "did you mean 'privacy'?"),
     (spec_with(folder="/"), "the spec", "unknown section 'folder'"),
-    (spec_with(data={"cells": ["a"]}), "[data] path", "is missing"),
+    (spec_with(data={"path": "a.csv"}), "[data] cells", "is missing"),
     (data(path=""), "[data] path", "is empty"),
     (data(path=3), "[data] path", "text in quotes"),
     (data(cell=["a"]), "[data]", "did you mean 'cells'?"),
@@ -83,9 +83,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (privacy(epsilon=0.5), "[privacy] epsilon", 'as in "0.5"'),
     (privacy(epsilon=0), "[privacy] epsilon is 0:", 'give a positive budget such as "1"'),
     (privacy(epsilon="-1/2"), "[privacy] epsilon is -1/2", "positive budget"),
+    (privacy(epsilon="1e-31"), "[privacy] epsilon", 'from "1e-30" to "1e6"'),
+    (privacy(epsilon="1e999"), "[privacy] epsilon", "out of reach"),
+    (privacy(standard="approximate", epsilon="1", delta="1e-301"), "[privacy] delta", "probability"),
     (privacy(epsilon="much"), "[privacy] epsilon", "not a number"),
     (privacy(epsilon=True), "[privacy] epsilon", "is true"),
-    (privacy(), "[privacy] epsilon", "is missing"),
     (privacy(epsilon="1", delta="1e-10"), "[privacy] delta", "does not belong"),
     (privacy(standard="pur"), "[privacy] standard", "'pure'"),
     (privacy(standard="approximate", epsilon="1"), "[privacy] delta", "is missing"),
@@ -97,8 +99,11 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (privacy(standard="gaussian"), "[privacy] mu", "is missing"),
     (privacy(unit="household"), "[privacy] unit", "'record'"),
     (privacy(epsilon="1", adjacency="full"), "[privacy] adjacency", "'semi'"),
-    (spec_with(mechanism={"norm": "l3"}), "[mechanism] norm", "'l1'"),
-    (spec_with(mechanism={"epsilon_per_unit": "0"}), "[mechanism] epsilon_per_unit", "positive"),
+    (privacy(epsilon="1", distance=0), "[privacy] distance", "at least 1"),
+    (privacy(epsilon="1", distance="2"), "[privacy] distance", "whole number"),
+    (privacy(epsilon="1", distance=2, adjacency="unit"), "[privacy] distance", 'adjacency = "semi"'),
+    (spec_with(mechanism={"name": 5}), "[mechanism] name", "text in quotes"),
+    (spec_with(mechanism="lattice-laplace"), "[mechanism]", "table of keys"),
 ]
 
 
@@ -129,7 +134,7 @@ def test_is_made_in_python() -> None:
     kinds = [item.kind for item in spec.invariants]
     assert kinds == ["margin", "where", "weights", "margin", "total"]
     assert spec.privacy.epsilon == Fraction(1, 2)
-    assert spec.mechanism == Mechanism(name="lattice-laplace", norm="l1")
+    assert spec.mechanism == MechanismChoice(name="lattice-laplace")
 
 
 def test_plain_values_round_trip() -> None:
@@ -137,7 +142,8 @@ def test_plain_values_round_trip() -> None:
         spec_with(
             invariants=[{"where": {"county": "Alpha", "education": [1, 2.5]}, "name": "some"}],
             constraints={"structural_zeros": [{"county": ["Alpha", "Beta"]}]},
-            privacy={"standard": "approximate", "epsilon": "0.25", "delta": "1e-10"},
+            privacy={"standard": "approximate", "epsilon": "0.25", "delta": "1e-10", "distance": 4},
+            mechanism={"name": "lattice-gaussian", "any": ["key", 1]},
         )
     )
     plain = spec.model_dump(mode="json")
@@ -147,16 +153,23 @@ def test_plain_values_round_trip() -> None:
     assert Spec.of(plain) == spec
 
 
-def test_the_mechanism_may_set_the_pure_budget() -> None:
+def test_keys_of_a_mechanism_are_left_to_it() -> None:
+    """So that a pure budget may follow from one of them."""
     spec = Spec.of({"data": DATA, "mechanism": {"epsilon_per_unit": "1/4"}})
     assert spec.privacy.epsilon is None
-    assert spec.mechanism.epsilon_per_unit == Fraction(1, 4)
+    assert spec.mechanism.keys == {"name": "lattice-laplace", "epsilon_per_unit": "1/4"}
 
 
 def test_paths_are_relative_to_the_folder() -> None:
     spec = Spec.of(spec_with(), folder=Path("/somewhere"))
     assert spec.data_path == Path("/somewhere/children.csv")
     assert spec.resolve("/else/w.csv") == Path("/else/w.csv")
+
+
+def test_a_path_is_needed_where_there_is_no_frame() -> None:
+    spec = Spec.of(spec_with(data={"cells": ["county"]}))
+    with pytest.raises(SpecError, match=r"^\[data\] path is missing: name a .csv or .parquet file, or give"):
+        _ = spec.data_path
 
 
 def test_a_part_alone_names_its_section() -> None:

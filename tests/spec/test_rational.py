@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from holdfast.spec.rational import Rational, parse_rational
+from holdfast.spec.rational import PositiveRational, Rational, parse_rational
 
 ADAPTER: TypeAdapter[Fraction] = TypeAdapter(Rational)
 
@@ -43,8 +43,21 @@ def test_a_float_is_to_be_quoted(bad: float) -> None:
         parse_rational(bad)
 
 
+@pytest.mark.parametrize("bad", ["0", "-1", "1e-301", "1e301"])
+def test_positive_numbers_are_such_as_floats_have(bad: str) -> None:
+    positive: TypeAdapter[Fraction] = TypeAdapter(PositiveRational)
+    assert positive.validate_python("1e-300") == Fraction(1, 10**300)
+    with pytest.raises(ValidationError, match=r"give a (positive )?number"):
+        positive.validate_python(bad)
+
+
 @given(st.fractions())
 def test_round_trips_as_text(value: Fraction) -> None:
     text = ADAPTER.dump_python(value, mode="json")
     assert text == str(value)
     assert ADAPTER.validate_python(text) == value
+
+
+def test_what_follows_from_many_digits_round_trips() -> None:
+    value = parse_rational("1/" + "7" * 4000) / 1
+    assert ADAPTER.validate_python(str(value)) == value

@@ -11,13 +11,13 @@ import pytest
 from scipy.sparse import csr_array
 from studies.congenial_dp import california, density, distances, run, sampler, table_1, two_bins
 from studies.congenial_dp.design import CELLS, COLUMNS, CONFIDENTIAL, FREE, MATRIX, conditional_law
-from studies.congenial_dp.expected import FILE, violations
-from studies.congenial_dp.outcome import Number
+from studies.expected import violations
+from studies.outcome import Number
 
 from holdfast.errors import DataError
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.integers import integers_l1
-from holdfast.postprocess.l2 import nonnegative_l2
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.integers import integers_l1
+from holdfast.estimation.l2 import nonnegative_l2
 from holdfast.sampling.entropy import Replay, SeededEntropy
 
 T = TypeVar("T")
@@ -41,14 +41,14 @@ def test_the_quick_run_comes_to_the_expected_numbers(
 
 
 def test_the_acceptance_of_the_paper_is_one_that_chains_of_its_length_have() -> None:
-    expected = json.loads(FILE.read_text())["parts"]["sampler"]
+    expected = json.loads(run.EXPECTED.read_text())["parts"]["sampler"]
     mean = expected["acceptance at rate 0.6 of chains from the table, 10,000 steps"]["value"]
     spread = expected["spread of that acceptance between chains"]["value"]
     assert abs(sampler.ACCEPTANCE - mean) < spread
 
 
 def off(part: str, numbers: dict[str, Number]) -> set[str]:
-    found = violations(part, numbers, "quick")
+    found = violations(run.EXPECTED, part, numbers, "quick")
     return {name for name in numbers if any(f"{part}: {name} is" in line for line in found)}
 
 
@@ -87,8 +87,10 @@ def test_a_density_with_another_weight_is_off(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_number_that_is_missing_or_not_expected_is_told() -> None:
-    assert "two_bins: E m1, L2 was not made" in violations("two_bins", {}, "quick")
-    assert violations("nothing", {"one": Number(1)}, "quick") == ["nothing: one is not in expected.json"]
+    assert "two_bins: E m1, L2 was not made" in violations(run.EXPECTED, "two_bins", {}, "quick")
+    assert violations(run.EXPECTED, "nothing", {"one": Number(1)}, "quick") == [
+        "nothing: one is not in expected.json"
+    ]
 
 
 def test_projections_are_those_of_the_package() -> None:
@@ -116,20 +118,11 @@ def test_all_pairs_are_averaged() -> None:
     chain = sampler.kernel(CONFIDENTIAL, Fraction(1, 2), Fraction(3, 5))
     noise = conditional_law(CONFIDENTIAL, Fraction(1, 2)).sample(SeededEntropy(1), 60)
     words = SeededEntropy(2).words(60 * len(FREE))
-    proposed = chain.completed(chain.law.draw(Replay(words, SeededEntropy(3)), words.size).reshape(60, -1))
+    proposed = chain.completed(chain.law.sample(Replay(words, SeededEntropy(3)), words.size).reshape(60, -1))
     to, at = chain.log_weight(proposed), chain.log_weight(chain.init(noise[:, chain.cells.free]))
     plain = np.exp(np.minimum(to[None, :] - at[:, None], 0)).mean()
     assert plain > 0
     assert sampler._all_pairs(chain, noise, Replay(words, SeededEntropy(3))) == pytest.approx(plain)
-
-
-def test_the_autocorrelation_time_of_a_known_series() -> None:
-    seeded = np.random.default_rng(1)
-    series = np.zeros((4_000, 50))
-    for step in range(1, series.shape[0]):
-        series[step] = 0.9 * series[step - 1] + seeded.normal(size=50)
-    found = sampler.autocorrelation_time(series[200:], 0.0)
-    assert found == pytest.approx(19, rel=0.1)  # (1 + 0.9) / (1 - 0.9)
 
 
 def csv(folder: Path, counties: dict[str, int]) -> None:

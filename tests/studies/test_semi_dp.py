@@ -14,9 +14,10 @@ from studies.semi_dp import data, figure_2, figure_3, numbers, power, real_tests
 from studies.semi_dp.designs import both_margins, entropy, generator, model_table
 from studies.semi_dp.numbers import Number, discrepancies
 
+from holdfast.data.two_by_two import TwoByTwo
+from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import p_values
-from holdfast.inference.noisy_count import NoisyCounts
-from holdfast.inference.two_by_two import CountLaw, TwoByTwo
+from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure
 
 EXPECTED = numbers.read_expected()
@@ -83,24 +84,24 @@ def test_the_tables_are_those_of_the_models() -> None:
             table = model_table(model, k, run.SEED)
             assert table.shape == (k, k)
             assert table.sum() == 500
-            assert both_margins(table).adjacency.worst_case == 3
+            assert both_margins(table).semi_adjacency.worst_case == 3
     rising = np.sum([model_table("II", 4, seed) for seed in range(40)], axis=0).ravel()
     assert np.corrcoef(rising, np.arange(1, 17))[0, 1] > 0.98
 
 
 def test_equal_margins_have_a_smaller_semi_adjacency_than_the_design() -> None:
-    assert NoisyCounts.calibrate([power.design(100)], Pure(Fraction(1))).distance == 3
+    assert NoisyCount.calibrate([power.design(100)], Pure(Fraction(1))).guarantee.unit.distance == 3
     equal = TwoByTwo(25, 25, 25, 25).margins
-    assert NoisyCounts.calibrate([equal], Pure(Fraction(1))).distance == 2
+    assert NoisyCount.calibrate([equal], Pure(Fraction(1))).guarantee.unit.distance == 2
 
 
 def test_outcomes_on_a_table_are_those_of_simulated_releases() -> None:
     draws = 4000
     by_name = {outcome.series: outcome for outcome in real_tests.outcomes((TWINS,))}
     assert by_name["Fisher"].median == pytest.approx(2 * 0.00046518094336290503)
-    mechanism = NoisyCounts.calibrate([TWINS.margins], Pure(Fraction(1)))
-    released = mechanism.release([TWINS] * draws, entropy(generator(3, "twins")))
-    p = p_values(released, CountLaw((TWINS.margins,)), mechanism.noise, alternative="two-sided")
+    mechanism = NoisyCount.calibrate([TWINS.margins], Pure(Fraction(1)))
+    released = mechanism.law(np.array(TWINS)).sample(entropy(generator(3, "twins")), draws)[:, 0]
+    p = p_values(released, CountLaw((TWINS.margins,)), mechanism.canonical, alternative="two-sided")
     semi, naive = by_name["semi-private, epsilon = 1"], by_name["naive, epsilon = 1"]
     for value, share in (
         (semi.low, 0.05),

@@ -2,8 +2,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from holdfast.programs.solver import UNBOUNDED
 from holdfast.universe.capacity import capacities
-from holdfast.universe.program import UNBOUNDED
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]

@@ -10,11 +10,11 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.solver import UNBOUNDED
 from holdfast.universe import exposure as module
 from holdfast.universe.bounds import upper_bound
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.exposure import exposure, frechet
-from holdfast.universe.program import UNBOUNDED
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from holdfast.errors import InvariantError
+from holdfast.universe import universe as module
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]
@@ -69,3 +70,20 @@ def test_contradictions_name_the_row(rows: list[list[int]], values: list[int], r
 def test_values_that_no_table_has_are_refused(rows: list[list[int]], values: list[int]) -> None:
     with pytest.raises(InvariantError):
         universe(rows, values)
+
+
+def test_values_of_a_table_need_no_solver(margins: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.array([[2, 0, 1], [1, 1, 1]])
+    asked = margins(table, [(0,), (1,)])
+
+    def program(*_: object, **__: object) -> None:
+        raise AssertionError("a table is known")
+
+    monkeypatch.setattr(module, "Program", program)
+    known = Universe.of(asked.matrix, asked.values, asked.cliques, occupied=True)
+    assert known.matrix.toarray().tolist() == asked.matrix.toarray().tolist()
+    assert (known.rank, known.total) == (asked.rank, asked.total)
+    with pytest.raises(InvariantError, match="row 1"):
+        Universe.of(csr_array(np.ones((2, 2))), np.array([2, 3]), occupied=True)
+    with pytest.raises(AssertionError, match="known"):
+        Universe.of(asked.matrix, asked.values)

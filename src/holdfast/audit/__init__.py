@@ -1,1 +1,1 @@
-"""Looking at guarantees from outside: what invariants leave to protect, and losses by enumeration."""
+"""Looking at guarantees from outside: what invariants leave to protect, what guarantees are worth."""

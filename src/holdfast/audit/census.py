@@ -59,7 +59,23 @@ class Line:
         }
 
 
-def census_2020(delta: Fraction = DELTA) -> tuple[Line, ...]:
+@dataclass(frozen=True)
+class CensusReport:
+    """Every product at every level of invariants, with epsilon at one delta."""
+
+    delta: Fraction
+    lines: tuple[Line, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "delta": float(self.delta),
+            "lines": [line.to_dict() for line in self.lines],
+            "sources": SOURCES,
+        }
+
+
+def census_2020(delta: Fraction = DELTA) -> CensusReport:
     """Return every product at every level of invariants."""
     people = (
         Level("none", False, 1),
@@ -73,11 +89,12 @@ def census_2020(delta: Fraction = DELTA) -> tuple[Line, ...]:
         ("redistricting file, both", "person", Fraction("2.63"), people[:2]),
         ("DHC", "person", Fraction("15.29"), people),
     )
-    return tuple(
-        Line(product, unit, level, *audit_guarantee(ZeroConcentrated(rho), level.semi_adjacency, delta))
-        for product, unit, rho, levels in products
-        for level in levels
-    )
+    found = []
+    for product, unit, rho, levels in products:
+        for level in levels:
+            read = audit_guarantee(ZeroConcentrated(rho), level.semi_adjacency, delta)
+            found.append(Line(product, unit, level, read.advertised, read.effective))
+    return CensusReport(delta, tuple(found))
 
 
 def _partition() -> int:

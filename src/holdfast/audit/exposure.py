@@ -4,52 +4,81 @@ For the curator: it reads the invariants off the confidential table, and names c
 same follows for everyone once the invariants are published, whatever noise protects the rest.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from holdfast.setting import publish
-from holdfast.spec.load import read_spec
+from holdfast.programs.solver import UNBOUNDED
+from holdfast.release import published
 from holdfast.spec.model import Spec
-from holdfast.tables.read import read_table
 from holdfast.universe.exposure import exposure
-from holdfast.universe.program import UNBOUNDED
 
 
-def audit_exposure(spec: Spec | str | Path) -> dict[str, Any]:
-    """Return the determined cells with their counts, and the interval of every other cell.
+@dataclass(frozen=True)
+class Exposed:
+    """A cell, and what the invariants say of its count; ``high`` is None where it has no upper end."""
 
-    Structural zeros are left out: they are known without the data. Intervals come narrowest first; `high`
-    is None where a cell has no upper end. A cell is nearly revealed when two counts are left for it.
-    Intervals that are not exact contain the true ones.
+    cell: dict[str, str]
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True)
+class ExposureReport:
+    """The cells that are determined, and the others, narrowest first.
+
+    A cell is nearly revealed when two counts are left for it. Intervals that are not exact contain the
+    true ones. Structural zeros are left out: they are known without the data.
     """
-    spec = spec if isinstance(spec, Spec) else read_spec(spec)
-    reading = read_table(spec)
-    setting = publish(spec, reading.table, reading.inferred)
-    schema, found = setting.schema, exposure(setting.universe)
-    place = np.flatnonzero(schema.possible)
 
-    def name(cell: int) -> dict[str, str]:
-        return dict(zip(schema.names, schema.cell(int(place[cell])), strict=True))
+    cells: int
+    exact: bool
+    determined: tuple[Exposed, ...]
+    open: tuple[Exposed, ...]
+
+    @property
+    def people_exposed(self) -> int:
+        """The records in cells that are determined."""
+        return sum(cell.low for cell in self.determined)
+
+    @property
+    def nearly_revealed(self) -> tuple[Exposed, ...]:
+        """The cells with two possible counts."""
+        return tuple(cell for cell in self.open if cell.high == cell.low + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+
+        def interval(cell: Exposed) -> dict[str, Any]:
+            return {"cell": cell.cell, "low": cell.low, "high": cell.high}
+
+        return {
+            "for_the_curator_only": True,
+            "cells": self.cells,
+            "exact": self.exact,
+            "determined": [{"cell": cell.cell, "value": cell.low} for cell in self.determined],
+            "people_exposed": self.people_exposed,
+            "nearly_revealed": [interval(cell) for cell in self.nearly_revealed],
+            "intervals": [interval(cell) for cell in self.open],
+        }
+
+
+def audit_exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
+    """Return the determined cells with their counts, and the interval of every other cell."""
+    public = published(spec, data)
+    schema, found = public.schema, exposure(public.universe)
+
+    def exposed(cell: int) -> Exposed:
+        levels = schema.cell(int(public.possible[cell]))
+        high = None if found.high[cell] == UNBOUNDED else int(found.high[cell])
+        return Exposed(dict(zip(schema.names, levels, strict=True)), int(found.low[cell]), high)
 
     order = np.argsort(found.width, kind="stable")
-    open_cells = order[found.width[order] > 0]
-    intervals = [
-        {
-            "cell": name(cell),
-            "low": int(found.low[cell]),
-            "high": None if found.high[cell] == UNBOUNDED else int(found.high[cell]),
-        }
-        for cell in open_cells
-    ]
-    determined = found.determined
-    return {
-        "for_the_curator_only": True,
-        "cells": setting.universe.cells,
-        "exact": bool(found.exact.all()),
-        "determined": [{"cell": name(cell), "value": int(found.low[cell])} for cell in determined],
-        "people_exposed": int(found.low[determined].sum()),
-        "nearly_revealed": intervals[: int((found.width == 1).sum())],
-        "intervals": intervals,
-    }
+    return ExposureReport(
+        cells=public.universe.cells,
+        exact=bool(found.exact.all()),
+        determined=tuple(exposed(cell) for cell in found.determined),
+        open=tuple(exposed(cell) for cell in order[found.width[order] > 0]),
+    )

@@ -54,9 +54,28 @@ def reading(intensity: Intensity, delta: Fraction | None) -> Reading:
             return Reading(intensity, delta, exact.value, None, exact.method)
 
 
+@dataclass(frozen=True)
+class GuaranteeReport:
+    """A guarantee as it is advertised and as it holds; ``source`` says where the distance comes from."""
+
+    semi_adjacency: int
+    source: str
+    advertised: Reading
+    effective: Reading
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "semi_adjacency": self.semi_adjacency,
+            "source": self.source,
+            "advertised": self.advertised.to_dict(),
+            "effective": self.effective.to_dict(),
+        }
+
+
 def audit_guarantee(
-    intensity: Intensity, semi_adjacency: int, delta: Fraction | None = None
-) -> tuple[Reading, Reading]:
+    intensity: Intensity, semi_adjacency: int, delta: Fraction | None = None, *, source: str = "as given"
+) -> GuaranteeReport:
     """Return the advertised guarantee and the effective one under invariants."""
     effective = intensity.group(semi_adjacency)
     if isinstance(effective, Approximate) and effective.delta >= 1:
@@ -64,7 +83,7 @@ def audit_guarantee(
             f"{semi_adjacency} records at epsilon {float(intensity.parameters()['epsilon']):g} leave no"
             " guarantee: delta reaches 1."
         )
-    return reading(intensity, delta), reading(effective, delta)
+    return GuaranteeReport(semi_adjacency, source, reading(intensity, delta), reading(effective, delta))
 
 
 def intensity_of(

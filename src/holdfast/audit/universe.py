@@ -1,40 +1,45 @@
 """What the invariants of a spec leave to protect. For the curator: it reads the confidential table."""
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.lattice.unimodular import is_totally_unimodular
-from holdfast.setting import publish
-from holdfast.spec.load import read_spec
+from holdfast.release import published
 from holdfast.spec.model import Spec
-from holdfast.tables.read import read_table
-from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.sensitivity import Sensitivity
 
 
-def audit_universe(spec: Spec | str | Path) -> dict[str, Any]:
-    """Return the size of the universe, its semi-adjacency and its sensitivities."""
-    spec = spec if isinstance(spec, Spec) else read_spec(spec)
-    reading = read_table(spec)
-    universe = publish(spec, reading.table, reading.inferred).universe
-    adjacency = semi_adjacency(universe)
-    space = sensitivity(universe, adjacency.worst_case)
-    return {
-        "cells": universe.cells,
-        "invariants": universe.rank,
-        "dimension": universe.dimension,
-        "blocks": len(universe.components),
-        "totally_unimodular": is_totally_unimodular(universe.matrix),
-        "semi_adjacency": {
-            "worst_case": adjacency.worst_case,
-            "literal": adjacency.literal,
-            "exact": adjacency.exact,
-            "reference": adjacency.reference,
-        },
-        "sensitivity": {
-            "l1": space.l1,
-            "l2_squared": space.l2_squared,
-            "linf": space.linf,
-            "exact": space.exact,
-        },
-    }
+@dataclass(frozen=True)
+class UniverseReport:
+    """The size of a universe, its semi-adjacency, and the sensitivities at that distance."""
+
+    cells: int
+    invariants: int
+    dimension: int
+    blocks: int
+    totally_unimodular: bool | None
+    semi_adjacency: SemiAdjacency
+    sensitivity: Sensitivity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        found = asdict(self)
+        del found["semi_adjacency"]["searched"]
+        return found
+
+
+def audit_universe(spec: Spec | str | Path, data: Any = None) -> UniverseReport:
+    """Return what the invariants of a spec leave to protect."""
+    premises = published(spec, data).premises("semi")
+    universe = premises.universe
+    return UniverseReport(
+        cells=universe.cells,
+        invariants=universe.rank,
+        dimension=universe.dimension,
+        blocks=len(universe.components),
+        totally_unimodular=is_totally_unimodular(universe.matrix),
+        semi_adjacency=premises.semi_adjacency,
+        sensitivity=premises.sensitivity,
+    )

@@ -7,22 +7,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from math import ceil, exp, log
+from math import ceil, exp, log, prod
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from holdfast.certificate.model import (
+    Certificate,
+    ConstraintsSection,
+    ExpectedErrorSection,
+    GuaranteeSection,
+    InequalitySection,
+    InvariantSection,
+    TargetSection,
+)
 from holdfast.certificate.pictures import Bar, bars, noise_picture, within
+from holdfast.mechanisms.catalogue import NAMED
+from holdfast.privacy.guarantee import probability, times
 
 MOST_BARS = 30
 """Invariants with more values show the first FEW of them only."""
 FEW = 8
-PARAMETERS = ("epsilon", "delta", "rho", "mu")
 MOST_ITEMS = 60
 """Longer lists are cut, with the number that is left out: certificate.json has them all."""
 MOST_LETTERS = 160
 MOST_EXPONENT = 27
 """Beyond it, exp(epsilon) is told by its power of ten."""
+STANDARDS = {
+    "pure": "pure differential privacy",
+    "approximate": "approximate differential privacy",
+    "zcdp": "zero-concentrated differential privacy (zCDP)",
+    "gaussian": "Gaussian differential privacy",
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Kept:
-    """One table of exact values; ``more`` values of it are left out."""
+    """One table of exact values, or of lower bounds; ``more`` of them are left out."""
 
     title: str
     heading: str
@@ -44,45 +60,47 @@ class Kept:
     more: int
 
 
-def render(content: Mapping[str, Any]) -> str:
+def render(certificate: Certificate) -> str:
     """Return the page of a certificate."""
-    invariants, target = content["invariants"], content["target"]
-    guarantee, adjacency = content["guarantee"], content["universe"]["semi_adjacency"]
+    guarantee, target = certificate.guarantee, certificate.target
     epsilon, exception = _epsilon(guarantee)
-    semi = guarantee["unit"]["adjacency"] == "semi"
+    attributes = certificate.table.cells.attributes
     template = _environment().get_template("page.html.j2")
     return template.render(
-        content,
-        created_at=datetime.fromisoformat(content["created"]),
-        numbers=sum(len(item["values"]) for item in invariants),
-        kept=_kept(invariants),
+        {name: getattr(certificate, name) for name in Certificate.model_fields},
+        created_at=datetime.fromisoformat(certificate.created),
+        numbers=sum(len(item.values) for item in certificate.invariants),
+        kept=_kept(certificate.invariants),
         kept_names=[
-            f"{_short(item['name'])} ({_amount(len(item['values']), 'number')})" for item in invariants
+            f"{_short(item.name)} ({_amount(len(item.values), 'number')})" for item in certificate.invariants
         ],
-        semi=semi,
-        strength=_strength(guarantee["intensity"]),
-        asked=_strength({name: target[name] for name in PARAMETERS if target.get(name) is not None}),
+        bounds=_bounds(certificate.constraints),
+        floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
+        statistic=NAMED[certificate.mechanism.name].output == "statistic",
+        strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
+        parameters=certificate.mechanism.parameters(),
+        semi=guarantee.unit.adjacency == "semi",
+        standard=STANDARDS.get(guarantee.standard, guarantee.standard),
+        strength=_strength(guarantee.intensity),
+        asked=_strength(target.intensity),
         exception=exception,
         times=_times(epsilon),
-        times_person=_times(epsilon if semi else epsilon * adjacency["worst_case"]),
         sure=_sure(epsilon),
         verdict=_verdict(target, guarantee),
-        error=_error(content["expected_error"]),
+        error=_error(certificate.expected_error),
         MOST_ITEMS=MOST_ITEMS,
     )
 
 
-def _epsilon(guarantee: Mapping[str, Any]) -> tuple[Fraction, str]:
+def _epsilon(guarantee: GuaranteeSection) -> tuple[Fraction, str]:
     """Return an epsilon that tells the strength, and the probability beside which it holds, in words."""
-    intensity, at = guarantee["intensity"], guarantee.get("epsilon_at")
+    intensity, at = guarantee.intensity, guarantee.epsilon_at
     if at is not None:
-        return Fraction(at["epsilon"]), f"{float(at['delta']):g}"
-    return Fraction(
-        intensity["epsilon"]
-    ), f"{float(Fraction(intensity['delta'])):.3g}" if "delta" in intensity else ""
+        return Fraction(at.epsilon), f"{float(at.delta):g}"
+    return intensity["epsilon"], probability(intensity["delta"]) if "delta" in intensity else ""
 
 
-def _strength(parameters: Mapping[str, str]) -> str:
+def _strength(parameters: Mapping[str, Fraction]) -> str:
     """Return the parameters of an intensity in words."""
     return ", ".join(f"{name} {_rational(value)}" for name, value in parameters.items()) or "not stated"
 
@@ -107,17 +125,32 @@ def _environment() -> Environment:
     return environment
 
 
-def _kept(invariants: Sequence[Mapping[str, Any]]) -> list[Kept]:
+def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:
     """Return a table for each invariant, those with a single value together in the first."""
-    single = [item for item in invariants if len(item["values"]) == 1]
-    others = [item for item in invariants if len(item["values"]) != 1]
-    tables = [_table(item["name"], *_labels(item), item["values"], most=MOST_BARS) for item in others]
+    single = [item for item in invariants if len(item.values) == 1]
+    others = [item for item in invariants if len(item.values) != 1]
+    tables = [_table(item.name, *_labels(item), item.values, most=MOST_BARS) for item in others]
     if single:
         labels = [_single_label(item) for item in single]
         title = labels[0] if len(single) == 1 else "Single numbers"
-        values = [item["values"][0] for item in single]
+        values = [item.values[0] for item in single]
         tables.insert(0, _table(title, "What is counted", labels, values, most=MOST_ITEMS))
     return tables
+
+
+def _bounds(constraints: ConstraintsSection) -> Kept | None:
+    """Return the lower bounds of a release, one for each inequality."""
+    rows = [("every count", 0)] if constraints.nonnegative else []
+    for item in constraints.inequalities:
+        rows += [(_bound_label(item, label), item.at_least) for label in item.labels]
+    if not rows:
+        return None
+    labels, least = zip(*rows, strict=True)
+    return _table("", "What is counted", labels, least, most=MOST_ITEMS)
+
+
+def _bound_label(item: InequalitySection, label: str) -> str:
+    return label if item.name == label or len(item.labels) > 1 else f"{item.name}: {label}"
 
 
 def _table(title: str, heading: str, labels: Sequence[str], values: Sequence[int], *, most: int) -> Kept:
@@ -129,32 +162,31 @@ def _table(title: str, heading: str, labels: Sequence[str], values: Sequence[int
     return Kept(title, heading, rows, len(values) - shown)
 
 
-def _labels(item: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
+def _labels(item: InvariantSection) -> tuple[str, Sequence[str]]:
     """Return the heading of an invariant's labels, and the labels without what the heading says."""
-    attributes, labels = item["attributes"], item["labels"]
-    if len(attributes) == 1:
-        heading = "Group" if item["name"] == attributes[0] else attributes[0]
-        return heading, [label.removeprefix(f"{attributes[0]} = ") for label in labels]
-    return "What is counted", labels
+    if len(item.attributes) == 1:
+        (attribute,) = item.attributes
+        heading = "Group" if item.name == attribute else attribute
+        return heading, [label.removeprefix(f"{attribute} = ") for label in item.labels]
+    return "What is counted", item.labels
 
 
-def _single_label(item: Mapping[str, Any]) -> str:
-    name, label = item["name"], item["labels"][0]
-    return str(name) if name == label else f"{name}: {label}"
+def _single_label(item: InvariantSection) -> str:
+    label = item.labels[0]
+    return item.name if item.name == label else f"{item.name}: {label}"
 
 
-def _error(expected: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _error(expected: ExpectedErrorSection | None) -> dict[str, Any] | None:
     """Return the expected errors with a bar each, and the picture and quantiles of the noise."""
     if expected is None:
         return None
-    rows = [expected["cell"], *expected["margins"]][:MOST_ITEMS]
-    noise = expected["noise"]
-    first, unit, shares = noise["first"], noise["width"], noise["shares"]
+    rows = [expected.cell, *expected.margins][:MOST_ITEMS]
+    first, unit, shares = expected.noise.first, expected.noise.width, expected.noise.shares
     return {
-        "method": expected["method"],
-        "mean": expected["cell"]["mean_absolute_error"],
-        "rows": list(zip(rows, bars([row["mean_absolute_error"] for row in rows]), strict=True)),
-        "more": 1 + len(expected["margins"]) - len(rows),
+        "method": expected.method,
+        "mean": expected.cell.mean_absolute_error,
+        "rows": list(zip(rows, bars([row.mean_absolute_error for row in rows]), strict=True)),
+        "more": 1 + len(expected.margins) - len(rows),
         "picture": noise_picture(first, shares, unit),
         "unmoved": shares[-first] if unit == 1 and -len(shares) < first <= 0 else 0.0,
         "half": within(first, shares, 0.5) * unit + unit // 2,
@@ -162,13 +194,12 @@ def _error(expected: Mapping[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
-def _verdict(target: Mapping[str, Any], guarantee: Mapping[str, Any]) -> str:
+def _verdict(target: TargetSection, guarantee: GuaranteeSection) -> str:
     """Return in words how the guarantee compares with what was asked for."""
-    asked = {name: Fraction(target[name]) for name in PARAMETERS if target.get(name) is not None}
-    given = {name: Fraction(value) for name, value in guarantee["intensity"].items()}
+    asked, given = target.intensity, guarantee.intensity
     if not asked:
         return "No epsilon was asked for: the strength follows from the noise that was chosen."
-    if target["adjacency"] != guarantee["unit"]["adjacency"]:
+    if target.adjacency != guarantee.unit.adjacency:
         return "The two are of different kinds and cannot be compared."
     if set(asked) != set(given):
         return "The guarantee is of another kind than what was asked for, and implies it."
@@ -178,21 +209,20 @@ def _verdict(target: Mapping[str, Any], guarantee: Mapping[str, Any]) -> str:
 
 
 def _times(epsilon: Fraction) -> str:
-    """Return exp(epsilon) to three digits, as the guarantee's statement does."""
+    """Return exp(epsilon) rounded up, as the guarantee's statement does."""
     if epsilon > MOST_EXPONENT:
         return f"10 to the power of {ceil(epsilon / Fraction(log(10)))}"
-    return f"{float(f'{exp(epsilon):.3g}'):,.12g}"
+    return times(epsilon)
 
 
 def _sure(epsilon: Fraction) -> str:
-    """Return how sure one can become of one of two tables that seemed equally likely."""
-    percent = 100 / (1 + exp(-min(float(epsilon), 700.0)))
-    return f"about {percent:.0f}\u00a0%" if percent < 99 else "more than 99\u00a0%"
+    """Return how sure one can become of one of two tables that seemed equally likely, rounded up."""
+    percent = ceil(1000 / (1 + exp(-min(float(epsilon), 700.0)))) / 10
+    return f"at most {percent:g}\u00a0% sure" if percent < 100 else "almost certain"
 
 
-def _rational(text: str) -> str:
+def _rational(value: Fraction) -> str:
     """Return a rational as it is if it is short, otherwise as a decimal."""
-    value = Fraction(text)
     return str(value) if value.denominator <= 1000 else f"about {float(value):.4g}"
 
 

@@ -4,18 +4,17 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from holdfast.certificate.model import Certificate, LedgerSection
 from holdfast.certificate.page import render
-from holdfast.certificate.record import Certificate
+from holdfast.certificate.read import CERTIFICATE
 from holdfast.errors import ReleaseError
-from holdfast.privacy.ledger.entry import Row
-from holdfast.tables.table import Table
-from holdfast.tables.write import write_table
+from holdfast.outputs import Output
 
-CERTIFICATE, PAGE = "certificate.json", "certificate.html"
+PAGE = "certificate.html"
 
 
 def refuse_to_overwrite(folder: Path) -> None:
@@ -52,15 +51,19 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 def write_release(
-    table: Table, certificate: Certificate, folder: Path, *, parquet: bool, row: Row | None = None
+    outputs: Mapping[str, Output],
+    certificate: Certificate,
+    folder: Path,
+    *,
+    parquet: bool,
+    ledger: LedgerSection | None = None,
 ) -> Path:
-    """Write table, certificate and page into a new folder, in one step for everyone else."""
+    """Write the outputs, the page and the certificate into a new folder, in one step for everyone else."""
     with new_folder(folder) as draft:
-        name = "table.parquet" if parquet else "table.csv"
-        write_table(table, draft / name, str(certificate.content["table"]["count"]))
-        (draft / PAGE).write_text(render(certificate.content), encoding="utf-8")
-        files = {file: sha256(draft / file) for file in (name, PAGE)}
-        (draft / CERTIFICATE).write_text(certificate.sealed(files, row), encoding="utf-8")
+        names = [output.write(draft, name, parquet=parquet) for name, output in outputs.items()]
+        (draft / PAGE).write_text(render(certificate), encoding="utf-8")
+        files = {file: sha256(draft / file) for file in (*names, PAGE)}
+        (draft / CERTIFICATE).write_text(certificate.sealed(files, ledger).to_json(), encoding="utf-8")
     return folder
 
 

@@ -22,6 +22,8 @@ audit = typer.Typer(help="Say what invariants leave to protect.", no_args_is_hel
 app.add_typer(audit, name="audit")
 ledger_app = typer.Typer(help="Keep an account of the privacy budget of a table.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
+certificate_app = typer.Typer(help="Say what certificates are made of.", no_args_is_help=True)
+app.add_typer(certificate_app, name="certificate")
 test_app = typer.Typer(help="Test a hypothesis about a confidential table.", no_args_is_help=True)
 app.add_typer(test_app, name="test")
 
@@ -282,6 +284,14 @@ def export_ledger(
     ledger.export(file, as_csv=csv, out=out)
 
 
+@certificate_app.command("schema")
+def certificate_schema() -> None:
+    """Print the JSON schema of certificate.json."""
+    from holdfast.certificate.schema import schema_text  # noqa: PLC0415
+
+    typer.echo(schema_text(), nl=False)
+
+
 @test_app.command("odds-ratio", context_settings={"ignore_unknown_options": True})  # -1 is a bad count
 def odds_ratio(
     x11: Annotated[str, typer.Argument(metavar="X11", help="The counts of the table, row by row.")],
@@ -300,6 +310,12 @@ def odds_ratio(
     seed: Annotated[
         int | None, typer.Option(min=0, help="For tests and studies only: such a test is NOT private.")
     ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Charge the test to this ledger first.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the statistic and its certificate here.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Test the odds ratio of a 2 x 2 table whose margins are published."""
@@ -312,6 +328,8 @@ def odds_ratio(
         null=null,
         level=level,
         seed=seed,
+        ledger=ledger,
+        out=out,
         as_json=as_json,
     )
 

@@ -1,13 +1,11 @@
 """`holdfast audit census-2020`."""
 
-import json
 from pathlib import Path
 
-import typer
 from rich.table import Table
 
 from holdfast.audit.census import DELTA, SOURCES, Line, census_2020
-from holdfast.cli.terminal import terminal
+from holdfast.cli.terminal import print_json, terminal
 from holdfast.figures import require_picture, save_figure
 
 
@@ -15,12 +13,12 @@ def run(*, as_json: bool, picture: Path | None) -> None:
     """Print the story as a table or JSON, and draw it."""
     if picture is not None:
         require_picture(picture)
-    lines = census_2020()
+    report = census_2020()
+    lines = report.lines
     if picture is not None:
         draw(lines, picture)
     if as_json:
-        report = {"delta": float(DELTA), "lines": [line.to_dict() for line in lines], "sources": SOURCES}
-        typer.echo(json.dumps(report, indent=2))
+        print_json(report)
         return
     console = terminal()
     table = Table(title=f"2020 US census: advertised and effective, epsilon at delta = {float(DELTA):g}")

@@ -1,18 +1,16 @@
 """`holdfast compare`."""
 
-import json
 from pathlib import Path
 
-import typer
 from rich.table import Table
 
-from holdfast.cli.terminal import terminal
-from holdfast.compare.comparison import Comparison, compare
-from holdfast.compare.contenders import STANDARD
-from holdfast.compare.deviation import Size
+from holdfast.cli.terminal import print_json, terminal
+from holdfast.compare.comparison import Comparison, compare_mechanisms
+from holdfast.compare.contenders import CONTENDERS
 from holdfast.compare.picture import draw
 from holdfast.compare.terms import shown
 from holdfast.figures import require_picture
+from holdfast.mechanisms.accuracy import Size
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
@@ -24,16 +22,16 @@ def run(
     """Compare mechanisms for a spec and print a table or JSON, and draw it."""
     if picture is not None:
         require_picture(picture)
-    names = list(STANDARD)
+    names = list(CONTENDERS)
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
     console = terminal()
     with console.status("Comparing ..."):
-        comparison = compare(spec, names, draws=draws, seed=seed)
+        comparison = compare_mechanisms(spec, names, draws=draws, seed=seed)
     if picture is not None:
         draw(comparison, picture)
     if as_json:
-        typer.echo(json.dumps(comparison.to_dict(), indent=2))
+        print_json(comparison)
         return
     console.print(_errors(comparison))
     by_margin = _margins(comparison)
@@ -55,7 +53,7 @@ def _errors(comparison: Comparison) -> Table:
     pairs = f"at most {comparison.distance} {records} apart"
     if comparison.target.adjacency == "unit":
         pairs = "for each record of distance"
-    table = Table(title=f"Expected errors at {shown(comparison.target.intensity)}, {pairs}")
+    table = Table(title=f"Expected errors at {shown(comparison.intensity)}, {pairs}")
     for title in ("mechanism", "guarantee", "keeps", "whole"):
         table.add_column(title, no_wrap=title == "mechanism")
     for title in ("L1", "L2", "max", "cell"):
@@ -68,8 +66,8 @@ def _errors(comparison: Comparison) -> Table:
         table.add_row(
             row.name,
             shown(row.contender.mechanism.guarantee.intensity).removeprefix("pure "),
-            _yes(row.contender.keeps_invariants),
-            _yes(row.contender.integer),
+            _yes(row.contender.mechanism.traits.keeps_invariants),
+            _yes(row.contender.mechanism.traits.whole),
             *(_number(size) for size in (found.l1, found.l2, found.largest, found.cell)),
         )
     return table

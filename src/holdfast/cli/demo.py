@@ -7,12 +7,12 @@ from rich.table import Table as Grid
 
 from holdfast.certificate.verify import verify
 from holdfast.certificate.write import refuse_to_overwrite
-from holdfast.cli.init import FILES
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import print_verification
-from holdfast.release import Release, prepare
+from holdfast.release import Prepared, Release, prepare
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.example import write_example
 
 
 def run(out: Path, *, seed: int | None) -> None:
@@ -22,14 +22,13 @@ def run(out: Path, *, seed: int | None) -> None:
     console.print("Delinquent children by county and education of the household head (fictitious data).")
     console.print("Both margins must be published exactly; the cells behind them need protection.\n")
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in FILES.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
-        prepared = prepare(Path(folder) / "holdfast.toml")
+        spec, _ = write_example(folder)
+        prepared = prepare(spec)
     release = prepared.release(None if seed is None else SeededEntropy(seed))
     release.write(out)
-    console.print(_before_after(release))
+    console.print(_before_after(prepared, release))
     console.print("Each cell: true count, noise, released count. A curator sees this; nobody else does.\n")
-    print_summary(release.certificate.content, console)
+    print_summary(release.certificate, console)
     console.print()
     print_verification(verify(out), console)
     console.print("\nOpen these:")
@@ -41,9 +40,9 @@ def run(out: Path, *, seed: int | None) -> None:
         console.print(f"  {out / name}  {what}", soft_wrap=True)
 
 
-def _before_after(release: Release) -> Grid:
-    schema = release.table.schema
-    before = release.prepared.table.counts.reshape(schema.shape)
+def _before_after(prepared: Prepared, release: Release) -> Grid:
+    schema = prepared.public.schema
+    before = prepared.reading.table.counts.reshape(schema.shape)
     after = release.table.counts.reshape(schema.shape)
     rows, columns = schema.attributes
     grid = Grid(title="Before and after")

@@ -1,14 +1,11 @@
 """`holdfast audit exposure`."""
 
-import json
 from pathlib import Path
-from typing import Any
 
-import typer
 from rich.table import Table
 
-from holdfast.audit.exposure import audit_exposure
-from holdfast.cli.terminal import terminal
+from holdfast.audit.exposure import Exposed, audit_exposure
+from holdfast.cli.terminal import print_json, terminal
 
 CURATOR = (
     "For the curator only: this is read off the confidential invariants. Show it to nobody who may not"
@@ -22,32 +19,32 @@ def run(spec: Path, *, as_json: bool) -> None:
     """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
     report = audit_exposure(spec)
     if as_json:
-        typer.echo(json.dumps(report, indent=2))
+        print_json(report)
         return
-    determined, intervals = report["determined"], report["intervals"]
+    determined, intervals = report.determined, report.open
     console = terminal()
     console.print(CURATOR, soft_wrap=True)
     console.print()
     if determined:
         console.print(
-            f"The invariants alone reveal {len(determined):,} of {report['cells']:,} cells,"
-            f" with {report['people_exposed']:,} records in them. No noise can protect these:",
+            f"The invariants alone reveal {len(determined):,} of {report.cells:,} cells,"
+            f" with {report.people_exposed:,} records in them. No noise can protect these:",
             soft_wrap=True,
         )
-        console.print(_table(determined[:DETERMINED], "count"))
+        console.print(_table([(cell, (cell.low,)) for cell in determined[:DETERMINED]], "count"))
         _more(len(determined) - DETERMINED)
     else:
-        console.print(f"The invariants alone reveal none of the {report['cells']:,} cells.", soft_wrap=True)
+        console.print(f"The invariants alone reveal none of the {report.cells:,} cells.", soft_wrap=True)
     if intervals:
         console.print()
         console.print(
-            f"{len(report['nearly_revealed']):,} other cells have only two possible counts."
+            f"{len(report.nearly_revealed):,} other cells have only two possible counts."
             " The narrowest intervals:",
             soft_wrap=True,
         )
-        console.print(_table(intervals[:NARROWEST], "from", "to"))
+        console.print(_table([(cell, (cell.low, cell.high)) for cell in intervals[:NARROWEST]], "from", "to"))
         _more(len(intervals) - NARROWEST)
-    if not report["exact"]:
+    if not report.exact:
         console.print()
         console.print(
             "Some intervals could not be narrowed further: the true ones lie within.", soft_wrap=True
@@ -59,14 +56,13 @@ def _more(left: int) -> None:
         terminal().print(f"... and {left:,} more: --json names all.")
 
 
-def _table(rows: list[dict[str, Any]], *ends: str) -> Table:
+def _table(rows: list[tuple[Exposed, tuple[int | None, ...]]], *ends: str) -> Table:
     """Return the cells by their levels, with their count or the ends of their interval."""
     table = Table()
-    for attribute in rows[0]["cell"]:
+    for attribute in rows[0][0].cell:
         table.add_column(attribute)
     for end in ends:
         table.add_column(end, justify="right")
-    for row in rows:
-        numbers = (value for key, value in row.items() if key != "cell")
-        table.add_row(*row["cell"].values(), *("any" if n is None else f"{n:,}" for n in numbers))
+    for row, numbers in rows:
+        table.add_row(*row.cell.values(), *("any" if n is None else f"{n:,}" for n in numbers))
     return table

@@ -1,16 +1,13 @@
 """`holdfast audit guarantee`."""
 
-import json
-from fractions import Fraction
 from pathlib import Path
 
-import typer
 from rich.table import Table
 
 from holdfast.audit.guarantee import audit_guarantee, intensity_of
-from holdfast.cli.terminal import terminal
+from holdfast.cli.options import optional
+from holdfast.cli.terminal import print_json, terminal
 from holdfast.errors import GuaranteeError, SpecError
-from holdfast.spec.rational import parse_rational
 
 
 def run(
@@ -25,30 +22,24 @@ def run(
 ) -> None:
     """Print what a guarantee is worth once invariants are published."""
     intensity, at = intensity_of(
-        epsilon=None if epsilon is None else number("--epsilon", epsilon),
-        delta=None if delta is None else number("--delta", delta),
-        rho=None if rho is None else number("--rho", rho),
-        mu=None if mu is None else number("--mu", mu),
+        epsilon=optional("--epsilon", epsilon),
+        delta=optional("--delta", delta),
+        rho=optional("--rho", rho),
+        mu=optional("--mu", mu),
     )
     if at is not None and at >= 1:
         raise SpecError(f"--delta is {at}: give a small probability, such as 1e-10.")
     a, source = _semi_adjacency(semi_adjacency, spec)
-    advertised, effective = audit_guarantee(intensity, a, at)
+    report = audit_guarantee(intensity, a, at, source=source)
     if as_json:
-        report = {
-            "semi_adjacency": a,
-            "source": source,
-            "advertised": advertised.to_dict(),
-            "effective": effective.to_dict(),
-        }
-        typer.echo(json.dumps(report, indent=2))
+        print_json(report)
         return
     console = terminal()
     table = Table()
     for column in ("", "advertised", "effective"):
         table.add_column(column, justify="right" if column else "left")
     table.add_row("records apart", "1", str(a))
-    one, other = advertised.to_dict(), effective.to_dict()
+    one, other = report.advertised.to_dict(), report.effective.to_dict()
     for name in one:
         if name not in ("standard", "method"):
             table.add_row(name.replace("_", ", "), _shown(one[name]), _shown(other[name]))
@@ -63,7 +54,7 @@ def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
         return (given, "as given") if given is not None else (1, "no invariants")
     from holdfast.audit.universe import audit_universe  # noqa: PLC0415
 
-    found = int(audit_universe(spec)["semi_adjacency"]["worst_case"])
+    found = audit_universe(spec).semi_adjacency.worst_case
     if found == 0:
         raise GuaranteeError(
             f"the invariants of {spec} leave one possible table: no guarantee is worth anything there."
@@ -78,17 +69,6 @@ def _sentence(a: int, source: str) -> str:
         f"With these invariants ({source}) one person's change takes {a} records, so what is advertised for"
         " one record holds in the weaker form, and only among tables that agree with the invariants."
     )
-
-
-def number(option: str, text: str) -> Fraction:
-    """Return a positive number from an option."""
-    try:
-        value = parse_rational(text)
-    except ValueError:
-        raise SpecError(f"{option} is {text!r}: give a number such as 1, 1/2 or 1e-10.") from None
-    if value <= 0:
-        raise SpecError(f"{option} is {text}: give a positive number.")
-    return value
 
 
 def _shown(value: float) -> str:

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.certificate.record import read_certificate
-from holdfast.certificate.write import CERTIFICATE
+from holdfast.certificate.read import CERTIFICATE, read_certificate
 from holdfast.cli.terminal import terminal
 from holdfast.privacy.ledger import (
+    MEASURES,
     Ledger,
     LedgerCheck,
     LedgerError,
@@ -21,6 +21,7 @@ from holdfast.privacy.ledger import (
     Standard,
     export_csv,
     export_json,
+    files,
     salt_path,
     verify_ledger,
 )
@@ -28,8 +29,9 @@ from holdfast.privacy.ledger.account import spent
 from holdfast.privacy.ledger.canonical import shown
 from holdfast.spec.rational import parse_rational
 
-MEASURES: dict[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu"}
 MOST_PROBLEMS = 20
+DIGITS = 12
+"""Of a scope's and a file's name, for people."""
 
 
 def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | None) -> None:
@@ -62,7 +64,9 @@ def show(file: Path, *, as_json: bool) -> None:
                     "budget": str(ledger.budget),
                     "spent": str(spent(rows)),
                     "left": str(ledger.budget - spent(rows)),
-                    "rows": [row.to_dict() for row in rows],
+                    "rows": [
+                        {**row.to_dict(), "file": name} for row, name in zip(rows, _files(rows), strict=True)
+                    ],
                 },
                 indent=2,
             )
@@ -92,14 +96,10 @@ def verify(file: Path, releases: list[Path], *, as_json: bool) -> None:
 
 def _row_of(folder: Path) -> tuple[int, str]:
     """Return the row that a release was charged as, from its certificate."""
-    path = folder / CERTIFICATE
-    try:
-        ledger = read_certificate(path.read_text(encoding="utf-8"), str(path))["ledger"]
-        return int(ledger["row"]), str(ledger["hash"])
-    except (OSError, UnicodeDecodeError):
-        raise LedgerError(f"{path} cannot be read: name the folder of a release.") from None
-    except (TypeError, KeyError, ValueError):
-        raise LedgerError(f"{path} names no row of a ledger: the release was not charged.") from None
+    ledger = read_certificate(folder).ledger
+    if ledger is None:
+        raise LedgerError(f"{folder / CERTIFICATE} names no row of a ledger: the release was not charged.")
+    return ledger.row, ledger.hash
 
 
 def export(file: Path, *, as_csv: bool, out: Path | None) -> None:
@@ -130,14 +130,21 @@ def _positive(option: str, text: str) -> Fraction:
 
 def _table(rows: tuple[Row, ...], standard: Standard) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("row", "time", "scope", "intensity", "total"):
+    for title in ("row", "time", "file", "scope", "intensity", "total"):
         table.add_column(title, justify="right" if title == "row" else "left", overflow="fold")
-    for row in rows:
+    for row, name in zip(rows, _files(rows), strict=True):
         time = row.time[:19].replace("T", " ")
         other = "" if row.charge.standard == standard else f"{MEASURES[row.charge.standard]} "
         alone = other + shown(row.charge.intensity)
-        table.add_row(str(row.index), time, row.charge.scope[:12], alone, shown(row.total))
+        table.add_row(str(row.index), time, name, row.charge.scope[:DIGITS], alone, shown(row.total))
     return table
+
+
+def _files(rows: tuple[Row, ...]) -> list[str]:
+    """Return one name for all rows of a file: the beginning of its last fingerprint."""
+    charges = [row.charge for row in rows]
+    names = {place: charges[places[-1]].dataset for places in files(charges) for place in places}
+    return [names[place][:DIGITS] for place in range(len(rows))]
 
 
 def _print_check(file: Path, check: LedgerCheck, console: Console) -> None:

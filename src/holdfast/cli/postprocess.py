@@ -1,37 +1,23 @@
 """`holdfast postprocess`."""
 
-import json
 from pathlib import Path
 
-import typer
 from rich.table import Table
 
-from holdfast.certificate.published import read_published
-from holdfast.certificate.verify import verify
-from holdfast.certificate.write import refuse_to_overwrite
-from holdfast.cli import verify as verify_command
-from holdfast.cli.terminal import terminal
-from holdfast.errors import SpecError
-from holdfast.postprocess.methods import method_of
-from holdfast.postprocess.processed import STATEMENT, Processed, process
+from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.verify import violations
+from holdfast.postprocess.processed import STATEMENT, Processed, postprocess_release
 
 
 def run(folder: Path, method: str, output: Path, *, bias_draws: int, as_json: bool) -> None:
     """Process a verified release into a new folder, and say what it costs and how it is off."""
-    chosen = method_of(method)
-    if bias_draws == 1:
-        raise SpecError("--bias-draws is 1: ask for 2 or more, or for 0 to leave the bias out.")
-    refuse_to_overwrite(output)
-    if not verify(folder).kept:
-        verify_command.run(folder, as_json=as_json)  # says what is wrong, and exits with 1
     console = terminal()
-    with console.status("Processing ..."):
-        processed = process(read_published(folder), chosen, bias_draws=bias_draws)
-        processed.write(output)
+    with violations(as_json=as_json), console.status("Processing ..."):
+        processed = postprocess_release(folder, method, output, bias_draws=bias_draws)
     if as_json:
-        typer.echo(json.dumps(processed.record, indent=2))
+        print_json(processed)
         return
-    console.print(f"{chosen.name}: {chosen.words}.", soft_wrap=True)
+    console.print(f"{processed.method.name}: {processed.method.words}.", soft_wrap=True)
     console.print(STATEMENT, soft_wrap=True)
     _print_bias(processed)
     for path in sorted(output.iterdir()):

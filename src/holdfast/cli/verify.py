@@ -1,22 +1,34 @@
 """`holdfast verify`."""
 
-import json
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
-from holdfast.certificate.verify import Verification, verify
-from holdfast.cli.terminal import terminal
+from holdfast.certificate.verify import Verification, ViolatedError, verify
+from holdfast.cli.terminal import print_json, terminal
 
 
 def run(folder: Path, *, as_json: bool) -> None:
     """Verify a folder; exit 0 if all is kept and 1 if not."""
-    verification = verify(folder)
+    report(verify(folder), as_json=as_json)
+
+
+@contextmanager
+def violations(*, as_json: bool) -> Iterator[None]:
+    """Tell what is wrong with a release that should be used, and exit with 1."""
+    try:
+        yield
+    except ViolatedError as error:
+        report(error.verification, as_json=as_json)
+
+
+def report(verification: Verification, *, as_json: bool) -> None:
+    """Print a verification; exit 1 unless all is kept."""
     if as_json:
-        checks = [asdict(check) for check in verification.checks]
-        typer.echo(json.dumps({"kept": verification.kept, "checks": checks}, indent=2))
+        print_json(verification)
     else:
         print_verification(verification, terminal())
     if not verification.kept:

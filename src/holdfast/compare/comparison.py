@@ -6,29 +6,28 @@ stands in. Draws are seeded, as nothing is released.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from holdfast.calibration import intensity_of
-from holdfast.compare.contenders import CONTENDERS, STANDARD, Contender
-from holdfast.compare.deviation import Deviation, Draws, Margin, Size, deviation, margins
+from holdfast.compare.contenders import CONTENDERS, Contender, contend
+from holdfast.compare.deviation import Deviation, deviation
 from holdfast.compare.terms import shown
+from holdfast.data.read import read_table
 from holdfast.errors import HoldfastError, SamplingError, SpecError
-from holdfast.mechanisms.accuracy import FEWEST_DRAWS
-from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.premises import Premises
+from holdfast.estimation.stand_in import public_tables
+from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, margins
+from holdfast.mechanisms.catalogue import AnyMechanism, named_by, target_of
+from holdfast.mechanisms.mechanism import Draws, MechanismOptions
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Intensity
+from holdfast.public import Public, publish
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.setting import Setting, publish
 from holdfast.spec.closest import closest
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
-from holdfast.tables.read import read_table
-from holdfast.universe.universe import Universe
 
 DRAWS = 1000
 WORK = 1.5e7
@@ -61,14 +60,14 @@ class Row:
             ("standard", "intensity", "converted", "keeps_invariants", "integer", "exact")
         )
         if self.contender is not None:
-            intensity = self.contender.mechanism.guarantee.intensity
+            traits, intensity = self.contender.mechanism.traits, self.contender.mechanism.guarantee.intensity
             found = {
                 "standard": intensity.standard,
                 "intensity": {name: str(value) for name, value in intensity.parameters().items()},
                 "converted": self.contender.converted,
-                "keeps_invariants": self.contender.keeps_invariants,
-                "integer": self.contender.integer,
-                "exact": self.contender.integer,
+                "keeps_invariants": traits.keeps_invariants,
+                "integer": traits.whole,
+                "exact": traits.whole,
             }
         return {"mechanism": self.name, **found, **self._sizes(), "lacks": self.lacks, "note": self.note}
 
@@ -95,6 +94,7 @@ class Comparison:
     """Mechanisms by L2, the smallest first; those that cannot be used come last."""
 
     target: Target
+    intensity: Intensity
     distance: int
     rows: tuple[Row, ...]
     choice: str | None
@@ -102,11 +102,10 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        intensity = self.target.intensity
         return {
             "target": {
-                "standard": intensity.standard,
-                **{name: str(value) for name, value in intensity.parameters().items()},
+                "standard": self.intensity.standard,
+                **{name: str(value) for name, value in self.intensity.parameters().items()},
                 "adjacency": self.target.adjacency,
                 "records": self.distance,
             },
@@ -116,27 +115,32 @@ class Comparison:
         }
 
 
-def compare(
+def compare_mechanisms(
     spec: Spec | str | Path,
-    names: Sequence[str] = tuple(STANDARD),
+    names: Sequence[str] = tuple(CONTENDERS),
     *,
+    data: Any = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Comparison:
     """Calibrate mechanisms to the target of a spec and simulate their errors."""
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
     _require_known(names, draws)
-    reading = read_table(spec)
-    setting = publish(spec, reading.table, reading.inferred)
-    premises = Premises.of(setting.universe, setting.scope, spec.privacy.adjacency)
-    target = Target(spec.privacy.adjacency, _asked(spec, premises))
-    of = margins(setting.schema, setting.universe)
-    found = [_row(name, spec, setting, premises, target, of, draws, seed) for name in names]
-    wanted = f"keep every invariant, release whole numbers and meet {shown(target.intensity)}"
-    if spec.constraints.nonnegative:
-        wanted += " without negative counts"
+    kind, own = named_by(spec)
+    reading = read_table(spec, data)
+    public = publish(spec, reading.table, reading.inferred)
+    target, intensity = target_of(spec.privacy), target_of(spec.privacy).intensity
+    if intensity is None:  # what the parameter of the spec's own mechanism guarantees
+        intensity = kind.answer(public, target, own).guarantee.intensity
+        target = replace(target, intensity=intensity)
+    of = margins(public.schema, public.universe)
+    found = [_row(name, own, public, target, of, draws, seed) for name in names]
+    wanted = f"keep every invariant, release whole numbers and meet {shown(intensity)}"
+    if public.nonnegative or public.inequalities:
+        wanted += " without negative counts" if public.nonnegative else " within the inequalities"
     rows = tuple(sorted(found, key=lambda row: row.l2))
-    return Comparison(target, premises.unit.distance, rows, *_choice(rows, wanted))
+    distance = public.premises(target.adjacency, target.distance).unit.distance
+    return Comparison(target, intensity, distance, rows, *_choice(rows, wanted))
 
 
 def _require_known(names: Sequence[str], draws: int) -> None:
@@ -152,22 +156,10 @@ def _require_known(names: Sequence[str], draws: int) -> None:
         raise SpecError(f"--draws is {draws}: ask for {FEWEST_DRAWS} or more.")
 
 
-def _asked(spec: Spec, premises: Premises) -> Intensity:
-    """Return the target, or what the parameter of the spec's own mechanism guarantees."""
-    asked = intensity_of(spec.privacy)
-    if asked is not None:
-        return asked
-    own = spec.mechanism
-    if own.epsilon_per_unit is None:
-        raise SpecError('[privacy] epsilon is missing: give a positive budget such as "1".')
-    return LatticeLaplace(premises, own.norm, own.epsilon_per_unit).guarantee.intensity
-
-
 def _row(
     name: str,
-    spec: Spec,
-    setting: Setting,
-    premises: Premises,
+    own: MechanismOptions,
+    public: Public,
     target: Target,
     of: tuple[Margin, ...],
     draws: int,
@@ -175,30 +167,32 @@ def _row(
 ) -> Row:
     contender = None
     try:
-        contender = CONTENDERS[name](spec, premises, target.intensity)
-        sample = _noise(contender, setting.universe, draws, seed)
+        contender = contend(name, own, public, target)
+        sample = _noise(contender.mechanism, public, draws, seed)
     except HoldfastError as error:
         reason = " ".join(str(error).split())
         return Row(name, contender, None, "cannot be used", f"cannot be used: {reason}")
+    traits = contender.mechanism.traits
     lacks = {
-        "keeps no invariant": not contender.keeps_invariants,
-        "is not whole": not contender.integer,
+        "keeps no invariant": not traits.keeps_invariants,
+        "is not whole": not traits.whole,
         "meets a weaker target": not contender.meets(target),
-        "may go below zero": spec.constraints.nonnegative and not contender.nonnegative,
+        "may go below zero": public.nonnegative and not traits.nonnegative,
+        "may break inequalities": bool(public.inequalities) and not contender.mechanism.bounded,
     }
-    notes = [contender.note] if contender.note else []
+    notes = [remark for remark in (contender.mechanism.remark,) if remark]
     if sample.shape[0] < draws:
         notes.append(f"{sample.shape[0]:,} draws only, as each takes long")
-    exactly = contender.keeps_invariants and contender.integer  # floats keep them up to rounding
+    exactly = traits.keeps_invariants and traits.whole  # floats keep them up to rounding
     measured = deviation(sample, of, keeps_invariants=exactly)
     against = " and ".join(words for words, so in lacks.items() if so)
     return Row(name, contender, measured, against, "; ".join(notes))
 
 
-def _noise(contender: Contender, universe: Universe, draws: int, seed: int) -> Draws:
+def _noise(mechanism: AnyMechanism, public: Public, draws: int, seed: int) -> Draws:
     """Draw noise, fewer draws where each takes long."""
-    mechanism, entropy = contender.mechanism, SeededEntropy(seed)
-    work = BOUNDED * universe.cells if mechanism.noise is None else mechanism.noise.work
+    entropy = SeededEntropy(seed)
+    work = BOUNDED * public.universe.cells if mechanism.noise is None else mechanism.noise.work
     draws = int(min(draws, WORK / max(work, 1.0)))
     if draws < FEWEST_DRAWS:
         raise SamplingError(
@@ -207,10 +201,9 @@ def _noise(contender: Contender, universe: Universe, draws: int, seed: int) -> D
         )
     if mechanism.noise is not None:
         return mechanism.noise.sample(entropy, draws)
-    from holdfast.postprocess.stand_in import public_tables  # noqa: PLC0415 - loaded late
-
-    public = public_tables(universe)[0]
-    return np.asarray(mechanism.law(public).sample(entropy, draws) - public)
+    stand_in = public_tables(public.universe)[0]
+    drawn: Draws = mechanism.law(stand_in).sample(entropy, draws) - stand_in
+    return drawn
 
 
 def _choice(rows: Iterable[Row], wanted: str) -> tuple[str | None, str]:

@@ -34,7 +34,7 @@ def draw(comparison: Comparison, path: Path) -> None:
     axes.bar_label(bars, [f"{row.l2:.3g}" for row in rows], padding=6, fontsize=9)
     axes.set_yticks(places, [f"{row.name}\n{_guarantee(row)}" for row in rows], fontsize=8)
     axes.set_xlabel("L2 error of the table: root of the expected sum of squares, with two standard errors")
-    axes.set_title(f"Noise for {shown(comparison.target.intensity)}", fontsize=11)
+    axes.set_title(f"Noise for {shown(comparison.intensity)}", fontsize=11)
     kinds = [
         Patch(color=CHOSEN, label="chosen"),
         Patch(color=FIT, label="meets all"),

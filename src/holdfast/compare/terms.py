@@ -5,6 +5,7 @@ intensity that a theorem gives: one that implies the target, or where there is n
 noise meets a pure epsilon; it is held to the same epsilon at the small DELTA. The sentence with it says so.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -12,10 +13,17 @@ from typing import Generic, TypeVar
 
 from scipy.special import log_ndtr
 
-from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-from holdfast.mechanisms.premises import Premises
+from holdfast.mechanisms.lattice_gaussian import largest_rho
 from holdfast.privacy.conversion import gdp_to_zcdp, gdp_within
-from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.intensity import (
+    Approximate,
+    Functional,
+    GaussianDP,
+    Intensity,
+    Pure,
+    Standard,
+    ZeroConcentrated,
+)
 from holdfast.privacy.roots import floor_root
 
 DIGITS = 10**12
@@ -32,6 +40,24 @@ class Terms(Generic[Kind]):
 
     intensity: Kind
     converted: str | None = None
+
+
+def terms_for(standards: Sequence[Standard], target: Intensity, *, bounded: bool) -> Terms[Intensity]:
+    """Return a target in the first standard of a mechanism; its own where the mechanism meets that.
+
+    Noise that is kept within bounds is pure: no theorem covers the Gaussian there.
+    """
+    if target.standard in standards and not (bounded and "pure" in standards):
+        return Terms(target)
+    found: Terms[Pure] | Terms[ZeroConcentrated] | Terms[GaussianDP]
+    match standards[0]:
+        case "pure":
+            found = pure_terms(target)
+        case "gaussian":
+            found = gaussian_terms(target)
+        case _:
+            found = zcdp_terms(target)
+    return Terms(found.intensity, found.converted)
 
 
 def pure_terms(target: Intensity) -> Terms[Pure]:
@@ -55,18 +81,16 @@ def pure_terms(target: Intensity) -> Terms[Pure]:
     return Terms(found, f"converted: {shown(found)} implies {shown(target)} and is stronger")
 
 
-def zcdp_terms(target: Intensity, premises: Premises) -> Terms[ZeroConcentrated]:
+def zcdp_terms(target: Intensity) -> Terms[ZeroConcentrated]:
     """Return the largest rho that implies the target, or the rho that it implies."""
     match target:
         case ZeroConcentrated():
             return Terms(target)
         case Approximate():
-            # the rho that the lattice mechanism takes for it
-            sigma_squared = LatticeGaussian.calibrate(premises, intensity=target).sigma_squared
-            found = ZeroConcentrated(premises.squared_stretch("l2") / (2 * sigma_squared))
+            found = ZeroConcentrated(largest_rho(target))
             return Terms(found, f"converted: {shown(found)} implies {shown(target)}")
         case Pure(epsilon):
-            return _instead(target, zcdp_terms(Approximate(epsilon, DELTA), premises).intensity)
+            return _instead(target, zcdp_terms(Approximate(epsilon, DELTA)).intensity)
         case GaussianDP(mu):
             found = ZeroConcentrated(gdp_to_zcdp(mu).value)
             weaker = f"converted: {shown(target)} implies {shown(found)}, which is weaker"

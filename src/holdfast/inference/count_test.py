@@ -23,8 +23,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from holdfast.errors import SpecError
-from holdfast.inference.canonical.noise import Floats, Noise
-from holdfast.inference.two_by_two import CountLaw
+from holdfast.inference.count_law import CountLaw
+from holdfast.mechanisms.canonical.noise import Floats, Noise
 from holdfast.privacy.zero import zero
 
 Alternative = Literal["greater", "less", "two-sided"]

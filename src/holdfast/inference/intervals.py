@@ -47,9 +47,9 @@ from holdfast.errors import DataError, SamplingError, SpecError
 from holdfast.inference.linear_law import LinearLaws, SumLaw
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.protocol import NoiseLaw
+from holdfast.mechanisms.mechanism import NoiseLaw
+from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.truncated import TruncatedLaw
 
 MOST_DRAWS = 19_999
 """With N + 1 = 20,000 the usual levels have whole k."""

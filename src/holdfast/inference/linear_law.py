@@ -31,8 +31,8 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component, components
-from holdfast.sampling.exact.enclosure import exp_of_minus
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.decisions.enclosure import exp_of_minus
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.law import Law
 
 MOST_CELLS = 300

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.inference.canonical.noise import Noise
+from holdfast.data.two_by_two import Margins, TwoByTwo
+from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import (
     Alternative,
     Interval,
@@ -19,8 +20,8 @@ from holdfast.inference.count_test import (
     p_values,
     require_question,
 )
-from holdfast.inference.noisy_count import NoisyCounts
-from holdfast.inference.two_by_two import CountLaw, Margins, TwoByTwo
+from holdfast.mechanisms.canonical.noise import Noise
+from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Intensity
 from holdfast.sampling.entropy import Entropy, SystemEntropy
@@ -80,12 +81,12 @@ def odds_ratio_test(
     """
     alternative = require_question(alternative, null, level)
     counts = TwoByTwo.of(table)
-    mechanism = NoisyCounts.calibrate([counts.margins], intensity, records=records)
+    mechanism = NoisyCount.calibrate([counts.margins], intensity, records=records)
     source = SystemEntropy() if entropy is None else entropy
-    statistic = float(mechanism.release([counts], source)[0])
+    statistic = float(mechanism.law(np.array(counts, dtype=np.int64)).sample(source, 1)[0, 0])
     return outcome(
         mechanism,
-        mechanism.noise,
+        mechanism.canonical,
         statistic,
         alternative=alternative,
         null=null,
@@ -96,7 +97,7 @@ def odds_ratio_test(
 
 
 def outcome(
-    mechanism: NoisyCounts,
+    mechanism: NoisyCount,
     noise: Noise,
     statistic: float,
     *,
@@ -107,7 +108,7 @@ def outcome(
     secure: bool,
 ) -> OddsRatioTest:
     """Return all that follows from a released statistic, whose noise has the law ``noise``."""
-    law: CountLaw = mechanism.law
+    law = CountLaw(mechanism.margins)
     p_value = p_values(np.array([statistic]), law, noise, alternative=alternative, null=null)[0]
     return OddsRatioTest(
         margins=law.margins,
@@ -120,6 +121,6 @@ def outcome(
         confidence=confidence_interval(statistic, law, noise, level=level, alternative=alternative),
         error=error,
         guarantee=mechanism.guarantee,
-        certified=mechanism.noise.certified,
+        certified=mechanism.canonical.certified,
         secure=secure,
     )

@@ -1,16 +1,17 @@
-"""The one array type of the package's integers, and its bridge to exact arithmetic."""
+"""The array types of integers and floats, and the bridge to exact arithmetic."""
 
 import numpy as np
-from flint import fmpz, fmpz_mat
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 
 
 def to_flint(matrix: IntArray) -> fmpz_mat:
     """Return the matrix as exact integers, an empty one with its shape."""
     rows, columns = matrix.shape
-    return fmpz_mat(rows, columns, [fmpz(int(entry)) for entry in matrix.ravel()])
+    return fmpz_mat(rows, columns, matrix.ravel().tolist())
 
 
 def from_flint(matrix: fmpz_mat) -> IntArray:

@@ -5,6 +5,7 @@ share no equation can be treated apart. Both shrink a large sparse system to a s
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
@@ -138,4 +139,4 @@ def _by_label(members: IntArray, label: IntArray) -> list[IntArray]:
         return []
     order = members[np.argsort(label[members], kind="stable")]
     cuts = np.flatnonzero(np.diff(label[order])) + 1
-    return [part.astype(np.int64) for part in np.split(order, cuts)]
+    return [order[start:end] for start, end in pairwise([0, *cuts.tolist(), order.size])]

@@ -2,7 +2,8 @@
 
 A basis of the lattice {u : A u = 0} connects all integer points, but a path may have to leave the
 non-negative ones. A Markov basis never has to [diaconis1998]. It is known by formula for decomposable
-margins, where every move exchanges two records [dobra2003], and for totals of disjoint groups.
+margins, where every move exchanges two records [dobra2003], and for totals of disjoint groups. Where a design
+falls apart into blocks of such kinds, so does its basis.
 """
 
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ from scipy.sparse import csr_array
 
 from holdfast.errors import DataError, SamplingError
 from holdfast.lattice.arrays import IntArray, to_flint
-from holdfast.lattice.components import patterns
+from holdfast.lattice.components import components, patterns
 from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.product import product_features
 from holdfast.lattice.rows import independent_rows
 
 MOST_ENTRIES = 50_000_000
@@ -68,19 +70,46 @@ def markov_basis_decomposable(shape: Sequence[int], cliques: Cliques) -> IntArra
 def markov_basis(
     matrix: csr_array, shape: Sequence[int] | None = None, cliques: Cliques | None = None
 ) -> IntArray:
-    """Return a Markov basis of a design: group totals in any nesting, or margins that are decomposable.
+    """Return a Markov basis of a design: blocks of independent features, or margins that are decomposable.
+
+    Blocks (cells that no row ties to others) move apart from each other. Within one, records move freely
+    between cells with equal columns, so exchanges between the first cells of each kind are enough. Group
+    totals in any nesting, and margins on [a, b] and [b, c], fall into such blocks. Margins along longer trees
+    do not, and need their ``shape`` and ``cliques``.
 
     Raises SamplingError for any other design.
     """
-    kept = patterns(matrix)
-    if independent_rows(matrix).size == kept.count:  # then the total of each kind of cell is fixed
-        return markov_basis_partition(kept.of_cell)
-    if shape is not None and cliques is not None:
-        return markov_basis_decomposable(shape, cliques)
-    raise SamplingError(
-        "no Markov basis is known for these invariants: keep margins that are decomposable, or give the"
-        " moves in a file (4ti2 computes them)."
-    )
+    cells = matrix.shape[1]
+    kinds = patterns(matrix)
+    first = np.unique(kinds.of_cell, return_index=True)[1]
+    parts = [markov_basis_partition(kinds.of_cell)]
+    for block in components(kinds.columns):
+        part = csr_array(kinds.columns[block.rows][:, block.cells])
+        if independent_rows(part).size == block.cells.size:
+            continue  # the total of each kind of cell is fixed
+        table = _independence_table(part) if block.rows.size else None
+        if table is None and shape is not None and cliques is not None:
+            return markov_basis_decomposable(shape, cliques)
+        if table is None:
+            raise SamplingError(
+                "no Markov basis is known for these invariants: keep margins that are decomposable, or give"
+                " the moves in a file (4ti2 computes them)."
+            )
+        moves = markov_basis_decomposable(table.shape, [[axis] for axis in range(table.ndim)])
+        _check_size(sum(map(len, parts)) + len(moves), cells)
+        parts.append(np.zeros((len(moves), cells), dtype=np.int64))
+        parts[-1][:, first[block.cells[table.ravel()]]] = moves
+    return np.concatenate(parts)
+
+
+def _independence_table(matrix: csr_array) -> IntArray | None:
+    """Return the columns of a block by the levels of its features, whose one-way margins are kept."""
+    features = product_features(matrix, np.zeros(matrix.shape[0], dtype=np.int64))
+    if features is None:
+        return None
+    table = np.empty([feature.count.size for feature in features], dtype=np.int64)
+    table[tuple(feature.level for feature in features)] = np.arange(matrix.shape[1])
+    return table
 
 
 def read_moves(path: Path, matrix: csr_array) -> IntArray:

@@ -1,17 +1,16 @@
 """`conditioned`: noise in every cell, given what the release must satisfy [congenial-dp, Theorem 2.1].
 
-The base law adds independent noise z_i to every count. The release y = x + z has that law conditioned on
-A y = A x, and where asked for on y >= 0 and on further inequalities B y >= b.
+The base law adds independent double geometric noise z_i to every count. The release y = x + z has that law
+conditioned on A y = A x and on inequalities: y >= 0, B y >= b.
 
+* The law and its normaliser depend on x, and the loss grows by a factor 1 + gamma, which is computed or
+  bounded over all pairs of tables that the guarantee speaks of (congeniality.py). Inequalities restrict the
+  release alone: the tables that are compared are all that share the invariants, whether or not they keep B.
 * Equalities alone. Double geometric noise given A z = 0 is the l1 Laplace law on the lattice of the
-  invariants, discrete Gaussian noise is the Gaussian law there: neither depends on x, and the guarantees are
-  those of `lattice-laplace` and `lattice-gaussian` [theory, 4].
-* Inequalities. The law and its normaliser depend on x, and the loss grows by a factor 1 + gamma, which is
-  computed or bounded over all pairs of tables that the guarantee speaks of (congeniality.py). Inequalities
-  restrict the release alone: the tables that are compared are all that share the invariants, whether or not
-  they keep B.
-* The truncated Gaussian is refused. With Lambda the log normaliser, extended to real tables, its divergence
-  of order alpha is
+  invariants, discrete Gaussian noise the Gaussian law there [theory, 4]: these are `lattice-laplace` and
+  `lattice-gaussian`, and a spec without inequalities is sent to them.
+* The truncated Gaussian is not offered. With Lambda the log normaliser, extended to real tables, its
+  divergence of order alpha is
 
       (Lambda(alpha x + (1 - alpha) x') - alpha Lambda(x) - (1 - alpha) Lambda(x')) / (alpha - 1).
 
@@ -26,57 +25,87 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import ceil
-from typing import TYPE_CHECKING, Any, Literal
+from math import ceil, exp
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field, StrictBool, model_validator
 
-from holdfast.errors import GuaranteeError, SamplingError
+from holdfast.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.estimation.stand_in import public_tables
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.markov import read_moves
 from holdfast.mechanisms.congeniality import DIGITS, Conditioning, Congeniality, Inequalities
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import NoiseLaw, Shifted, drawn_exactly
+from holdfast.mechanisms.mechanism import (
+    Law,
+    Mechanism,
+    MechanismOptions,
+    MechanismRecord,
+    Shifted,
+    Traits,
+    drawn_exactly,
+    premises_at,
+    premises_for,
+)
+from holdfast.mechanisms.walk import Walk, WalkRecord, basis_of
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee
-from holdfast.privacy.intensity import Approximate, Pure, ZeroConcentrated
+from holdfast.privacy.guarantee import Guarantee, Target, Unit
+from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.privacy.profile import NormLoss
-from holdfast.sampling.law import Law
+from holdfast.public import Public
+from holdfast.sampling.bounded.truncated import Kept, TruncatedLaw
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.model import Text
+from holdfast.spec.rational import PositiveRational
 
-if TYPE_CHECKING:
-    from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-    from holdfast.mechanisms.walk import Walk
-
-Base = Literal["double-geometric", "discrete-gaussian"]
 STEPS = 1 << 12
 """Parameters that a calibration chooses from, between half of what equalities alone allow and all of it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Conditioned:
-    """A product law conditioned on invariants and inequalities.
+class ConditionedOptions(MechanismOptions):
+    """Whether to draw by a Markov chain, and along which moves."""
 
-    ``parameter`` is epsilon a unit for double geometric noise, sigma^2 for discrete Gaussian noise.
-    """
+    files: ClassVar = ("moves",)
+
+    chain: StrictBool = False
+    moves: Text | None = None
+
+    @model_validator(mode="after")
+    def _moves_of_a_chain(self) -> "ConditionedOptions":
+        if self.moves is not None and not self.chain:
+            raise ValueError("moves are those of a chain: add chain = true, or leave them out")
+        return self
+
+
+class ConditionedRecord(MechanismRecord):
+    """Epsilon a unit, and the chain if there is one; the inequalities stand among the constraints."""
+
+    name: Literal["conditioned"]
+    kappa: PositiveRational = Field(alias="epsilon_per_unit")
+    chain: WalkRecord | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
+    """Double geometric noise conditioned on invariants and inequalities; ``kappa`` is epsilon a unit."""
 
     premises: Premises
-    base: Base
-    parameter: Fraction
+    kappa: Fraction
     nonnegative: bool
     inequalities: Inequalities | None = None
-    walk: "Walk | None" = None
+    walk: Walk | None = None
 
     name = "conditioned"
+    Options = ConditionedOptions
+    Record = ConditionedRecord
+    standards = ("pure", "approximate")
+    bounded = True
 
     def __post_init__(self) -> None:
-        if self.parameter <= 0:
+        if self.kappa <= 0:
             raise GuaranteeError("the noise parameter must be positive: give a fraction above 0.")
-        if self.base == "discrete-gaussian" and self.truncated:
-            raise GuaranteeError(
-                "no theorem is known for discrete Gaussian noise under inequalities: use the base"
-                " 'double-geometric', or allow negative counts."
-            )
         cells = self.premises.universe.cells
         if self.inequalities is not None and self.inequalities.rows.shape[1] != cells:
             raise GuaranteeError(
@@ -85,111 +114,147 @@ class Conditioned:
             )
 
     @classmethod
+    def answer(cls, public: Public, target: Target, options: ConditionedOptions) -> "Conditioned":
+        """Take the parameter that meets the target, for exact draws or for a chain."""
+        if not public.nonnegative and not public.inequalities:
+            other = "lattice-laplace" if isinstance(target.intensity, Pure | None) else "lattice-gaussian"
+            raise SpecError(
+                "[mechanism] name = 'conditioned' is for releases within inequalities, and the spec has none:"
+                f" without them {other} has that law, so set name = {other!r}, or add nonnegative = true to"
+                " [constraints]."
+            )
+        if options.chain:
+            return cls._chained(public, target, options)
+        if not isinstance(target.intensity, Pure):
+            raise SpecError(
+                "[privacy] standard = 'approximate' is met by a chain alone, as exact draws are pure: set"
+                ' standard = "pure", or chain = true in [mechanism].'
+            )
+        return cls.calibrate(
+            premises_for(public, target),
+            intensity=target.intensity,
+            nonnegative=public.nonnegative,
+            inequalities=Inequalities.of(public),
+        )
+
+    @classmethod
+    def of(cls, record: ConditionedRecord, public: Public, unit: Unit) -> "Conditioned":
+        """Return the mechanism of a record."""
+        premises = premises_at(public, unit)
+        walk = None if record.chain is None else Walk.of(record.chain, public, record.kappa)
+        return cls(premises, record.kappa, public.nonnegative, Inequalities.of(public), walk)
+
+    @classmethod
     def calibrate(
         cls,
         premises: Premises,
         *,
-        intensity: Pure | ZeroConcentrated | Approximate,
-        base: Base,
+        intensity: Pure,
         nonnegative: bool,
         inequalities: Inequalities | None = None,
     ) -> "Conditioned":
         """Return the mechanism with the least noise that is known to meet the intensity."""
-        if base == "discrete-gaussian" and not isinstance(intensity, Pure):
-            from holdfast.mechanisms.lattice_gaussian import LatticeGaussian  # noqa: PLC0415 - loaded late
+        conditioning = _conditioning(premises, nonnegative, inequalities)
+        return cls(premises, _kappa(conditioning, intensity), nonnegative, inequalities)
 
-            sigma_squared = LatticeGaussian.calibrate(premises, intensity=intensity).sigma_squared
-            return cls(premises, base, sigma_squared, nonnegative, inequalities)
-        if base == "double-geometric" and isinstance(intensity, Pure):
-            conditioning = _conditioning(premises, nonnegative, inequalities)
-            return cls(premises, base, _epsilon(conditioning, intensity), nonnegative, inequalities)
-        raise GuaranteeError(
-            f"a {intensity.standard} target is not met by {base} noise: use 'double-geometric' for a pure"
-            " target, 'discrete-gaussian' for the others."
+    @classmethod
+    def _chained(cls, public: Public, target: Target, options: ConditionedOptions) -> "Conditioned":
+        """Draw by a Markov chain; its distance to its law is estimated at public tables, charged to delta."""
+        asked = target.intensity
+        if not isinstance(asked, Approximate) or not public.nonnegative or public.inequalities:
+            raise SpecError(
+                "[mechanism] chain = true draws approximately and keeps counts non-negative: set standard ="
+                ' "approximate" in [privacy], with epsilon and delta, and nonnegative = true in'
+                " [constraints], without inequalities."
+            )
+        premises = premises_for(public, target)
+        exact = cls.calibrate(premises, intensity=Pure(asked.epsilon), nonnegative=True)
+        # a law that is eta off costs eta (1 + e^epsilon) [theory, 6]
+        distance = float(asked.delta) / (1 + exp(float(asked.epsilon)))
+        universe = premises.universe
+        given = None if options.moves is None else read_moves(Path(options.moves), universe.matrix)
+        return exact.by_chain(
+            basis_of(public) if given is None else given,
+            public_tables(universe),
+            distance=distance,
+            entropy=SeededEntropy(0),
+            derived=given is None,
         )
-
-    @property
-    def truncated(self) -> bool:
-        """Whether the law depends on the table."""
-        return self.nonnegative or self.inequalities is not None
 
     @cached_property
     def congeniality(self) -> Congeniality:
         """What the inequalities cost double geometric noise, over all pairs that the guarantee speaks of."""
-        return self._conditioning.at(self.parameter)
+        return self._conditioning.at(self.kappa)
 
     @property
     def guarantee(self) -> Guarantee:
         """The loss is (1 + gamma) times that of the base [congenial-dp, Theorem 2.1]."""
-        if self.base == "discrete-gaussian":
-            return self._gaussian.guarantee
         premises, exact, evidence = self.premises, Pure(self.congeniality.loss), tuple(self._evidence())
         if self.walk is not None:
             return Guarantee(premises.scope, premises.unit, self.walk.weakened(exact), evidence)
-        per_unit = self._conditioning.per_unit(self.parameter)
-        profile = NormLoss(per_unit if per_unit == self.parameter else _up(per_unit), "l1")
+        per_unit = self._conditioning.per_unit(self.kappa)
+        profile = NormLoss(per_unit if per_unit == self.kappa else _up(per_unit), "l1")
         return Guarantee(premises.scope, premises.unit, exact, evidence, profile)
 
     @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        name = "epsilon_per_unit" if self.base == "double-geometric" else "sigma_squared"
-        found = {"base": self.base, name: str(self.parameter), "nonnegative": str(self.nonnegative).lower()}
-        if self.inequalities is not None:
-            rows, least = self.inequalities.rows.tolist(), self.inequalities.least.tolist()
-            found["inequalities"] = f"{rows} y >= {least}"
-        if self.walk is not None:
-            found["chain"] = self.walk.described
-        return found
+    def parameters(self) -> Mapping[str, Any]:
+        """Kappa, and the chain."""
+        return {"kappa": self.kappa, "chain": None if self.walk is None else self.walk.record()}
 
-    @cached_property
-    def noise(self) -> NoiseLaw | None:
-        """The law of the noise where every table shares it, which is without inequalities."""
-        if self.truncated:
-            return None
-        return self._gaussian.noise if self.base == "discrete-gaussian" else self._laplace.noise
+    @property
+    def traits(self) -> Traits:
+        """Exact unless drawn by a chain."""
+        kind: Literal["exact", "estimated"] = "exact" if self.walk is None else "estimated"
+        return Traits(kind, additive=False, nonnegative=self.nonnegative)
+
+    @property
+    def remark(self) -> str:
+        """That it depends on the table."""
+        return (
+            "measured on a public table fitted to the invariants: errors depend on the table, as counts stay"
+            " within bounds, and they are biased"
+        )
+
+    @property
+    def noise(self) -> None:
+        """There is no law that every table shares: the inequalities cut it off at other places."""
+        return
 
     @property
     def methods(self) -> tuple[str, ...]:
         """How a release is drawn, in sentences that depend on public values only."""
-        if self.noise is not None:
-            return self.noise.methods
         cells = f"{self.premises.universe.cells:,} cells within bounds"
         if self.walk is not None:
             return (f"{cells}, by {self.walk.length.iterations:,} steps of a Markov chain",)
         return (f"{cells}, by dynamic programming or rejection",)
 
-    def law(self, counts: NDArray[np.int64]) -> Law:
+    def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table."""
         if self.walk is not None:
             return self.walk.law(counts)
-        if self.noise is not None:
-            return Shifted(counts, self.noise)
-        from holdfast.sampling.truncated import Kept, TruncatedLaw  # noqa: PLC0415 - loaded late
-
         noise: Law = self._laplace.noise
         if self.nonnegative:
-            noise = TruncatedLaw(self.premises.universe.matrix, low=-counts, epsilon=self.parameter)
+            noise = TruncatedLaw(self.premises.universe.matrix, low=-counts, epsilon=self.kappa)
         if self.inequalities is not None:
             rows = self.inequalities.rows
             noise = Kept(noise, rows, self.inequalities.least - rows @ counts)
         return Shifted(counts, noise)
 
-    def by_chain(self, moves: IntArray, stand_ins: Sequence[IntArray], **plan: Any) -> "Conditioned":
+    def by_chain(
+        self, moves: IntArray, stand_ins: Sequence[IntArray], *, derived: bool = False, **plan: Any
+    ) -> "Conditioned":
         """Return the mechanism that draws by a Markov chain, for where no exact draw exists.
 
         ``moves`` is a Markov basis of the invariants, ``stand_ins`` are *public* tables with the same
         invariants, and ``plan`` goes on to `Walk.planned`: the ``distance`` to reach and an ``entropy`` at
         least. The guarantee is approximate then, and it rests on an estimate and on assumptions.
         """
-        if self.base != "double-geometric" or not self.nonnegative or self.inequalities is not None:
+        if not self.nonnegative or self.inequalities is not None:
             raise GuaranteeError(
-                "a chain is offered for double geometric noise that keeps counts non-negative, and for no"
-                " other condition: draw exactly instead."
+                "a chain is offered for noise that keeps counts non-negative, and for no other condition:"
+                " draw exactly instead."
             )
-        from holdfast.mechanisms.walk import Walk  # noqa: PLC0415 - loaded late
-
-        walk = Walk.planned(self.premises.universe, self.parameter, moves, stand_ins, **plan)
+        walk = Walk.planned(self.premises.universe, self.kappa, moves, stand_ins, derived=derived, **plan)
         return replace(self, walk=walk)
 
     @property
@@ -199,13 +264,7 @@ class Conditioned:
     @cached_property
     def _laplace(self) -> LatticeLaplace:
         """The same law without inequalities."""
-        return LatticeLaplace(self.premises, "l1", self.parameter)
-
-    @cached_property
-    def _gaussian(self) -> "LatticeGaussian":
-        from holdfast.mechanisms.lattice_gaussian import LatticeGaussian  # noqa: PLC0415 - loaded late
-
-        return LatticeGaussian(self.premises, self.parameter)
+        return LatticeLaplace(self.premises, "l1", self.kappa)
 
     @property
     def _floats(self) -> bool:
@@ -216,35 +275,31 @@ class Conditioned:
             return False
 
     def _evidence(self) -> list[Evidence]:
+        cost = self.congeniality
+        multiplies = "multiplies" if cost.exact else "multiplies at most"
         found: list[Evidence] = [
             Proved(
-                f"double geometric noise of parameter {self.parameter}, conditioned on the invariants, loses"
-                f" at most {self.parameter} for each unit of the l1 norm between two tables",
+                f"double geometric noise of parameter {self.kappa}, conditioned on the invariants, loses"
+                f" at most {self.kappa} for each unit of the l1 norm between two tables",
                 "congenial-dp, Theorem 2.1; theory, 4",
-            )
+            ),
+            Proved(
+                f"keeping the release within its inequalities {multiplies} that by 1 + gamma, gamma ="
+                f" {float(_up(cost.gamma)):.6g}: {cost.how}",
+                "congenial-dp, Theorem 2.1; holdfast, mechanisms/normaliser.py",
+            ),
+            *self.premises.evidence("l1"),
         ]
-        if self.truncated:
-            cost = self.congeniality
-            multiplies = "multiplies" if cost.exact else "multiplies at most"
-            found.append(
-                Proved(
-                    f"keeping the release within its inequalities {multiplies} that by 1 + gamma, gamma ="
-                    f" {float(_up(cost.gamma)):.6g}: {cost.how}",
-                    "congenial-dp, Theorem 2.1; holdfast, mechanisms/normaliser.py",
-                )
-            )
-        found += self.premises.evidence("l1")
         if self.walk is not None:
             return [*found, *self.walk.evidence]
-        found += drawn_exactly(floats=self._floats)
-        if self.truncated:
-            found.append(
-                Assumed(
-                    "how long a draw took is known to nobody outside",
-                    "the time depends on the table where its release is kept within inequalities",
-                )
-            )
-        return found
+        return [
+            *found,
+            *drawn_exactly(floats=self._floats),
+            Assumed(
+                "how long a draw took is known to nobody outside",
+                "the time depends on the table where its release is kept within inequalities",
+            ),
+        ]
 
 
 @lru_cache(maxsize=4)
@@ -253,7 +308,7 @@ def _conditioning(premises: Premises, nonnegative: bool, inequalities: Inequalit
     return Conditioning.of(premises, nonnegative=nonnegative, inequalities=inequalities)
 
 
-def _epsilon(conditioning: Conditioning, target: Pure) -> Fraction:
+def _kappa(conditioning: Conditioning, target: Pure) -> Fraction:
     """Return a parameter a unit whose loss was checked to meet the target, close to the largest such one.
 
     Half of what equalities alone allow always meets it [congenial-dp, Theorem 2.1].

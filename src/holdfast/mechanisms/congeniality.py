@@ -28,7 +28,8 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component
 from holdfast.lattice.unimodular import is_totally_unimodular
 from holdfast.mechanisms.normaliser import NONE, SCALE, Free, Lines, Listed, Losses, Twice
-from holdfast.mechanisms.premises import Premises
+from holdfast.premises import Premises
+from holdfast.public import Public
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.universe import Universe
 
@@ -55,6 +56,11 @@ class Inequalities:
                 f"the inequalities have {self.rows.shape} coefficients and {self.least.size} least values:"
                 " give one row of coefficients for each value."
             )
+
+    @classmethod
+    def of(cls, public: Public) -> "Inequalities | None":
+        """Return those of a spec, over the possible cells; None where it has none."""
+        return None if public.floors is None else cls(*public.floors)
 
     def hold(self, points: IntArray) -> NDArray[np.bool_]:
         """Tell which rows keep them."""
@@ -111,7 +117,7 @@ class Conditioning:
         """Look at the universe once; at most ``tables`` tables are listed, 0 is none."""
         universe = premises.universe
         if not nonnegative and inequalities is None:
-            return cls(premises, (), exact=premises.per == "unit" or premises.sensitivity.exact)
+            return cls(premises, (), exact=premises.adjacency == "unit" or premises.sensitivity.exact)
         if inequalities is not None:
             limit = TABLES_AND_RELEASES if tables is None else tables
             part = _whole(universe, inequalities, limit if nonnegative else 0)
@@ -121,7 +127,7 @@ class Conditioning:
 
     def at(self, epsilon: Fraction) -> Congeniality:
         """Return the cost for noise proportional to exp(-epsilon ||z||_1)."""
-        base = epsilon * (2 if self.premises.per == "unit" else self.premises.sensitivity.l1)
+        base = epsilon * (2 if self.premises.adjacency == "unit" else self.premises.sensitivity.l1)
         if not self.parts:
             return Congeniality(base, base, self.exact, "the normaliser is the same for all tables")
         how = "; ".join(sorted({part.how for part, _ in self.parts}))
@@ -135,9 +141,9 @@ class Conditioning:
         return max(part.per_unit(epsilon) for part, _ in self.parts)
 
     def _loss(self, epsilon: Fraction) -> Fraction:
-        if self.premises.per == "unit":  # d(x, x') = ||x - x'||_1 / 2 [theory, 1]
+        if self.premises.adjacency == "unit":  # d(x, x') = ||x - x'||_1 / 2 [theory, 1]
             return 2 * self.per_unit(epsilon)
-        reach = min(2 * self.premises.adjacency.worst_case, self.premises.sensitivity.l1)
+        reach = min(2 * self.premises.unit.distance, self.premises.sensitivity.l1)
         best = [0] + [NONE] * reach
         for part, copies in self.parts:
             losses = part.at(epsilon, reach)

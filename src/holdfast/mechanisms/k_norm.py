@@ -17,28 +17,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, Literal
 
 from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Additive, drawn_exactly
+from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure
-from holdfast.privacy.semi import semi_evidence
-from holdfast.sampling.k_norm import KNormLaw
+from holdfast.sampling.lattice.k_norm import KNormLaw
+from holdfast.spec.rational import PositiveRational
 from holdfast.universe.hull.lattice import span_matrix
 from holdfast.universe.hull.moves import sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm
 
 
+class KNormRecord(MechanismRecord):
+    """Epsilon, and what K is the hull of, in words."""
+
+    name: Literal["k-norm"]
+    epsilon: PositiveRational
+    norm: str
+
+
 @dataclass(frozen=True, eq=False)
-class KNorm(Additive):
+class KNorm(Calibrated[MechanismOptions, KNormRecord]):
     """The optimal K-norm mechanism on one universe, in integers."""
 
-    premises: Premises
     epsilon: Fraction
 
     name = "k-norm"
+    Record = KNormRecord
+    standards = ("pure",)
+    intensities = (Pure,)
+    most_dimensions = 100
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: Pure) -> "KNorm":
@@ -47,7 +59,7 @@ class KNorm(Additive):
         Raises GuaranteeError where the sensitivity space cannot be listed, or does not span what the
         invariants leave open, or where the guarantee shall be per record of distance.
         """
-        if premises.per == "unit":
+        if premises.adjacency == "unit":
             raise GuaranteeError(
                 "k-norm is made for the differences at one distance, and a loss for each record of distance"
                 ' has no such set: set adjacency = "semi" in [privacy], or name = "lattice-laplace" in'
@@ -60,7 +72,7 @@ class KNorm(Additive):
     @cached_property
     def norm(self) -> HullNorm:
         """The norm whose unit ball is the hull of S_a."""
-        return HullNorm(sensitivity_moves(self.premises.universe, self.premises.adjacency.worst_case))
+        return HullNorm(sensitivity_moves(self.premises.universe, self.premises.unit.distance))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -69,9 +81,40 @@ class KNorm(Additive):
         return Guarantee(premises.scope, premises.unit, Pure(self.epsilon), tuple(self._evidence()))
 
     @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        return {"epsilon": str(self.epsilon), "norm": f"the hull of {self._differences}"}
+    def parameters(self) -> Mapping[str, Any]:
+        """Epsilon and K."""
+        return {"epsilon": self.epsilon, "norm": f"the hull of {self._differences}"}
+
+    @property
+    def remark(self) -> str:
+        """How the noise compares with that of lattice-laplace."""
+        if self.norm.additive:
+            return "same law as lattice-laplace in l1: K is the l1 ball here"
+        return (
+            f"from the volume of K, its L2 should be about {self.predicted_ratio:.2f} times that of"
+            " lattice-laplace in l1"
+        )
+
+    @property
+    def predicted_ratio(self) -> float:
+        """What theory predicts for the L2 of k-norm over that of lattice-laplace in l1.
+
+        For wide noise the lattice is as good as its span, of dimension s. Noise with density proportional to
+        exp(-epsilon ||z||_K) is R V with R ~ Gamma(s + 1) of rate epsilon and V uniform in K
+        [semi-dp, Algorithm 3], so
+
+            E ||z||_2^2 = (s + 1) (s + 2) / epsilon^2  x  the mean of ||V||_2^2 over K,
+
+        and the same for l1 with its ball B of radius max ||u||_1 over S_a in place of K. The ratio of the
+        two is that of the second moments of K and B. K lies in B and has, for tables, about its shape;
+        scaling a body by c multiplies its volume by c^s and its second moment by c^2. Hence
+
+            L2(K) / L2(B)  is about  (vol K / vol B)^(1/s),
+
+        within a few percent, and the ratio of volumes is the share of l1 draws that thinning to K keeps,
+        since both laws have the normaliser s! vol / epsilon^s.
+        """
+        return float(self.noise.acceptance ** (1 / self.norm.dimension))
 
     @cached_property
     def noise(self) -> KNormLaw:
@@ -91,7 +134,7 @@ class KNorm(Additive):
                 " tables",
                 "semi-dp, Theorem 31; theory, 4",
             ),
-            *semi_evidence(self.premises.adjacency, self.premises.sensitivity, frozenset()),
+            *self.premises.evidence(),
         ]
         if self.norm.moves.searched and not any(isinstance(item, Assumed) for item in found):
             found.append(

@@ -11,33 +11,43 @@ the constant of the continuous Gaussian in any dimension [theory, 4]. At u = 0 i
 alpha) the bound is attained.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor
+from typing import Literal
 
 from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Additive, drawn_exactly
+from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
+from holdfast.premises import Premises
 from holdfast.privacy.conversion import zcdp_within
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Approximate, ZeroConcentrated
 from holdfast.privacy.profile import SquaredLoss
-from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.spec.rational import PositiveRational
 
 DIGITS = 10**9
 
 
+class LatticeGaussianRecord(MechanismRecord):
+    """The variance of the noise, were it real and free."""
+
+    name: Literal["lattice-gaussian"]
+    sigma_squared: PositiveRational
+
+
 @dataclass(frozen=True, eq=False)
-class LatticeGaussian(Additive):
+class LatticeGaussian(Calibrated[MechanismOptions, LatticeGaussianRecord]):
     """The generalized discrete Gaussian mechanism on one universe."""
 
-    premises: Premises
     sigma_squared: Fraction
 
     name = "lattice-gaussian"
+    Record = LatticeGaussianRecord
+    standards = ("zcdp", "approximate")
+    intensities = (ZeroConcentrated, Approximate)
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: ZeroConcentrated | Approximate) -> "LatticeGaussian":
@@ -45,13 +55,7 @@ class LatticeGaussian(Additive):
 
         An approximate target is met through the largest rho that implies it.
         """
-        if isinstance(intensity, Approximate):
-            within = zcdp_within(epsilon=float(intensity.epsilon), delta=float(intensity.delta)).value
-            rho = Fraction(floor(within * (1 - 1e-9) * DIGITS), DIGITS)
-        else:
-            rho = intensity.rho
-        if rho <= 0:
-            raise GuaranteeError("no zCDP guarantee implies this target: give a larger epsilon or delta.")
+        rho = largest_rho(intensity) if isinstance(intensity, Approximate) else intensity.rho
         return cls(premises, premises.squared_stretch("l2") / (2 * rho))
 
     @property
@@ -62,11 +66,6 @@ class LatticeGaussian(Additive):
         return Guarantee(
             premises.scope, premises.unit, ZeroConcentrated(rho), tuple(self._evidence()), profile
         )
-
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        return {"sigma_squared": str(self.sigma_squared)}
 
     @cached_property
     def noise(self) -> LatticeGaussianLaw:
@@ -84,3 +83,12 @@ class LatticeGaussian(Additive):
             *self.premises.evidence("l2"),
             *drawn_exactly(floats=self.noise.floats),
         ]
+
+
+def largest_rho(target: Approximate) -> Fraction:
+    """Return the largest rho that is known to imply an approximate guarantee, rounded down."""
+    within = zcdp_within(epsilon=float(target.epsilon), delta=float(target.delta)).value
+    rho = Fraction(floor(within * (1 - 1e-9) * DIGITS), DIGITS)
+    if rho <= 0:
+        raise GuaranteeError("no zCDP guarantee implies this target: give a larger epsilon or delta.")
+    return rho

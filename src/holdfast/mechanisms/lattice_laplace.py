@@ -10,33 +10,75 @@ times the largest norm in S_a, and per record of distance it is kappa times the 
 The *stretch* is that largest norm; its square is rational.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
-from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Additive, drawn_exactly
+from pydantic import Field
+
+from holdfast.mechanisms.mechanism import (
+    Calibrated,
+    MechanismOptions,
+    MechanismRecord,
+    drawn_exactly,
+    premises_for,
+    pure,
+)
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.guarantee import Guarantee, Target
 from holdfast.privacy.intensity import Pure
 from holdfast.privacy.profile import NormLoss
 from holdfast.privacy.roots import ceil_root, floor_root
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw, Norm
+from holdfast.public import Public
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw, Norm
+from holdfast.spec.rational import PositiveRational
+
+
+class LatticeLaplaceOptions(MechanismOptions):
+    """The norm, and a parameter in place of a target."""
+
+    norm: Norm = "l1"
+    epsilon_per_unit: PositiveRational | None = None
+
+    @property
+    def sets_intensity(self) -> str | None:
+        """The parameter, if it is given."""
+        return None if self.epsilon_per_unit is None else f"epsilon_per_unit = {self.epsilon_per_unit}"
+
+
+class LatticeLaplaceRecord(MechanismRecord):
+    """Kappa and the norm."""
+
+    name: Literal["lattice-laplace"]
+    norm: Norm
+    kappa: PositiveRational = Field(alias="epsilon_per_unit")
 
 
 @dataclass(frozen=True, eq=False)
-class LatticeLaplace(Additive):
+class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     """The generalized discrete Laplace mechanism on one universe."""
 
-    premises: Premises
     norm: Norm
     kappa: Fraction
 
     name = "lattice-laplace"
+    Options = LatticeLaplaceOptions
+    Record = LatticeLaplaceRecord
+    standards = ("pure",)
+    intensities = (Pure,)
 
     @classmethod
-    def calibrate(cls, premises: Premises, *, norm: Norm, intensity: Pure) -> "LatticeLaplace":
+    def answer(cls, public: Public, target: Target, options: LatticeLaplaceOptions) -> "LatticeLaplace":
+        """Take the parameter of the spec, or the one that meets the target."""
+        premises = premises_for(public, target)
+        if options.epsilon_per_unit is not None:
+            return cls(premises, options.norm, options.epsilon_per_unit)
+        return cls.calibrate(premises, norm=options.norm, intensity=pure(target))
+
+    @classmethod
+    def calibrate(cls, premises: Premises, *, intensity: Pure, norm: Norm = "l1") -> "LatticeLaplace":
         """Return the mechanism with the least noise whose guarantee meets the intensity."""
         square = premises.squared_stretch(norm)
         kappa = floor_root(intensity.epsilon**2 / square)
@@ -57,9 +99,9 @@ class LatticeLaplace(Additive):
         return Guarantee(premises.scope, premises.unit, Pure(self.epsilon), tuple(self._evidence()), profile)
 
     @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        return {"norm": self.norm, "epsilon_per_unit": str(self.kappa)}
+    def remark(self) -> str | None:
+        """The norm, where it is not l1."""
+        return None if self.norm == "l1" else "in the l2 norm"
 
     @cached_property
     def noise(self) -> LatticeLaplaceLaw:

@@ -13,34 +13,55 @@ compared with: the others draw in fewer dimensions, for a smaller sensitivity. T
 the Gaussian law on the lattice of no invariants, Z^d, and are drawn exactly.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 from scipy.sparse import csr_array
 
-from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.protocol import Additive, drawn_exactly
+from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, Traits, drawn_exactly
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
 from holdfast.privacy.profile import NormLoss, SquaredLoss
-from holdfast.privacy.semi import semi_evidence
-from holdfast.sampling.lattice_gaussian import LatticeGaussianLaw
-from holdfast.sampling.lattice_laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.spec.rational import PositiveRational
+
+
+class NaiveLaplaceRecord(MechanismRecord):
+    """Kappa."""
+
+    name: Literal["naive-laplace"]
+    kappa: PositiveRational = Field(alias="epsilon_per_unit")
+
+
+class NaiveGaussianRecord(MechanismRecord):
+    """The variance of the noise, were it real."""
+
+    name: Literal["naive-gaussian"]
+    sigma_squared: PositiveRational
 
 
 @dataclass(frozen=True, eq=False)
-class NaiveLaplace(Additive):
+class NaiveLaplace(Calibrated[MechanismOptions, NaiveLaplaceRecord]):
     """Double geometric noise in every cell; no invariant is kept."""
 
-    premises: Premises
     kappa: Fraction
 
     name = "naive-laplace"
-    keeps_invariants = False
+    Record = NaiveLaplaceRecord
+    standards = ("pure",)
+    intensities = (Pure,)
+
+    @property
+    def traits(self) -> Traits:
+        """No invariant is kept, unless there is none."""
+        return _traits(self.premises)
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: Pure) -> "NaiveLaplace":
@@ -64,11 +85,6 @@ class NaiveLaplace(Additive):
             NormLoss(self.kappa, "l1"),
         )
 
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        return {"epsilon_per_unit": str(self.kappa)}
-
     @cached_property
     def noise(self) -> LatticeLaplaceLaw:
         """The law of the noise, which every table shares."""
@@ -76,14 +92,20 @@ class NaiveLaplace(Additive):
 
 
 @dataclass(frozen=True, eq=False)
-class NaiveGaussian(Additive):
+class NaiveGaussian(Calibrated[MechanismOptions, NaiveGaussianRecord]):
     """Discrete Gaussian noise in every cell; no invariant is kept."""
 
-    premises: Premises
     sigma_squared: Fraction
 
     name = "naive-gaussian"
-    keeps_invariants = False
+    Record = NaiveGaussianRecord
+    standards = ("zcdp",)
+    intensities = (ZeroConcentrated,)
+
+    @property
+    def traits(self) -> Traits:
+        """No invariant is kept, unless there is none."""
+        return _traits(self.premises)
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: ZeroConcentrated) -> "NaiveGaussian":
@@ -111,15 +133,14 @@ class NaiveGaussian(Additive):
             SquaredLoss(self.sigma_squared),
         )
 
-    @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        return {"sigma_squared": str(self.sigma_squared)}
-
     @cached_property
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
         return LatticeGaussianLaw(_no_invariants(self.premises), self.sigma_squared)
+
+
+def _traits(premises: Premises) -> Traits:
+    return Traits(keeps_invariants=premises.universe.rank == 0)
 
 
 def _no_invariants(premises: Premises) -> csr_array:
@@ -132,6 +153,4 @@ def _group_evidence(premises: Premises, step: str) -> tuple[Evidence, ...]:
         f"one record moves a table by at most {step}, and the loss of several is that of a group",
         "theory, 1; semi-dp, Proposition 15",
     )
-    if premises.per == "unit":
-        return (group,)
-    return (group, *semi_evidence(premises.adjacency, premises.sensitivity, frozenset()))
+    return (group, *premises.evidence())

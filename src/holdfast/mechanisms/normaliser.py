@@ -43,7 +43,7 @@ import flint
 import numpy as np
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.exact.enclosure import enclose, exp_of_minus
+from holdfast.sampling.decisions.enclosure import enclose, exp_of_minus
 
 SCALE = 40
 """Losses are whole multiples of 2^-SCALE, rounded up."""

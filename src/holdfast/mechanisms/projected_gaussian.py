@@ -11,26 +11,28 @@ The noise is real. Invariants are kept up to floating-point rounding, counts are
 not safe [mironov2012]: `lattice-gaussian` has the same constant in integers. This one is to compare with.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
+from typing import Literal
 
 import numpy as np
 
-from holdfast.mechanisms.premises import Premises
-from holdfast.mechanisms.span import FLOATING, Floats, RealAdditive, Span, normals
+from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, NoiseLaw, Traits
+from holdfast.mechanisms.span import FLOATING, Floats, Span, normals
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import GaussianDP, ZeroConcentrated
 from holdfast.privacy.profile import SquaredLoss
 from holdfast.privacy.roots import ceil_root, floor_root
 from holdfast.sampling.entropy import Entropy
+from holdfast.spec.rational import PositiveRational
 
 
 @dataclass(frozen=True, eq=False)
-class SpanGaussian:
+class SpanGaussian(NoiseLaw):
     """N(0, sigma^2 P), P the projection onto a span."""
 
     span: Span
@@ -46,6 +48,11 @@ class SpanGaussian:
         """What is done, in sentences."""
         return (f"{self.span.cells:,} normal numbers, projected onto {self.span.dimension:,} dimensions",)
 
+    @property
+    def floats(self) -> bool:
+        """The noise is floats."""
+        return True
+
     def sample(self, entropy: Entropy, size: int) -> Floats:
         """Return ``size`` independent draws, one a row."""
         return self.span.project(normals(entropy, size, self.span.cells)) * sqrt(self.sigma_squared)
@@ -56,15 +63,23 @@ class SpanGaussian:
         return np.where(self.span.holds(points), -squares / float(2 * self.sigma_squared), -np.inf)
 
 
+class ProjectedGaussianRecord(MechanismRecord):
+    """The variance of the noise before its projection."""
+
+    name: Literal["projected-gaussian"]
+    sigma_squared: PositiveRational
+
+
 @dataclass(frozen=True, eq=False)
-class ProjectedGaussian(RealAdditive):
+class ProjectedGaussian(Calibrated[MechanismOptions, ProjectedGaussianRecord]):
     """The Gaussian mechanism in the span of the sensitivity space, in floats. Not for releases."""
 
-    premises: Premises
     sigma_squared: Fraction
 
     name = "projected-gaussian"
-    keeps_invariants = True
+    Record = ProjectedGaussianRecord
+    standards = ("gaussian", "zcdp")
+    intensities = (GaussianDP, ZeroConcentrated)
 
     @classmethod
     def calibrate(
@@ -94,9 +109,14 @@ class ProjectedGaussian(RealAdditive):
         )
 
     @property
-    def parameters(self) -> Mapping[str, str]:
-        """What the law is made of, as text."""
-        return {"sigma_squared": str(self.sigma_squared)}
+    def traits(self) -> Traits:
+        """Real numbers, which keep the invariants up to rounding only."""
+        return Traits(kind="floating", whole=False)
+
+    @property
+    def remark(self) -> str:
+        """What it is not for."""
+        return "real numbers in floating point: not for a release"
 
     @cached_property
     def noise(self) -> SpanGaussian:

@@ -9,11 +9,9 @@ Floating point rounds z, so A z = 0 holds up to rounding only, and the digits of
 reveal more than the theory says [mironov2012].
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ from scipy.sparse import csc_array, csr_array
 from scipy.special import ndtri
 
 from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.premises import Premises
+from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed
 from holdfast.sampling.decisions import floats
 from holdfast.sampling.entropy import Entropy
@@ -40,69 +38,6 @@ FLOATING = Assumed(
 )
 
 
-class RealLaw(Protocol):
-    """A law on real vectors, known up to its constant."""
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """What is done, in sentences."""
-        ...
-
-    @property
-    def work(self) -> float:
-        """Numbers proposed for one draw, expected."""
-        ...
-
-    def sample(self, entropy: Entropy, size: int) -> Floats:
-        """Return ``size`` independent draws, one a row."""
-        ...
-
-    def log_prob(self, points: Floats) -> Floats:
-        """Return the log density of each row, up to one constant."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class RealShifted:
-    """The law of counts + z for real noise z that does not depend on the counts."""
-
-    counts: NDArray[np.int64]
-    noise: RealLaw
-
-    def sample(self, entropy: Entropy, size: int) -> Floats:
-        """Return ``size`` independent tables, one a row."""
-        return self.counts + self.noise.sample(entropy, size)
-
-    def log_prob(self, points: Floats) -> Floats:
-        """Return the log density of each table, up to one constant."""
-        return self.noise.log_prob(points - self.counts)
-
-
-class RealAdditive(ABC):
-    """A mechanism of real noise that every table shares."""
-
-    real = True
-
-    @property
-    @abstractmethod
-    def noise(self) -> RealLaw:
-        """The law of the noise."""
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
-
-    @property
-    def work(self) -> float:
-        """Numbers proposed for one draw, expected."""
-        return self.noise.work
-
-    def law(self, counts: NDArray[np.int64]) -> RealShifted:
-        """Return the law of the noisy table."""
-        return RealShifted(counts, self.noise)
-
-
 @dataclass(frozen=True, eq=False)
 class Span:
     """The real vectors z with A z = 0, for an integer matrix with independent rows."""
@@ -113,12 +48,12 @@ class Span:
     def of(cls, premises: Premises) -> "Span":
         """Return the span of the sensitivity space, or the kernel of the invariants that holds it."""
         universe = premises.universe
-        if premises.per == "semi" and universe.cells <= MOST_LISTED:
+        if premises.adjacency == "semi" and universe.cells <= MOST_LISTED:
             from holdfast.universe.hull.lattice import span_matrix  # noqa: PLC0415 - loaded late
             from holdfast.universe.hull.moves import sensitivity_moves  # noqa: PLC0415
 
             try:
-                moves = sensitivity_moves(universe, premises.adjacency.worst_case)
+                moves = sensitivity_moves(universe, premises.unit.distance)
                 return cls(span_matrix(universe, moves))
             except GuaranteeError:
                 pass

@@ -1,6 +1,6 @@
 """Drawing a truncated release by a Markov chain: what is fixed beforehand, and what it does to a guarantee.
 
-Two-way tables with both margins are drawn by pairs of rows (sampling/mcmc/row_pairs.py), whose chains meet
+Two-way tables with both margins are drawn by pairs of rows (sampling/chains/row_pairs.py), whose chains meet
 soon; other designs by a walk along the moves of a Markov basis, slowly.
 
 A release by a chain has a law at some total variation distance eta from the one it stands for. A pure loss
@@ -16,17 +16,44 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.markov import markov_basis, markov_basis_two_way
 from holdfast.privacy.evidence import Assumed, Estimated, Evidence, Proved
 from holdfast.privacy.intensity import Approximate, Pure
-from holdfast.sampling.chain_law import Chain, ChainLaw, ChainLength, chain_length
+from holdfast.public import Public
+from holdfast.sampling.chains.kernel import Kernel
+from holdfast.sampling.chains.law import ChainLaw, ChainLength, chain_length
+from holdfast.sampling.chains.markov_walk import MarkovWalk
+from holdfast.sampling.chains.row_pairs import RowPairs, two_way_cells
+from holdfast.sampling.chains.target import LaplaceTarget, non_negative
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.mcmc.markov_walk import MarkovWalk
-from holdfast.sampling.mcmc.row_pairs import RowPairs, two_way_cells
-from holdfast.sampling.mcmc.target import LaplaceTarget, non_negative
 from holdfast.universe.universe import Universe
+
+
+class WalkRecord(BaseModel):
+    """What a certificate says of a chain: its length, and how far from its law that leaves it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: int
+    updates: int
+    pairs_of_rows: bool
+    """Whether a step draws pairs of rows of a two-way table, or tries moves."""
+    moves_given: bool
+    """Whether the curator gave the moves; else they follow from the invariants."""
+    distance: float
+    confidence: float
+    stand_ins: int
+    runs: int
+    lag: int
+    method: str
+
+    def __str__(self) -> str:
+        of = ("pair of rows", "pairs of rows") if self.pairs_of_rows else ("move", "moves")
+        return f"{self.steps:,} steps of {self.updates:,} {of[self.updates != 1]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +61,18 @@ class Walk:
     """Chains over non-negative tables.
 
     Attributes:
-        epsilon: the parameter of the truncated law, per unit of l1.
-        moves: a Markov basis, one move a row.
+        kappa: the parameter of the truncated law, per unit of l1.
+        moves: a Markov basis, one move a row; None where a certificate does not have those that were given.
+        derived: whether the moves follow from the invariants.
         table: the cell in each row and column of a two-way table with both margins; None for other designs.
         updates: how many moves are tried in one step, or pairs of rows drawn.
         length: how many steps are made, and how far that is from the law at public stand-ins.
 
     """
 
-    epsilon: Fraction
-    moves: IntArray
+    kappa: Fraction
+    moves: IntArray | None
+    derived: bool
     table: IntArray | None
     updates: int
     length: ChainLength
@@ -52,10 +81,11 @@ class Walk:
     def planned(
         cls,
         universe: Universe,
-        epsilon: Fraction,
+        kappa: Fraction,
         moves: IntArray,
         stand_ins: Sequence[IntArray],
         *,
+        derived: bool,
         distance: float,
         entropy: Entropy,
         lag: int | None = None,
@@ -75,7 +105,7 @@ class Walk:
         table = two_way_cells(universe.matrix)
         updates = universe.dimension if table is None else table.shape[0] // 2
         length = chain_length(
-            [_kernel(epsilon, centre, moves, table, updates) for centre in stand_ins],
+            [_kernel(kappa, centre, moves, table, updates) for centre in stand_ins],
             distance=distance,
             lag=lag,
             runs=runs,
@@ -83,11 +113,45 @@ class Walk:
             entropy=entropy,
             confidence=confidence,
         )
-        return cls(epsilon, moves, table, updates, length)
+        return cls(kappa, moves, derived, table, updates, length)
+
+    @classmethod
+    def of(cls, record: WalkRecord, public: Public, kappa: Fraction) -> "Walk":
+        """Return the chains that a certificate records."""
+        length = ChainLength(
+            iterations=record.steps,
+            distance=record.distance,
+            confidence=record.confidence,
+            stand_ins=record.stand_ins,
+            runs=record.runs,
+            lag=record.lag,
+            method=record.method,
+        )
+        moves = None if record.moves_given else basis_of(public)
+        table = two_way_cells(public.universe.matrix) if record.pairs_of_rows else None
+        return cls(kappa, moves, not record.moves_given, table, record.updates, length)
+
+    def record(self) -> WalkRecord:
+        """Return what a certificate says of them."""
+        length = self.length
+        return WalkRecord(
+            steps=length.iterations,
+            updates=self.updates,
+            pairs_of_rows=self.table is not None,
+            moves_given=not self.derived,
+            distance=length.distance,
+            confidence=length.confidence,
+            stand_ins=length.stand_ins,
+            runs=length.runs,
+            lag=length.lag,
+            method=length.method,
+        )
 
     def law(self, counts: IntArray) -> ChainLaw:
         """Return the law of a release: that of a chain that starts at the table."""
-        kernel = _kernel(self.epsilon, counts, self.moves, self.table, self.updates)
+        if self.moves is None:
+            raise GuaranteeError("the moves of this chain were given by its curator: ask for them.")
+        kernel = _kernel(self.kappa, counts, self.moves, self.table, self.updates)
         return ChainLaw(kernel, self.length.iterations)
 
     def weakened(self, exact: Pure) -> Approximate:
@@ -117,12 +181,6 @@ class Walk:
         )
 
     @property
-    def described(self) -> str:
-        """How long a chain is, in words."""
-        of = "moves" if self.table is None else "pairs of rows"
-        return f"{self.length.iterations:,} steps of {self.updates} {of}"
-
-    @property
     def _steps(self) -> tuple[Evidence, ...]:
         if self.table is None:
             return (
@@ -134,7 +192,7 @@ class Walk:
         return (
             Proved(
                 "the chain can reach every release and leaves its law as it is; its steps are exact",
-                "diaconis1998, Section 2; holdfast, sampling/mcmc/row_pairs.py",
+                "diaconis1998, Section 2; holdfast, sampling/chains/row_pairs.py",
             ),
             Assumed(
                 "how long a draw took is known to nobody outside",
@@ -143,10 +201,20 @@ class Walk:
         )
 
 
+def basis_of(public: Public) -> IntArray:
+    """Return a Markov basis of the invariants; raises where none is known."""
+    matrix, schema, cliques = public.universe.matrix, public.schema, public.cliques
+    table = two_way_cells(matrix)
+    if table is not None:
+        return markov_basis_two_way(*table.shape)
+    axes = None if cliques is None else [[schema.axis(name) for name in clique] for clique in cliques]
+    return markov_basis(matrix, schema.shape, axes)
+
+
 def _kernel(
-    epsilon: Fraction, centre: IntArray, moves: IntArray, table: IntArray | None, updates: int
-) -> Chain:
-    target = LaplaceTarget(epsilon, centre, "l1", non_negative)
+    kappa: Fraction, centre: IntArray, moves: IntArray, table: IntArray | None, updates: int
+) -> Kernel:
+    target = LaplaceTarget(kappa, centre, "l1", non_negative)
     if table is not None:
         return RowPairs(table, target)
-    return MarkovWalk(moves, target, epsilon * int(np.abs(moves).sum(axis=1).min()), updates)
+    return MarkovWalk(moves, target, kappa * int(np.abs(moves).sum(axis=1).min()), updates)

@@ -16,16 +16,13 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.errors import DataError
-from holdfast.lattice.arrays import IntArray
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.fixed_point import FixedPoint
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.fixed_point import FixedPoint
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.law import Law
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.errors import SpecError
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.fixed_point import FixedPoint
+from holdfast.estimation.integers import integers_l1
+from holdfast.estimation.l2 import nonnegative_l2
 from holdfast.lattice.arrays import IntArray
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.fixed_point import FixedPoint
-from holdfast.postprocess.integers import integers_l1
-from holdfast.postprocess.l2 import nonnegative_l2
 from holdfast.spec.closest import closest
 
 

@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.certificate.noise import noise_of
-from holdfast.certificate.published import Published
-from holdfast.certificate.record import digest
-from holdfast.certificate.write import new_folder, sha256
-from holdfast.errors import ReleaseError
+from holdfast.certificate.model import digest
+from holdfast.certificate.public import Published
+from holdfast.certificate.verify import verified
+from holdfast.certificate.write import new_folder, refuse_to_overwrite, sha256
+from holdfast.data.write import long_frame, write_frame
+from holdfast.errors import ReleaseError, SpecError
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.fixed_point import FixedPoint
+from holdfast.estimation.integers import integers_l1
+from holdfast.estimation.stand_in import stand_in
 from holdfast.postprocess.bias import Bias, bias
-from holdfast.postprocess.conforming import Conforming
-from holdfast.postprocess.fixed_point import FixedPoint
-from holdfast.postprocess.integers import integers_l1
-from holdfast.postprocess.methods import Method
-from holdfast.postprocess.stand_in import stand_in
-from holdfast.tables.schema import Schema
+from holdfast.postprocess.methods import Method, method_of
 from holdfast.version import VERSION
 
 FORMAT = "holdfast-postprocess/1"
+BIAS_DRAWS = 200
 TABLE, RECORD = "table.csv", "postprocess.json"
 STATEMENT = (
     "This table was computed from the release and its invariants alone, so it has the guarantee of the"
@@ -56,18 +57,27 @@ class Processed:
             "format": FORMAT,
             "software": {"name": "holdfast", "version": VERSION},
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "release": {"certificate_digest": self.published.content["digest"]},
+            "release": {"certificate_digest": self.published.certificate.digest},
             "method": {"name": self.method.name, "description": self.method.words},
             "solver": {"name": "HiGHS", "version": version("highspy")},
             "statement": STATEMENT,
-            "invariants": {"kept": self.published.universe.rank, "check": "exact equality in integers"},
+            "invariants": {
+                "kept": self.published.public.universe.rank,
+                "check": "exact equality in integers",
+            },
             "bias": self._bias(),
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the record says."""
+        return self.record
+
     def write(self, folder: Path) -> Path:
         """Write the table and its record to a new folder, all or nothing."""
+        public = self.published.public
         with new_folder(folder) as draft:
-            _write_table(self.published.schema, self.table, draft / TABLE, self.published.count)
+            counts = pl.Series(public.count, self.table.texts())
+            write_frame(long_frame(public.schema, counts), draft / TABLE)
             body = {**self.record, "files": {TABLE: sha256(draft / TABLE)}}
             sealed = json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False)
             (draft / RECORD).write_text(sealed + "\n", encoding="utf-8")
@@ -87,23 +97,35 @@ class Processed:
         }
 
 
+def postprocess_release(
+    folder: str | Path, method: str, output: str | Path, *, bias_draws: int = BIAS_DRAWS
+) -> Processed:
+    """Process a verified release into a new folder."""
+    chosen, target = method_of(method), Path(output)
+    if bias_draws == 1:
+        raise SpecError("--bias-draws is 1: ask for 2 or more, or for 0 to leave the bias out.")
+    refuse_to_overwrite(target)
+    processed = process(verified(folder), chosen, bias_draws=bias_draws)
+    processed.write(target)
+    return processed
+
+
 def process(published: Published, method: Method, *, bias_draws: int, seed: int = 0) -> Processed:
     """Process a release; the bias is simulated with a seeded source, from public values only."""
-    schema, universe = published.schema, published.universe
-    possible = np.flatnonzero(schema.possible)
-    released = published.table.counts[possible]
+    public, universe = published.public, published.public.universe
+    released = published.table.counts[public.possible]
     conforming = Conforming.of(universe.matrix, universe.values)
     found = method.run(released, conforming)
     if not conforming.times(found.scale).holds(found.numerators):
         raise ReleaseError(f"{method.name} did not keep the invariants: report it, and use another method.")
-    numerators = np.zeros(schema.size, dtype=np.int64)
-    numerators[possible] = found.numerators
+    numerators = np.zeros(public.schema.size, dtype=np.int64)
+    numerators[public.possible] = found.numerators
     measured, rough, reason = None, None, "it was not asked for"
     if bias_draws:
         try:
-            noise = noise_of(published.content)
-            public = stand_in(released, universe.matrix, universe.values, conforming)
-            measured = bias(noise, public, conforming, method.run, draws=bias_draws, seed=seed)
+            noise = published.noise
+            even = stand_in(released, universe.matrix, universe.values, conforming)
+            measured = bias(noise, even, conforming, method.run, draws=bias_draws, seed=seed)
             nearest = integers_l1(released, conforming)
             rough = bias(noise, nearest, conforming, method.run, draws=bias_draws, seed=seed)
         except ReleaseError as error:
@@ -124,16 +146,6 @@ def _measured(found: Bias, stand_in: str) -> dict[str, Any]:
             "standard_error": np.round(found.standard_error, 4).tolist(),
         },
     }
-
-
-def _write_table(schema: Schema, table: FixedPoint, path: Path, count: str) -> None:
-    """Write all cells as `tables/write.py` does, with counts that may have decimals."""
-    columns = {
-        attribute.name: pl.Series(attribute.levels, dtype=pl.String).gather(schema.codes(attribute.name))
-        for attribute in schema.attributes
-    }
-    frame = pl.DataFrame({**columns, count: table.texts()})
-    frame.write_csv(path, line_terminator="\n", quote_style="necessary")
 
 
 def _rounded(mean: Mapping[str, float]) -> dict[str, float]:

@@ -38,33 +38,32 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         raise GuaranteeError(
             "releases with adjacency 'semi' and with 'unit' do not compose: use one adjacency for all."
         )
-    scope = intersection([g.scope for g in guarantees])
+    scope = _intersection([g.scope for g in guarantees])
     evidence = _gathered(guarantees)
     if adjacencies == {"unit"}:
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
     if all(g.scope.digest == scope.digest and g.unit == guarantees[0].unit for g in guarantees):
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
-    adjacency = joint_semi_adjacency(scope.universe)
-    parts = at_distance(guarantees, scope.universe, adjacency.worst_case)
+    adjacency = _joint_semi_adjacency(scope.universe)
+    parts = _at_distance(guarantees, scope.universe, adjacency.worst_case)
     recomputed = _recomputed(adjacency, scope.universe, guarantees)
     unit = Unit("record", "semi", adjacency.worst_case)
     return Guarantee(scope, unit, total(parts), (*evidence, *recomputed))
 
 
-def joint_semi_adjacency(universe: Universe) -> SemiAdjacency:
+def _joint_semi_adjacency(universe: Universe) -> SemiAdjacency:
     """Return the semi-adjacency of stacked invariants; raises GuaranteeError where they leave one table."""
     adjacency = semi_adjacency(universe)
     if adjacency.worst_case == 0:
-        raise GuaranteeError(
-            "the invariants of all releases together leave one possible table, so no guarantee is left:"
-            " keep fewer or coarser invariants in the new one."
-        )
+        raise _nothing_left()
     return adjacency
 
 
-def at_distance(guarantees: Sequence[Guarantee], universe: Universe, distance: int) -> list[Intensity]:
+def _at_distance(guarantees: Sequence[Guarantee], universe: Universe, distance: int) -> list[Intensity]:
     """Return what each release guarantees for tables of a universe at most ``distance`` records apart."""
     space = sensitivity(universe, distance)
+    if space.l1 == 0:
+        raise _nothing_left()
     parts: list[Intensity] = []
     for guarantee in guarantees:
         if guarantee.profile is None:
@@ -134,7 +133,7 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
         constraints=guarantees[0].scope.constraints,
     )
     profile = _weakest([g.profile for g in guarantees])
-    adjacency = joint_semi_adjacency(joint)
+    adjacency = _joint_semi_adjacency(joint)
     distance = adjacency.worst_case
     intensity = profile.at(distance, sensitivity(joint, distance))
     evidence = (*_gathered(guarantees), *_recomputed(adjacency, joint, guarantees))
@@ -159,7 +158,7 @@ def _weakest(profiles: Sequence[Profile | None]) -> Profile:
     )
 
 
-def intersection(scopes: Sequence[Scope]) -> Scope:
+def _intersection(scopes: Sequence[Scope]) -> Scope:
     """Return the tables that agree with the invariants of every scope."""
     first = scopes[0]
     if all(scope.digest == first.digest for scope in scopes):
@@ -205,3 +204,10 @@ def _gathered(guarantees: Sequence[Guarantee]) -> tuple[Evidence, ...]:
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
+
+
+def _nothing_left() -> GuaranteeError:
+    return GuaranteeError(
+        "the invariants of all releases together leave one possible table, so no guarantee is left: keep"
+        " fewer or coarser invariants in one of them."
+    )

@@ -8,7 +8,7 @@ without its scope says nothing: invariants are outside of every promise made her
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, floor, log
+from math import ceil, floor, log, log10
 from typing import Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
 from holdfast.universe.universe import Universe
 
+Adjacency = Literal["semi", "unit"]
 DOMAIN = "tables of counts of records, the records of equal cells alike"
 
 
@@ -29,13 +30,15 @@ DOMAIN = "tables of counts of records, the records of equal cells alike"
 class Scope:
     """The universe a guarantee speaks of: tables with the same values of these invariants.
 
-    ``digest`` identifies the system A x = t; it is a function of what is published anyway.
+    ``induced`` ones are kept by the mechanism without being asked for. ``digest`` identifies the system
+    A x = t; it is a function of what is published anyway.
     """
 
     invariants: tuple[str, ...]
     constraints: tuple[str, ...]
     digest: str
     universe: Universe = field(repr=False, compare=False)
+    induced: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, universe: Universe, *, invariants: tuple[str, ...], constraints: tuple[str, ...]) -> "Scope":
@@ -78,16 +81,17 @@ class Unit:
     """
 
     name: Literal["record"]
-    adjacency: Literal["semi", "unit"]
+    adjacency: Adjacency
     distance: int
 
 
 @dataclass(frozen=True)
 class Target:
-    """What was asked for: an adjacency and an intensity."""
+    """What was asked for: an adjacency, an intensity unless the mechanism sets it, a distance if any."""
 
-    adjacency: Literal["semi", "unit"]
-    intensity: Intensity
+    adjacency: Adjacency
+    intensity: Intensity | None
+    distance: int | None = None
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class Guarantee:
                 f"a guarantee for adjacency {self.unit.adjacency!r} cannot be compared with a target"
                 f" for {target.adjacency!r}: set the same adjacency in [privacy]."
             )
-        return at_least_as_strong(self.intensity, target.intensity)
+        return target.intensity is None or at_least_as_strong(self.intensity, target.intensity)
 
     def implies(self, other: "Guarantee") -> bool:
         """Whether this guarantee is at least as strong as the other [semi-dp, Definition 20].
@@ -181,13 +185,13 @@ def _promise(intensity: Intensity) -> str:
     match intensity:
         case Pure(epsilon):
             return (
-                f"no release is more than exp({_shown(epsilon)}) = {_times(epsilon)} times as likely"
+                f"no release is more than exp({_shown(epsilon)}) = {times(epsilon)} times as likely"
                 " under one as under the other."
             )
         case Approximate(epsilon, delta):
             return (
-                f"no set of releases is more than exp({_shown(epsilon)}) = {_times(epsilon)} times as"
-                f" likely under one as under the other, but for a probability of {float(delta):.3g}."
+                f"no set of releases is more than exp({_shown(epsilon)}) = {times(epsilon)} times as"
+                f" likely under one as under the other, but for a probability of {probability(delta)}."
             )
         case ZeroConcentrated(rho):
             return (
@@ -204,13 +208,27 @@ def _promise(intensity: Intensity) -> str:
             )
 
 
+def probability(delta: Fraction) -> str:
+    """Return a probability rounded up to three digits, so that sentences with it stay true.
+
+    >>> probability(Fraction(12341, 10**6)), probability(Fraction(1, 10**10))
+    ('0.0124', '1e-10')
+    """
+    unit = Fraction(10) ** (floor(log10(delta)) - 2) if delta else Fraction(1)
+    return f"{float(ceil(delta / unit) * unit):.3g}"
+
+
 def _records(count: int) -> str:
     return "record" if count == 1 else "records"
 
 
-def _times(epsilon: Fraction) -> str:
-    """Return exp(epsilon) rounded up to three digits, so that the sentence stays true."""
+def times(epsilon: Fraction) -> str:
+    """Return exp(epsilon) rounded up to three digits, so that sentences with it stay true.
+
+    >>> times(Fraction(7, 10)), times(Fraction(10))
+    ('2.02', '22,100')
+    """
     ten = float(epsilon) / log(10)
     digits, power = 10 ** (ten % 1), floor(ten)
     shown = ceil(digits * 100 + 1e-9) / 100
-    return f"{shown * 10**power:.6g}" if abs(power) < 6 else f"{shown:.2f}e{power}"
+    return f"{shown * 10**power:,.12g}" if abs(power) < 12 else f"{shown:.2f}e{power}"

@@ -8,27 +8,35 @@ from holdfast.universe.sensitivity import Sensitivity
 
 
 def semi_evidence(
-    adjacency: SemiAdjacency, space: Sensitivity, norms: frozenset[Literal["l1", "l2"]]
+    adjacency: SemiAdjacency,
+    space: Sensitivity,
+    norms: frozenset[Literal["l1", "l2"]],
+    distance: int | None = None,
 ) -> tuple[Evidence, ...]:
     """Say why a distance and the norms at it are right, and what rests on a solver.
 
-    ||u||_1 <= 2 a needs no solver: a records that change move at most 2 a counts by one.
+    ``distance`` is how far apart the tables may be, where that is more than the semi-adjacency.
+    ||u||_1 <= 2 d needs no solver: d records that change move at most 2 d counts by one.
     """
     a = adjacency.worst_case
+    farthest = a if distance is None else distance
     bound = "" if adjacency.exact else " (an upper bound)"
     found: list[Evidence] = [
         Proved(
-            f"any one person can take any possible value by changing at most {a} records{bound}",
+            "any one person can take any possible value by changing at most"
+            f" {a} {'record' if a == 1 else 'records'}{bound}",
             adjacency.reference,
         )
     ]
+    if farthest > a:
+        found.append(Proved(f"tables up to {farthest} records apart are compared, as was asked", "theory, 2"))
     bound = "" if space.exact else ", an upper bound"
     if "l1" in norms:
         found.append(Proved(f"two such tables are at most {space.l1} in l1 apart{bound}", "theory, 3"))
     if "l2" in norms:
         size = f"the root of {space.l2_squared}"
         found.append(Proved(f"two such tables are at most {size} in l2 apart{bound}", "theory, 3"))
-    if adjacency.searched or "l2" in norms or space.l1 < 2 * a:
+    if adjacency.searched or "l2" in norms or ("l1" in norms and space.l1 < 2 * farthest):
         found.append(
             Assumed(
                 "the integer programs behind these numbers were solved rightly",

@@ -1,5 +1,9 @@
 """The example that a new user starts from: four counties' children by education of the parents."""
 
+from pathlib import Path
+
+from holdfast.errors import SpecError
+
 EXAMPLE_DATA = """\
 county,education,children
 Alpha,Low,15
@@ -68,3 +72,22 @@ norm = "l1"                      # how the size of the noise is measured; or "l2
 # Other mechanisms: "k-norm", "conditioned" (without negative counts, if asked for), and with
 # standard = "zcdp" and rho in place of epsilon "lattice-gaussian". See `holdfast compare`.
 """
+
+EXAMPLE_FILES = {"holdfast.toml": EXAMPLE_SPEC, "children.csv": EXAMPLE_DATA}
+
+
+def write_example(folder: str | Path) -> tuple[Path, ...]:
+    """Write the example files to a folder, none of which may exist."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise SpecError(f"{folder} is not a folder: create it first.")
+    paths = tuple(folder / name for name in EXAMPLE_FILES)
+    for path in paths:
+        if path.exists():
+            raise SpecError(f"{path} exists already: name another folder, nothing is overwritten.")
+    try:
+        for path, text in zip(paths, EXAMPLE_FILES.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"{folder} cannot be written ({error.strerror}): name another folder.") from None
+    return paths

@@ -28,7 +28,7 @@ def read_spec(path: str | Path) -> Spec:
     except (ValueError, RecursionError):
         raise SpecError(f"{path} is not TOML (a value is too long or too deep): shorten it.") from None
     try:
-        return Spec.of(values, folder=path.parent)
+        return Spec.of(values, folder=path.parent, file=str(path))
     except SpecError as error:
         raise SpecError(f"{path}, {error}") from None
 

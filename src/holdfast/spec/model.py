@@ -1,16 +1,17 @@
 """The spec as values: one class a section of the TOML file."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, StrictBool, StrictInt, field_validator, model_validator
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 
 from holdfast.errors import SpecError
 from holdfast.spec.choice import Where
 from holdfast.spec.closest import closest
 from holdfast.spec.part import Part
-from holdfast.spec.rational import Rational
+from holdfast.spec.rational import SMALLEST, Rational
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
@@ -21,20 +22,20 @@ Text = Annotated[str, Field(strict=True)]
 class Data(Part):
     """The confidential table: its file, the attributes that make its cells, and its count column.
 
-    Without a count column every row of the file is one record.
+    Without a count column every row of the file is one record. Data given in memory need no file.
     """
 
     section: ClassVar = ("data",)
 
-    path: Text
+    path: Text | None = None
     cells: tuple[Text, ...]
     count: Text | None = None
     levels: Mapping[str, tuple[Text, ...]] = {}
 
     @field_validator("path")
     @classmethod
-    def _named(cls, path: str) -> str:
-        if not path:
+    def _named(cls, path: str | None) -> str | None:
+        if path == "":
             raise ValueError("is empty: name a .csv or .parquet file")
         return path
 
@@ -172,6 +173,9 @@ _NEEDS: Mapping[Standard, tuple[str, ...]] = {
     "gaussian": ("mu",),
 }
 
+LEAST, MOST = Fraction(1, 10**30), Fraction(10**6)
+"""Beyond these no noise can be drawn, or nothing is protected."""
+
 
 class Privacy(Part):
     """The target: who is protected, by which standard, and how strongly."""
@@ -185,6 +189,7 @@ class Privacy(Part):
     rho: Rational | None = None
     mu: Rational | None = None
     adjacency: Literal["semi", "unit"] = "semi"
+    distance: StrictInt | None = None
 
     if TYPE_CHECKING:  # numbers may be given as text
 
@@ -195,14 +200,24 @@ class Privacy(Part):
     def _positive(cls, value: Rational | None) -> Rational | None:
         if value is not None and value <= 0:
             raise ValueError(f'is {value}: nothing could be released; give a positive budget such as "1"')
+        if value is not None and not LEAST <= value <= MOST:
+            raise ValueError('is out of reach: give a budget from "1e-30" to "1e6"')
         return value
 
     @field_validator("delta")
     @classmethod
     def _probability(cls, delta: Rational | None) -> Rational | None:
-        if delta is not None and not 0 < delta < 1:
+        if delta is not None and not SMALLEST <= delta < 1:
             raise ValueError(f'is {delta}: give a small probability above 0, such as "1e-10"')
         return delta
+
+    @model_validator(mode="after")
+    def _records_apart(self) -> Self:
+        if self.distance is not None and self.distance < 1:
+            raise ValueError(f"distance is {self.distance}: give a number of records of at least 1")
+        if self.distance is not None and self.adjacency == "unit":
+            raise ValueError('distance goes with adjacency = "semi": leave it out, or change the adjacency')
+        return self
 
     @model_validator(mode="after")
     def _what_the_standard_needs(self) -> Self:
@@ -214,7 +229,7 @@ class Privacy(Part):
                     f"which takes {' and '.join(needed)}: leave it out or change the standard"
                 )
         missing = [key for key in needed if getattr(self, key) is None]
-        # A pure epsilon may follow from the mechanism's own parameter: the spec decides.
+        # A pure epsilon may follow from the mechanism's own parameter: the mechanism decides.
         if missing and self.standard != "pure":
             raise ValueError(
                 f'{missing[0]} is missing: the standard "{self.standard}" needs {" and ".join(needed)}'
@@ -222,28 +237,23 @@ class Privacy(Part):
         return self
 
 
-class Mechanism(Part):
-    """How the table is protected."""
+class MechanismChoice(Part):
+    """How the table is protected: a name, and keys that the mechanism of that name reads for itself."""
 
+    model_config = ConfigDict(extra="allow")
     section: ClassVar = ("mechanism",)
+    any_key: ClassVar = True
 
     name: Text = "lattice-laplace"
-    norm: Literal["l1", "l2"] = "l1"
-    epsilon_per_unit: Rational | None = None
-    base: Literal["double-geometric", "discrete-gaussian"] | None = None
-    chain: StrictBool = False
-    moves: Text | None = None
 
-    if TYPE_CHECKING:  # numbers may be given as text
+    if TYPE_CHECKING:  # each mechanism has its own keys
 
         def __init__(self, **values: Any) -> None: ...
 
-    @field_validator("epsilon_per_unit")
-    @classmethod
-    def _positive(cls, value: Rational | None) -> Rational | None:
-        if value is not None and value <= 0:
-            raise ValueError(f'is {value}: give a positive number such as "1/4"')
-        return value
+    @property
+    def keys(self) -> dict[str, Any]:
+        """All keys as they were given, and the name."""
+        return {"name": self.name, **(self.model_extra or {})}
 
 
 class Spec(Part):
@@ -253,29 +263,26 @@ class Spec(Part):
     invariants: tuple[Invariant, ...] = ()
     constraints: Constraints = Constraints()
     privacy: Privacy = Privacy()
-    mechanism: Mechanism = Mechanism()
+    mechanism: MechanismChoice = MechanismChoice()
     folder: Path = Field(default=Path(), exclude=True)
     """What relative paths are relative to: the folder of the spec file."""
+    file: str = Field(default="", exclude=True)
+    """The spec file, for messages; empty where the spec was made in Python."""
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], *, folder: Path = Path()) -> Self:
+    def of(cls, values: Mapping[str, Any], *, folder: Path = Path(), file: str = "") -> Self:
         """Return the spec that a mapping, such as parsed TOML, describes."""
-        known = [key for key in cls.model_fields if key != "folder"]
+        known = [key for key in cls.model_fields if key not in ("folder", "file")]
         for key in values:
             if key not in known:
                 raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, known)}")
-        return cls(**values, folder=folder)
-
-    @classmethod
-    def read(cls, path: str | Path) -> "Spec":
-        """Return the spec in a TOML file."""
-        from holdfast.spec.load import read_spec  # noqa: PLC0415 - load imports this module
-
-        return read_spec(path)
+        return cls(**values, folder=folder, file=file)
 
     @property
     def data_path(self) -> Path:
         """Where the confidential table is."""
+        if self.data.path is None:
+            raise SpecError("[data] path is missing: name a .csv or .parquet file, or give a frame.")
         return self.resolve(self.data.path)
 
     def resolve(self, path: str) -> Path:
@@ -310,18 +317,6 @@ class Spec(Part):
                     f"{place} names {attribute!r}, which is not among the cells of [data]: "
                     f"{closest(attribute, self.data.cells)}"
                 )
-
-    @model_validator(mode="after")
-    def _has_a_budget(self) -> Self:
-        if (
-            self.privacy.standard == "pure"
-            and self.privacy.epsilon is None
-            and self.mechanism.epsilon_per_unit is None
-        ):
-            raise SpecError(
-                '[privacy] epsilon is missing: give a budget such as "1", or [mechanism] epsilon_per_unit.'
-            )
-        return self
 
 
 def _distinct(names: Sequence[str], place: str = "") -> None:

@@ -16,6 +16,8 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     section: ClassVar[tuple[str, ...]] = ()
+    any_key: ClassVar[bool] = False
+    """Whether unknown keys are left to somebody else."""
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -29,7 +31,7 @@ class Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, values: object) -> object:
-        if isinstance(values, Mapping):
+        if isinstance(values, Mapping) and not cls.any_key:
             for key in values:
                 if key not in cls.model_fields:
                     raise ValueError(f"has an unknown key {key!r}: {closest(str(key), cls.model_fields)}")

@@ -5,12 +5,15 @@ from fractions import Fraction
 from math import isfinite
 from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, WithJsonSchema
 
-# Few digits of exponent: "1e999999999" would fill the memory.
+# Few digits of exponent: "1e999999999" would fill the memory. What follows from a budget has more digits.
 _NUMBER = re.compile(
-    r"[+-]?(\d{1,100}/\d{1,100}|(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?)", re.ASCII
+    r"[+-]?(\d{1,4000}/\d{1,4000}|(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,3})?)", re.ASCII
 )
+
+SMALLEST, LARGEST = Fraction(1, 10**300), Fraction(10**300)
+"""Floats, which serve for bounds and pictures, have such numbers."""
 
 
 def parse_rational(value: object) -> Fraction:
@@ -39,6 +42,14 @@ def parse_rational(value: object) -> Fraction:
     raise ValueError(f'is {value!r}, which is not a number: write one in quotes, such as "1/2" or "0.25"')
 
 
+def _positive(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise ValueError(f'is {value}: give a positive number such as "1/4"')
+    if not SMALLEST <= value <= LARGEST:
+        raise ValueError('is out of reach: give a number from "1e-300" to "1e300"')
+    return value
+
+
 Rational = Annotated[
     Fraction,
     BeforeValidator(parse_rational),
@@ -46,3 +57,5 @@ Rational = Annotated[
     WithJsonSchema({"type": "string"}),
 ]
 """A Fraction that a spec writes as text, "1/2", and that no float may become."""
+
+PositiveRational = Annotated[Rational, AfterValidator(_positive)]

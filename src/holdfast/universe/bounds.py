@@ -40,20 +40,14 @@ exchanged.
 """
 
 from dataclasses import dataclass
-from math import prod
 
-import numpy as np
 from scipy.sparse import csr_array, vstack
-from scipy.sparse.csgraph import connected_components
 
-from holdfast.lattice.arrays import IntArray, to_flint
-from holdfast.lattice.components import components, patterns
-from holdfast.lattice.rows import ones_combination
+from holdfast.lattice.components import components
+from holdfast.lattice.product import product_features
 from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.universe.cliques import junction_order, maximal
 from holdfast.universe.universe import Universe
-
-ROWS = 5_000  # compare all pairs of rows up to this many
-ATOMS = 300  # solve for the counts of overlapping rows up to this many
 
 
 @dataclass(frozen=True)
@@ -78,19 +72,16 @@ def decomposable_bound(cliques: tuple[frozenset[str], ...] | None) -> Bound | No
     """Return q + 1 for the q maximal cliques of a decomposable model, else None."""
     if cliques is None:
         return None
-    maximal = _maximal(cliques)
-    if not _decomposable(maximal):
-        return None
-    reference = "theory, 2; semi-dp, Theorem 16"
-    return Bound(len(maximal) + 1, reference)
+    order = junction_order(cliques)
+    return None if order is None else Bound(len(order) + 1, "theory, 2; semi-dp, Theorem 16")
 
 
 def literal_is_two(cliques: tuple[frozenset[str], ...] | None) -> bool:
     """Whether margins on these sets allow every possible change in two for some dataset."""
     if cliques is None:
         return False
-    maximal = _maximal(cliques)
-    return len(maximal) <= 2 or sum(map(len, maximal)) == len(frozenset().union(*maximal))
+    sets = maximal(cliques)
+    return len(sets) <= 2 or sum(map(len, sets)) == len(frozenset().union(*sets))
 
 
 def total_bound(universe: Universe) -> Bound | None:
@@ -126,101 +117,3 @@ def product_bound(universe: Universe) -> Bound | None:
             return None
         most = max(most, len(features))
     return Bound(most + 1, "semi-dp, Theorem 16 and Remark 17, for products of features")
-
-
-@dataclass(frozen=True, eq=False)
-class Feature:
-    """A classification of the columns of a block, and the number of records of each level."""
-
-    level: IntArray
-    count: IntArray
-
-
-def product_features(matrix: csr_array, values: IntArray) -> tuple[Feature, ...] | None:
-    """Return the features whose one-way margins these rows fix, if the columns are their product.
-
-    The columns of the 0/1 matrix must be distinct and tied into one block. In a full product two
-    rows that read different features meet in all four ways (in both, in one, in neither). So rows
-    that do not are put together, and the levels of a feature are the distinct columns within its
-    rows. The columns are the full product exactly when they are as many as the combinations of levels. A
-    count is fixed when the rows of its feature, with the total where the rows fix it, determine it.
-    None when any of this fails or is out of reach.
-    """
-    rows, width = matrix.shape
-    if rows > ROWS or (matrix.data != 1).any():
-        return None
-    size = np.diff(matrix.indptr).astype(np.int64)
-    varied = np.flatnonzero(size < width)
-    total = _total(matrix, values)
-    part = csr_array(matrix[varied])
-    features: list[Feature] = []
-    for chosen in _tied_rows(part, size[varied]):
-        atoms = patterns(csr_array(part[chosen]))
-        count = _level_counts(atoms.columns, values[varied[chosen]], total)
-        if count is None:
-            return None
-        features.append(Feature(atoms.of_cell, count))
-    return tuple(features) if prod(f.count.size for f in features) == width else None
-
-
-def _total(matrix: csr_array, values: IntArray) -> int | None:
-    """Return the number of records of the block, when its rows determine it."""
-    whole = np.flatnonzero(np.diff(matrix.indptr) == matrix.shape[1])
-    if whole.size:
-        return int(values[whole[0]])
-    weights = ones_combination(matrix)
-    return None if weights is None else int(sum(c * int(values[row]) for row, c in weights.items()))
-
-
-def _tied_rows(matrix: csr_array, size: IntArray) -> list[IntArray]:
-    """Return the rows in groups, linked where two do not meet in all four ways."""
-    both = (matrix @ matrix.T).toarray()
-    first, second = size[:, None] - both, size[None, :] - both
-    neither = matrix.shape[1] - both - first - second
-    linked = (both == 0) | (first == 0) | (second == 0) | (neither == 0)
-    number, label = connected_components(csr_array(linked), directed=False)
-    return [np.flatnonzero(label == group).astype(np.int64) for group in range(number)]
-
-
-def _level_counts(levels: csr_array, values: IntArray, total: int | None) -> IntArray | None:
-    """Return the number of records of each level, when the rows and the total determine it."""
-    entries = levels.tocsc()
-    per_level = np.diff(entries.indptr)
-    if per_level.max() <= 1:
-        # disjoint rows: one level each, and at most one level in none of them
-        rest = np.flatnonzero(per_level == 0)
-        if rest.size and total is None:
-            return None
-        count = np.zeros(levels.shape[1], dtype=np.int64)
-        count[per_level == 1] = values[entries.indices]
-        if rest.size and total is not None:
-            count[rest] = total - values.sum()
-        return count
-    if levels.shape[1] > ATOMS:
-        return None
-    system, right = levels.toarray(), values
-    if total is not None:
-        system = np.vstack([system, np.ones((1, levels.shape[1]), dtype=np.int64)])
-        right = np.append(values, total)
-    reduced, denominator, rank = to_flint(np.hstack([system, right[:, None]])).rref()
-    if rank != levels.shape[1] or to_flint(system).rank() != rank:
-        return None
-    return np.array([int(reduced[i, rank] / denominator) for i in range(rank)], dtype=np.int64)
-
-
-def _maximal(cliques: tuple[frozenset[str], ...]) -> tuple[frozenset[str], ...]:
-    """Return the nonempty cliques that no other clique contains."""
-    distinct = {clique for clique in cliques if clique}
-    return tuple(one for one in distinct if not any(one < other for other in distinct))
-
-
-def _decomposable(cliques: tuple[frozenset[str], ...]) -> bool:
-    """Whether removing private attributes and contained cliques, again and again, leaves none."""
-    left = list(cliques)
-    while left:
-        shared = [frozenset(a for a in clique if sum(a in other for other in left) > 1) for clique in left]
-        reduced = list(_maximal(tuple(shared)))
-        if sorted(map(sorted, reduced)) == sorted(map(sorted, left)):
-            return False
-        left = reduced
-    return True

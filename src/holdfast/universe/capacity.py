@@ -4,7 +4,8 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.program import UNBOUNDED, Program, Status
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.universe import Universe
 
 

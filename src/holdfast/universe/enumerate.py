@@ -4,8 +4,8 @@ import numpy as np
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.solver import UNBOUNDED
 from holdfast.universe.capacity import capacities
-from holdfast.universe.program import UNBOUNDED
 from holdfast.universe.universe import Universe
 
 

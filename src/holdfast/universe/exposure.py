@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.bounds import product_features
+from holdfast.lattice.product import product_features
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.capacity import capacities
-from holdfast.universe.program import UNBOUNDED, Program, Status
 from holdfast.universe.universe import Universe
 
 BoolArray = NDArray[np.bool_]

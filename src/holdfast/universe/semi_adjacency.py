@@ -24,8 +24,8 @@ import numpy as np
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.solver import Status
 from holdfast.universe.bounds import Bound, literal_is_two, product_bound, upper_bound
-from holdfast.universe.program import Status
 from holdfast.universe.universe import Universe
 from holdfast.universe.witness import Witnesses
 

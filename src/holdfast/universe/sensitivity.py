@@ -13,14 +13,16 @@ import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.capacity import capacities
-from holdfast.universe.program import UNBOUNDED, Program, Status
-from holdfast.universe.separate import ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
+from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
 from holdfast.universe.universe import Universe
 
 CLASSES = 400  # solve for each pattern up to this many
 TRIES = 20  # patterns tried for a simple pair of cells
 UNARY = 4_000  # binaries in the program for the squared norm
+FARTHEST = CHANGES  # records up to which different tables are looked for
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,18 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
     product = Product(parts, a, bound, exact)
     (l1, l1_exact), (square, square_exact), (linf, linf_exact) = map(product.largest, (L1, SQUARE, ENTRY))
     return Sensitivity(l1, square, linf, exact=l1_exact and square_exact and linf_exact)
+
+
+def least_distance(universe: Universe, above: int = 0) -> int | None:
+    """Return how many records the nearest two different tables of equal size are apart.
+
+    It is known that none are at most ``above`` apart. None when none are within ``FARTHEST``, or the solver
+    leaves it open.
+    """
+    parts = separate(universe, FARTHEST)
+    universes = [universe] if parts is None else [part.universe for part in parts]
+    found = [_Moves(part, FARTHEST).smallest_sum(above) for part in universes]
+    return None if None in found else min((distance for distance in found if distance), default=None)
 
 
 def _together(universe: Universe, a: int, *, symmetric: bool) -> Sensitivity:
@@ -132,6 +146,18 @@ class _Moves:
         if outcome.status is Status.SOLVED or reached == upper:
             return reached, True
         return upper, False
+
+    def smallest_sum(self, above: int) -> int | None:
+        """Return the smallest ||u||_1 / 2 above a number, 0 where no u is that long, None when left open."""
+        matrix, low, high = self._rows()
+        low[-1] = above + 1
+        program = self._program(*self._disjoint(matrix, low, high, self._a))
+        objective = np.zeros(self._skip + 2 * self._count + self._single.size, dtype=np.int64)
+        objective[self._skip : self._skip + self._count] = -1
+        outcome = program.solve(maximise=objective)
+        if outcome.status is Status.UNKNOWN:
+            return None
+        return 0 if outcome.point is None else -int(objective @ outcome.point)
 
     def largest_square(self, linf: int, upper: int) -> tuple[int, bool]:
         """Return the largest ||u||_2^2 and whether it is attained.

@@ -14,10 +14,11 @@ suggests mu; the bound is checked in rationals. It never exceeds 2, since sum u 
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import FloatArray, IntArray, to_flint
+from holdfast.programs.linear import suggest
+from holdfast.programs.solver import Sides
 from holdfast.universe.universe import Universe
 
 ALWAYS = Fraction(2)
@@ -43,24 +44,19 @@ def spread(universe: Universe) -> Fraction:
 
 def _spread_at(columns: IntArray, z: int) -> Fraction:
     """Return an upper bound on 4 ||u||_inf / ||u||_1 for u that are largest in cell z."""
-    from scipy.optimize import linprog  # noqa: PLC0415  (most runs never need it)
-
     others = np.delete(columns, z, axis=0)
-    solved = linprog(
-        columns[z],
-        A_ub=np.vstack([others, -others]),
-        b_ub=np.ones(2 * others.shape[0]),
-        bounds=(None, None),
-        method="highs",
+    ones, free = np.ones(others.shape[0]), np.full(columns.shape[1], np.inf)
+    mu = suggest(
+        columns[z].astype(np.float64), csr_array(others), Sides.of(-ones, ones), Sides.of(-free, free)
     )
-    if solved.x is not None:
-        return min(ALWAYS, 4 / _certified_minimum(columns, z, solved.x))
+    if mu is not None:
+        return min(ALWAYS, 4 / _certified_minimum(columns, z, mu))
     # without a minimum no u has a nonzero entry there: column z is independent of the others
     fixed = to_flint(others).rank() < to_flint(columns).rank()
     return Fraction(0) if fixed else ALWAYS
 
 
-def _certified_minimum(columns: IntArray, z: int, mu: NDArray[np.float64]) -> Fraction:
+def _certified_minimum(columns: IntArray, z: int, mu: FloatArray) -> Fraction:
     """Return a proved lower bound on ||u||_1 with u_z = 1, from a suggested dual solution."""
     exact = [Fraction(float(value)).limit_denominator(DENOMINATOR) for value in mu]
     products = [

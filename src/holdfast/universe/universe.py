@@ -14,8 +14,9 @@ from scipy.sparse import csr_array
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component, Patterns, components, patterns
-from holdfast.lattice.rows import check_consistent, independent_rows, ones_combination
-from holdfast.universe.program import UNBOUNDED, Program, Status
+from holdfast.lattice.rows import independent_and_wrong, ones_combination
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,24 +41,27 @@ class Universe:
         matrix: csr_array,
         values: IntArray,
         cliques: tuple[frozenset[str], ...] | None = None,
+        *,
+        occupied: bool = False,
     ) -> "Universe":
         """Return the universe of A x = t without redundant rows.
 
-        Raises InvariantError when rows contradict each other or no table of counts keeps them.
+        Raises InvariantError when rows contradict each other or no table of counts keeps them. The second is
+        not asked where the values were evaluated on a table, so that it is ``occupied``.
         """
         clean = csr_array(matrix.astype(np.int64))
         clean.sum_duplicates()
         clean.eliminate_zeros()
         values = np.asarray(values, dtype=np.int64)
-        wrong = check_consistent(clean, values)
+        kept, wrong = independent_and_wrong(clean, values)
         if wrong.size:
             raise InvariantError(
                 f"invariant row {int(wrong[0])} has the value {int(values[wrong[0]])}, which the "
                 "other invariants contradict: evaluate all of them on the same data."
             )
-        kept = independent_rows(clean)
         universe = cls(csr_array(clean[kept]), values[kept], cliques)
-        universe._require_a_table()
+        if not occupied:
+            universe._require_a_table()
         return universe
 
     @property

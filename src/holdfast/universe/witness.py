@@ -11,9 +11,10 @@ import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.integer import Outcome, Program
+from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.capacity import capacities
 from holdfast.universe.compensators import SETS, Compensators, Supports
-from holdfast.universe.program import UNBOUNDED, Outcome, Program, Status
 from holdfast.universe.universe import Universe
 
 LEVELS = 16  # the largest number of changes that is searched for

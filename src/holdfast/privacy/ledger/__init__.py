@@ -10,13 +10,15 @@ order of events gives a release without its charge. It imports nothing heavy.
 """
 
 from holdfast.privacy.ledger.account import Ledger, Spend
-from holdfast.privacy.ledger.entry import STANDARDS, Charge, Opening, Row, Standard
+from holdfast.privacy.ledger.entry import MEASURES, STANDARDS, Charge, Opening, Row, Standard
 from holdfast.privacy.ledger.errors import BudgetError, LedgerError
 from holdfast.privacy.ledger.export import export, export_csv, export_json
-from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path
+from holdfast.privacy.ledger.files import files
+from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, table_fingerprint
 from holdfast.privacy.ledger.verify import LedgerCheck, verify_ledger
 
 __all__ = [
+    "MEASURES",
     "STANDARDS",
     "BudgetError",
     "Charge",
@@ -30,8 +32,10 @@ __all__ = [
     "export",
     "export_csv",
     "export_json",
+    "files",
     "fingerprint",
     "read_salt",
     "salt_path",
+    "table_fingerprint",
     "verify_ledger",
 ]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from holdfast.privacy.ledger import store
 from holdfast.privacy.ledger.canonical import shown
-from holdfast.privacy.ledger.chain import FIRST, Judged, head, judge, sealed_opening, sealed_row
+from holdfast.privacy.ledger.chain import FIRST, Judged, alone, head, judge, sealed_opening, sealed_row
 from holdfast.privacy.ledger.entry import FORMAT, STANDARDS, Charge, Opening, Row, Standard, exact, now
 from holdfast.privacy.ledger.errors import BudgetError, DamagedError, LedgerError
-from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, write_salt
+from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, table_fingerprint, write_salt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,13 +88,17 @@ class Ledger:
         """Return what is not spent."""
         return self.budget - self.spent()
 
-    def fingerprint(
+    def fingerprint(self, identity: bytes) -> str:
+        """Name a confidential file, by the SHA-256 of its content, with the salt of this ledger."""
+        return fingerprint(read_salt(self.path), identity)
+
+    def table_fingerprint(
         self,
         schema: Mapping[str, Any],
         counts: "bytes | bytearray | memoryview | Sequence[int] | NDArray[np.integer[Any]]",
     ) -> str:
-        """Name a confidential table with the salt of this ledger."""
-        return fingerprint(read_salt(self.path), schema, counts)
+        """Name a confidential table as rows did before files were named."""
+        return table_fingerprint(read_salt(self.path), schema, counts)
 
     def charge(self, charge: Charge, spend: Spend) -> Row:
         """Take a release's cost from the budget, durably, or raise and take nothing.
@@ -109,7 +113,7 @@ class Ledger:
             opening, rows = _sound(self.path, judge(store.read(connection), salt))
             self._same(opening)
             total = exact("the composed total", spend(rows, charge))
-            self._afford(charge, before=spent(rows), total=total)
+            self._afford(charge, rows, total)
             previous = rows[-1].hash if rows else opening.hash
             row = sealed_row(Row(len(rows) + FIRST, now(), charge, total, previous), salt)
             store.append(connection, row.record(), head(len(rows) + 1, row.hash, salt))
@@ -117,9 +121,9 @@ class Ledger:
                 raise DamagedError("a row was not stored as it was written")
         return row
 
-    def _afford(self, charge: Charge, *, before: Fraction, total: Fraction) -> None:
-        alone = charge.intensity if charge.standard == self.standard else Fraction(0)
-        if total < (least := max(before, alone)):
+    def _afford(self, charge: Charge, rows: Sequence[Row], total: Fraction) -> None:
+        before = spent(rows)
+        if total < (least := max(before, alone(charge, self.opening, rows))):
             raise LedgerError(
                 f"the composed total {shown(total)} is below {shown(least)}, which is spent or asked for"
                 " already: composition must never lower a total."

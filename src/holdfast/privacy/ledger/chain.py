@@ -8,13 +8,13 @@ was replaced by an older copy of itself: for that, keep the hash of a row elsewh
 
 import hashlib
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from reprlib import repr as brief
 
 from holdfast.privacy.ledger.canonical import canonical
-from holdfast.privacy.ledger.entry import FORMAT, HEAD_COLUMNS, Opening, Record, Row
+from holdfast.privacy.ledger.entry import FORMAT, HEAD_COLUMNS, Charge, Opening, Record, Row
 
 FIRST = 1  # row 0 is the opening
 
@@ -61,6 +61,16 @@ def seal(salt: bytes, digest: str, length: int | None = None) -> str:
     return hmac.new(salt, what.encode(), hashlib.sha256).hexdigest()
 
 
+def alone(charge: Charge, opening: Opening, rows: Sequence[Row]) -> Fraction:
+    """Return the least that a total is with a charge: what it costs alone, where that is of the same kind.
+
+    A ledger adds up in one standard, and for the adjacency of its first row.
+    """
+    first = rows[0].charge if rows else charge
+    same = charge.unit.get("adjacency") == first.unit.get("adjacency")
+    return charge.intensity if same and charge.standard == opening.standard else Fraction(0)
+
+
 def judge(stored: Stored, salt: bytes | None, known: Mapping[int, str] | None = None) -> Judged:
     """Recompute everything; with a salt, the seals too."""
     problems = list(stored.odd)
@@ -74,7 +84,7 @@ def judge(stored: Stored, salt: bytes | None, known: Mapping[int, str] | None = 
             problems.append(f"row 0: {error}")
         else:
             problems += [f"row 0: {problem}" for problem in _unsound(opening, salt)]
-    rows = []
+    rows: list[Row] = []
     previous = str(stored.openings[0].get("hash")) if stored.openings else ""
     total, index = Fraction(0), FIRST
     for record in stored.rows:
@@ -91,7 +101,7 @@ def judge(stored: Stored, salt: bytes | None, known: Mapping[int, str] | None = 
                 for problem in (
                     *_unsound(row, salt),
                     *_unchained(row, previous),
-                    *_unaccounted(row, total, opening),
+                    *_unaccounted(row, total, opening, rows),
                 )
             ]
             total = row.total
@@ -128,10 +138,10 @@ def _unchained(row: Row, previous: str) -> Iterator[str]:
         yield "it does not follow the row before it"
 
 
-def _unaccounted(row: Row, before: Fraction, opening: Opening | None) -> Iterator[str]:
+def _unaccounted(row: Row, before: Fraction, opening: Opening | None, rows: Sequence[Row]) -> Iterator[str]:
     if row.total < before:
         yield "its total is below the one before it"
-    if opening is not None and row.charge.standard == opening.standard and row.total < row.charge.intensity:
+    if opening is not None and row.total < alone(row.charge, opening, rows):
         yield "its total is below what it costs alone"
     if opening is not None and row.total > opening.budget:
         yield "its total is above the budget"

@@ -22,6 +22,7 @@ from holdfast.privacy.ledger.errors import LedgerError
 
 Standard = Literal["pure", "zcdp", "gaussian"]
 STANDARDS: tuple[Standard, ...] = get_args(Standard)
+MEASURES: Mapping[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu"}
 FORMAT = "holdfast-ledger/1"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -38,9 +39,10 @@ HEAD_COLUMNS = ("index", "length", "hash", "seal")
 class Charge:
     """What a release will cost, settled before it is drawn.
 
-    ``dataset`` is a `fingerprint`, ``scope`` the digest of the universe and ``certificate`` that of the
-    certificate's content, all SHA-256 in hex. ``intensity`` is what the release costs alone, in its own
-    ``standard``; ``detail`` is whatever composition needs to know of it later. Both mappings are copied.
+    ``dataset`` is the `fingerprint` of the file it is of, ``scope`` the digest of the universe and
+    ``certificate`` that of the certificate's content, all SHA-256 in hex. ``intensity`` is what the release
+    costs alone, in its own ``standard``; ``detail`` is whatever composition needs to know of it later. Both
+    mappings are copied.
     """
 
     dataset: str
@@ -65,6 +67,12 @@ class Charge:
                 object.__setattr__(self, name, json.loads(canonical(value)))
             except (ValueError, RecursionError) as error:
                 raise LedgerError(f"the {name} of a charge {error}: give plain JSON values.") from None
+
+    @property
+    def unit(self) -> Mapping[str, Any]:
+        """Which pairs of tables its intensity speaks of: an adjacency and a distance."""
+        unit = self.detail.get("unit", self.guarantee.get("unit"))
+        return unit if isinstance(unit, Mapping) else {}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The secret beside a ledger: it seals the chain, and hides the table behind a fingerprint.
+"""The secret beside a ledger: it seals the chain, and hides the data behind a fingerprint.
 
-Whoever has the file and not the salt can read the account, but can neither rewrite it unnoticed nor test a
-guess of the confidential table against its fingerprint. Lost, the account stays readable but is closed.
+Whoever has the ledger and not the salt can read the account, but can neither rewrite it unnoticed nor test a
+guess of the confidential data against their fingerprint. Lost, the account stays readable but is closed.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BYTES = 32
+_IDENTITY = 32
 
 
 def salt_path(ledger: str | Path) -> Path:
@@ -64,12 +65,19 @@ def read_salt(ledger: str | Path) -> bytes:
     return salt
 
 
-def fingerprint(
+def fingerprint(salt: bytes, identity: bytes) -> str:
+    """Return a name for a confidential file, by the SHA-256 of its content: noise without the salt."""
+    if len(identity) != _IDENTITY:
+        raise LedgerError(f"an identity has {_IDENTITY} bytes: give the SHA-256 of the content of the file.")
+    return hmac.new(salt, b"holdfast-fingerprint/2\n" + identity, hashlib.sha256).hexdigest()
+
+
+def table_fingerprint(
     salt: bytes,
     schema: Mapping[str, Any],
     counts: "bytes | bytearray | memoryview | Sequence[int] | NDArray[np.integer[Any]]",
 ) -> str:
-    """Return a name for a confidential table: the same for the same table, noise without the salt.
+    """Return the name that a confidential table had in ledgers before files were named.
 
     Counts are flattened to 64-bit little-endian, whatever their kind of integer; bytes are taken as that.
     """

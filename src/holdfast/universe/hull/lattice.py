@@ -13,9 +13,10 @@ from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.rows import independent_rows
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.capacity import capacities
 from holdfast.universe.hull.moves import Moves
-from holdfast.universe.program import UNBOUNDED, Program, Status
 from holdfast.universe.universe import Universe
 
 

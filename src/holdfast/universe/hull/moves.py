@@ -22,8 +22,9 @@ from scipy.sparse import csr_array
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.product import product_features
 from holdfast.lattice.rows import independent_rows
-from holdfast.universe.bounds import product_features
+from holdfast.universe.space import sensitivity_space
 from holdfast.universe.universe import Universe
 
 MOST_MOVES = 500_000
@@ -100,10 +101,8 @@ def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
     table = _two_way(universe)
     if table is not None and adjacency <= 3:
         return _cycles(table, universe.cells, adjacency)
-    from holdfast.universe.space import sensitivity_space  # noqa: PLC0415  (tables never need it)
-
     try:
-        vectors = sensitivity_space(universe, adjacency).vectors
+        vectors = sensitivity_space(universe, adjacency)
     except GuaranteeError as error:
         raise GuaranteeError(
             f"the differences of tables {adjacency} records apart cannot all be listed for {universe.cells:,}"

@@ -24,17 +24,14 @@ from math import ceil, lcm, sqrt
 
 import numpy as np
 from flint import fmpq, fmpq_mat, fmpz_mat
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import FloatArray, IntArray, to_flint
 from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.rows import independent_rows
-from holdfast.universe.hull.decompose import Basis, Decompose, Decomposition
+from holdfast.programs.decompose import Basis, Decompose, Decomposition
 from holdfast.universe.hull.moves import Moves
-
-FloatArray = NDArray[np.float64]
 
 BITS = 30  # of the fractions to which a solution is rounded
 FARTHEST = 1 << 30  # g ||z||_1 that leaves room for them in 64 bits
@@ -110,14 +107,6 @@ class HullNorm:
         # never below what holds anyway
         low = np.maximum(low, sizes / self.l1) * (1 - OUTWARD)
         return low[again.ravel()], (high * (1 + OUTWARD))[again.ravel()]
-
-    def approximate(self, points: FloatArray) -> FloatArray:
-        """Return the norm of real points of the span as the solver gives it. Not for releases."""
-        if self.additive:
-            return np.asarray(np.abs(points).sum(axis=1) / self.l1)
-        scales = np.abs(points).sum(axis=1)
-        found = [self._program.solve(p / s) for p, s in zip(points[:, self.coordinates], scales, strict=True)]
-        return np.asarray(scales * [np.abs(one.coefficients).sum() for one in found])
 
     def exact(self, point: IntArray) -> Fraction:
         """Return the norm of one point of the span, by an optimal basis that is checked in rationals."""

@@ -1,0 +1,92 @@
+"""How many records one person's change takes under the invariants of all releases of a file [theory, 10].
+
+Margins never need the product of all levels: q decomposable sets of attributes cost at most q + 1 records.
+Other invariants are searched, where they tell few enough combinations of levels apart.
+"""
+
+from holdfast.account.joint import JointScope, Names
+from holdfast.errors import GuaranteeError
+from holdfast.universe.bounds import decomposable_bound
+from holdfast.universe.cliques import one_table
+from holdfast.universe.semi_adjacency import semi_adjacency
+
+MOST_CELLS = 10_000
+"""Cells up to which integer programs are asked about tables that no release was made of: about a minute."""
+
+
+def joint_distance(scope: JointScope) -> int:
+    """Return how many records apart the compared files may be: no fewer than one person's change takes.
+
+    No release is accounted for at a smaller distance than it states.
+    """
+    stated = max((one.unit.distance for one in scope.releases if one.unit.adjacency == "semi"), default=0)
+    if any(keeper.unit.adjacency == "semi" for keeper in scope.keepers):
+        return stated  # the joint scope is that of one release, which covers one person's change
+    return max(stated, joint_semi_adjacency(scope))
+
+
+def joint_semi_adjacency(scope: JointScope) -> int:
+    """Return the worst-case semi-adjacency or a bound of it.
+
+    Raises GuaranteeError where none is known, and where the invariants leave one table.
+    """
+    listed = _listed_before(scope)
+    if not listed and (bound := decomposable_bound(scope.cliques(scope.attributes))) is not None:
+        if _margins_leave_one_table(scope):
+            raise nothing_left(scope.attributes)
+        return bound.value
+    if not (listed or _few_cells(scope)):
+        raise _out_of_reach()
+    try:
+        found = semi_adjacency(scope.universe(scope.attributes)).worst_case
+    except GuaranteeError:
+        raise _out_of_reach() from None
+    if found == 0:
+        raise nothing_left(scope.attributes)
+    return found
+
+
+def refuse_single(scope: JointScope) -> None:
+    """Raise where the invariants of several releases are seen to leave one table, without a search."""
+    if scope.keepers:
+        return  # a release that keeps everything was judged when it was made
+    if decomposable_bound(scope.cliques(scope.attributes)) is not None:
+        single = _margins_leave_one_table(scope)
+    else:
+        seen = _listed_before(scope) or _few_cells(scope)
+        single = seen and scope.universe(scope.attributes).dimension == 0
+    if single:
+        raise nothing_left(scope.attributes)
+
+
+def nothing_left(over: Names) -> GuaranteeError:
+    """Return the refusal of a release after which no noise protects a table over some attributes."""
+    return GuaranteeError(
+        f"the invariants of all releases together leave one possible table of {', '.join(sorted(over))}, so"
+        " no guarantee is left for it: keep fewer or coarser invariants in the new one."
+    )
+
+
+def _margins_leave_one_table(scope: JointScope) -> bool:
+    margins = {held.margin: held.counts for held in scope.held(scope.attributes) if held.margin is not None}
+    if any(not counts for counts in margins.values()):
+        return True  # there are no records
+    free = scope.attributes.difference(*margins)
+    fixed = all(len(scope.levels[name]) == 1 for name in free)
+    return fixed and one_table({margin: frozenset(counts) for margin, counts in margins.items()})
+
+
+def _listed_before(scope: JointScope) -> bool:
+    """Whether a release listed all cells that matter when it was made."""
+    return any(release.attributes.issuperset(scope.axes(scope.attributes)) for release in scope.releases)
+
+
+def _few_cells(scope: JointScope) -> bool:
+    return scope.size(scope.attributes) <= MOST_CELLS
+
+
+def _out_of_reach() -> GuaranteeError:
+    return GuaranteeError(
+        "how many records one person's change takes under the invariants of all releases of this file is out"
+        " of reach: keep in this release what one before it keeps, or margins of fewer attributes."
+    )

@@ -1,0 +1,145 @@
+"""The joint scope of all releases of one file of records [theory, 10].
+
+Release j is over the attributes S_j and keeps invariants of the table over S_j. The joint scope are the files
+of records over V, the union of the S_j, that agree with the invariants of all.
+
+An invariant says nothing of attributes that it does not involve, so it is one of every table over attributes
+that hold those. A table over S is thus restricted by all invariants within S, whichever release keeps them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from holdfast.account.terms import Stated, Terms
+from holdfast.data.schema import Schema
+from holdfast.lattice.arrays import IntArray
+from holdfast.privacy.ledger.canonical import canonical
+from holdfast.universe.cliques import Clique, maximal
+from holdfast.universe.universe import Universe
+
+Names = frozenset[str]
+Codes = Mapping[str, NDArray[np.intp]]
+"""For each cell of a joint table, the place of its level of each attribute."""
+
+REST = ""
+"""Stands for all attributes that nothing involves; no attribute has this name."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointScope:
+    """Releases of one file; no two of them contradict each other."""
+
+    releases: tuple[Terms, ...]
+
+    @cached_property
+    def attributes(self) -> Names:
+        """The attributes of all releases together, V."""
+        return Names().union(*(release.attributes for release in self.releases))
+
+    @cached_property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The levels of each attribute: a release that does not list one says that no record has it."""
+        found: dict[str, tuple[str, ...]] = {}
+        for attribute in (one for release in self.releases for one in release.schema.attributes):
+            before, listed = found.get(attribute.name, attribute.levels), set(attribute.levels)
+            found[attribute.name] = tuple(level for level in before if level in listed)
+        return found
+
+    def held(self, over: Names) -> tuple[Stated, ...]:
+        """Return the invariants of the table over some attributes, without margins that others imply."""
+        distinct = {
+            held.key: held for release in self.releases for held in release.held if held.involved <= over
+        }
+        outermost = maximal(held.margin for held in distinct.values() if held.margin is not None)
+        kept = (None, *(outermost or (Names(),)))
+        return tuple(held for held in distinct.values() if held.margin in kept)
+
+    def zeros(self, over: Names) -> tuple[Schema, ...]:
+        """Return the schemas with structural zeros among some attributes."""
+        schemas = (release.schema for release in self.releases)
+        return tuple(schema for schema in schemas if schema.impossible and over.issuperset(schema.names))
+
+    def cliques(self, over: Names) -> tuple[Clique, ...] | None:
+        """Return the attributes of the margins that restrict a table, where nothing else does."""
+        margins = [held.margin for held in self.held(over)]
+        if self.zeros(over) or None in margins:
+            return None
+        return tuple(margin for margin in margins if margin is not None)
+
+    def restrictions(self, over: Names) -> object:
+        """Return all that restricts the table over some attributes; equal where the same does."""
+        keys = frozenset(held.key for held in self.held(over))
+        return keys, frozenset(canonical(schema.to_dict()) for schema in self.zeros(over))
+
+    def knows_more(self, release: Terms) -> bool:
+        """Whether more is known of the table of a release than it says itself."""
+        alone, over = JointScope((release,)), release.attributes
+        fewer = any(len(self.levels[name]) < len(alone.levels[name]) for name in over)
+        return fewer or self.restrictions(over) != alone.restrictions(over)
+
+    @property
+    def keepers(self) -> tuple[Terms, ...]:
+        """The releases that keep by themselves all that any release keeps."""
+        everything = self.restrictions(self.attributes)
+        return tuple(
+            release
+            for release in self.releases
+            if self.restrictions(release.attributes) == everything and not self.knows_more(release)
+        )
+
+    def axes(self, over: Names) -> list[str]:
+        """Return the attributes that some restriction of a table involves."""
+        involved = (held.involved for held in self.held(over))
+        return sorted(Names().union(*involved, *(schema.names for schema in self.zeros(over))))
+
+    def shown(self, over: Names) -> Mapping[str, tuple[str, ...]]:
+        """Return the levels that a universe is over: two of those that no restriction tells apart.
+
+        A universe only asks whether cells that share all invariants are more than one. So two levels also
+        stand for all attributes that nothing involves, if they have more than one combination.
+        """
+        held, zeros = self.held(over), self.zeros(over)
+        found: dict[str, tuple[str, ...]] = {}
+        for name in (axes := self.axes(over)):
+            whole = any(name in schema.names for schema in zeros)
+            alike: dict[object, list[str]] = {}
+            for level in self.levels[name]:
+                key = (level if whole else None, *(one.sees(name, level) for one in held))
+                alike.setdefault(key, []).append(level)
+            found[name] = tuple(level for levels in alike.values() for level in levels[:2])
+        others = prod(len(self.levels[name]) for name in over.difference(axes))
+        return {**found, REST: ("one", "another")[:others]}
+
+    def size(self, over: Names) -> int:
+        """Return the number of cells of the universe over some attributes, structural zeros included."""
+        return prod(map(len, self.shown(over).values()))
+
+    def universe(self, over: Names) -> Universe:
+        """Return the tables over some attributes that agree with all their restrictions."""
+        shown, held = self.shown(over), self.held(over)
+        shape = [len(levels) for levels in shown.values()]
+        codes = dict(zip(shown, np.unravel_index(np.arange(prod(shape)), shape), strict=True))
+        possible = np.ones(prod(shape), dtype=np.bool_)
+        for schema in self.zeros(over):
+            possible &= schema.possible[self._places(schema, shown, codes)]
+        columns = np.flatnonzero(possible)
+        rows = [csr_array((0, columns.size), dtype=np.int64)]
+        rows += [one.block.matrix[:, self._places(one.schema, shown, codes)[columns]] for one in held]
+        values = [np.zeros(0, dtype=np.int64), *(one.values for one in held)]
+        stacked = csr_array(vstack(rows, format="csr"))
+        return Universe.of(stacked, np.concatenate(values), self.cliques(over))
+
+    def _places(self, schema: Schema, shown: Mapping[str, tuple[str, ...]], codes: Codes) -> IntArray:
+        """Return, for each joint cell, a cell of a release: any of those that differ in other attributes."""
+        own = []
+        for attribute in schema.attributes:
+            levels = shown.get(attribute.name, attribute.levels[:1])
+            place = np.array([attribute.code(level) for level in levels], dtype=np.intp)
+            own.append(place[codes.get(attribute.name, np.zeros_like(codes[REST]))])
+        return np.ravel_multi_index(tuple(own), schema.shape).astype(np.int64)

@@ -1,0 +1,75 @@
+"""What each release of one file loses, within the joint scope of all of them [theory, 10]."""
+
+from collections.abc import Iterator
+
+from holdfast.account.distance import MOST_CELLS, joint_distance, nothing_left, refuse_single
+from holdfast.account.joint import JointScope, Names
+from holdfast.account.terms import NEW, Terms, amount
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.intensity import Intensity
+from holdfast.privacy.profile import PerRecord
+from holdfast.universe.sensitivity import Sensitivity, sensitivity
+from holdfast.universe.separate import trivial
+from holdfast.universe.spread import ALWAYS, spread
+
+
+def at_distance(scope: JointScope) -> Iterator[Intensity]:
+    """Yield what each release of a file loses within the joint scope, at its distance.
+
+    A release holds to what it states, up to the distance it states it for; beyond, and where more is known of
+    its table than it says, its profile answers.
+    """
+    distance = joint_distance(scope)
+    spaces: dict[Names, Sensitivity] = {}
+    for release in scope.releases:
+        profile, over = release.profile, release.attributes
+        known = [release.intensity] if _covers(release, distance) else []
+        if isinstance(profile, PerRecord):
+            known.append(profile.intensity.group(distance))
+        elif profile is not None and (not known or scope.knows_more(release)):
+            spaces[over] = spaces.get(over) or _sensitivity(scope, over, distance)
+            known.append(profile.at(distance, spaces[over]))
+        if not known:
+            raise GuaranteeError(
+                f"{release.name} does not say what it loses beyond {release.unit.distance} records, and with"
+                f" the invariants of all releases of this file one person's change takes {distance}: "
+                + (
+                    "use lattice-laplace or lattice-gaussian for it."
+                    if release.name == NEW
+                    else "keep no invariants in this release that it does not keep."
+                )
+            )
+        yield min(known, key=amount)
+
+
+def per_record(scope: JointScope) -> Iterator[Intensity]:
+    """Yield what each release of a file loses for each record of distance."""
+    refuse_single(scope)
+    for release in scope.releases:
+        profile, over = release.profile, release.attributes
+        if release.unit.adjacency == "unit":
+            yield release.intensity
+        elif profile is None:
+            raise GuaranteeError(
+                f"the ledger adds up losses for each record of distance, and {release.name} states one for"
+                f' {release.unit.distance} records alone: set adjacency = "unit" in [privacy], with'
+                " lattice-laplace or lattice-gaussian."
+            )
+        else:
+            small = not isinstance(profile, PerRecord) and scope.size(over) <= MOST_CELLS
+            yield profile.per_record(spread(scope.universe(over)) if small else ALWAYS)
+
+
+def _covers(release: Terms, distance: int) -> bool:
+    """Whether the intensity that a release states holds at a distance."""
+    return release.unit.adjacency == "semi" and release.unit.distance >= distance
+
+
+def _sensitivity(scope: JointScope, over: Names, distance: int) -> Sensitivity:
+    """Return how far the table over some attributes can move, or what no table exceeds where it is large."""
+    if scope.size(over) > MOST_CELLS and over != scope.attributes:
+        return Sensitivity(*trivial(distance), exact=False)
+    space = sensitivity(scope.universe(over), distance)
+    if space.l1 == 0:
+        raise nothing_left(over)
+    return space

@@ -1,0 +1,27 @@
+"""Charging a release that is about to be drawn."""
+
+from holdfast.account.spending import spend
+from holdfast.account.terms import new_charge
+from holdfast.certificate.model import Certificate
+from holdfast.data.read import Reading
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.ledger.account import Ledger
+from holdfast.privacy.ledger.entry import Row
+from holdfast.public import Public
+
+
+def charge_release(
+    ledger: Ledger, reading: Reading, public: Public, guarantee: Guarantee, certificate: Certificate
+) -> Row:
+    """Commit the cost of a release that is about to be drawn; raises, charging nothing, if it is too much."""
+    charge = new_charge(
+        dataset=ledger.fingerprint(reading.identity),
+        table=ledger.table_fingerprint(public.schema.to_dict(), reading.table.counts),
+        schema=public.schema,
+        invariants=[held.block for held in public.invariants],
+        values=[held.values for held in public.invariants],
+        guarantee=guarantee,
+        stated=certificate.guarantee.model_dump(mode="json"),
+        certificate=certificate.settled,
+    )
+    return ledger.charge(charge, lambda rows, new: spend(rows, new, ledger.standard))

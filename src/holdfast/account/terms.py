@@ -1,0 +1,212 @@
+"""What a charge states of its release: which tables it compares, and how much it loses between them.
+
+A charge holds all that composition may ask of it later, as JSON: the attributes with their levels and
+structural zeros, the invariants with their values, the pairs of tables its intensity speaks of, and its loss
+as a function of the distance in records [theory, 10].
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from hashlib import sha256
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from holdfast.data.invariants import InvariantBlock
+from holdfast.data.schema import Schema
+from holdfast.errors import GuaranteeError
+from holdfast.lattice.arrays import IntArray
+from holdfast.privacy.guarantee import Guarantee, Unit
+from holdfast.privacy.intensity import Intensity
+from holdfast.privacy.ledger.entry import MEASURES, STANDARDS, Charge, Standard
+from holdfast.privacy.ledger.errors import LedgerError
+from holdfast.privacy.ledger.files import VERSION
+from holdfast.privacy.profile import PerRecord, Profile, intensity_of, profile_of
+
+NEW = "this release"
+"""What messages call the release that is about to be charged; those before it are rows."""
+
+
+def new_charge(
+    *,
+    dataset: str,
+    table: str | None,
+    schema: Schema,
+    invariants: Sequence[InvariantBlock],
+    values: Sequence[IntArray],
+    guarantee: Guarantee,
+    stated: Mapping[str, Any],
+    certificate: str,
+) -> Charge:
+    """Return the charge of a release.
+
+    Args:
+        dataset: the fingerprint of the file of records, from `Ledger.fingerprint`.
+        table: the fingerprint of the table, from `Ledger.table_fingerprint`, by which old rows know it.
+        schema: the cells of the table that is released.
+        invariants: what it keeps exactly.
+        values: the values of each invariant.
+        guarantee: what is proved of the release.
+        stated: the guarantee as its certificate states it.
+        certificate: the SHA-256 of the certificate's content.
+
+    """
+    held = [
+        Stated(schema, {**block.to_dict(), "values": value.tolist()})
+        for block, value in zip(invariants, values, strict=True)
+    ]
+    margins = [one.margin for one in held]
+    profile = guarantee.profile
+    return Charge(
+        dataset=dataset,
+        scope=guarantee.scope.digest,
+        standard=_standard(guarantee.intensity),
+        intensity=amount(guarantee.intensity),
+        guarantee=stated,
+        certificate=certificate,
+        detail={
+            "version": VERSION,
+            "table": table,
+            "schema": schema.to_dict(),
+            "invariants": [one.item for one in held],
+            "cliques": None if None in margins else [sorted(margin or ()) for margin in margins],
+            "unit": {"adjacency": guarantee.unit.adjacency, "distance": guarantee.unit.distance},
+            "loss": None if profile is None else profile.to_dict(),
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """An invariant of one release, over the cells of that release."""
+
+    schema: Schema
+    item: Mapping[str, Any]
+
+    @property
+    def margin(self) -> frozenset[str] | None:
+        """The attributes it is the full margin of, the total being that of none; None for anything else."""
+        return frozenset(self.item["attributes"]) if self._by_levels and not self.item["where"] else None
+
+    @property
+    def involved(self) -> frozenset[str]:
+        """The attributes that it depends on."""
+        if self._by_levels:
+            return frozenset(self.item["attributes"]) | frozenset(self.item["where"])
+        return frozenset(self.schema.names)
+
+    def sees(self, name: str, level: str) -> object:
+        """Return what it tells apart of the levels of an attribute: equal for levels it treats alike."""
+        if name not in self.involved:
+            return None
+        if name in self.item["attributes"] or name not in self.item["where"]:
+            return level
+        return level in self.item["where"][name]
+
+    @cached_property
+    def counts(self) -> Mapping[tuple[str, ...], int]:
+        """The values other than 0, by levels of its attributes in alphabetical order."""
+        names, where = list(self.item["attributes"]), self.item["where"]
+        places = [names.index(name) for name in sorted(names)]
+        levels = [
+            [level for level in self.schema.attribute(name).levels if level in where.get(name, (level,))]
+            for name in names
+        ]
+        return {
+            tuple(cell[place] for place in places): value
+            for cell, value in zip(product(*levels), self.item["values"], strict=True)
+            if value
+        }
+
+    @cached_property
+    def key(self) -> str:
+        """A digest that statements of the same invariant share, whatever else their tables are over."""
+        if self._by_levels:
+            where = {name: sorted(levels) for name, levels in self.item["where"].items()}
+            said: object = [sorted(self.item["attributes"]), where, sorted(self.counts.items())]
+        else:
+            wording = ("name", "labels", "equals")
+            said = [self.schema.to_dict(), {k: v for k, v in self.item.items() if k not in wording}]
+        return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def _by_levels(self) -> bool:
+        """Whether its attributes alone tell which records it counts: not with weights or structural zeros."""
+        return self.item["kind"] != "weights" and not self.schema.impossible
+
+    @cached_property
+    def block(self) -> InvariantBlock:
+        """Its rows."""
+        return InvariantBlock.from_dict(self.item, self.schema)
+
+    @property
+    def values(self) -> IntArray:
+        """The value of each row."""
+        return np.array(self.item["values"], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a charge states; ``name`` says which one it is, for messages."""
+
+    name: str
+    schema: Schema
+    held: tuple[Stated, ...]
+    unit: Unit
+    intensity: Intensity
+    profile: Profile | None
+
+    @classmethod
+    def of(cls, charge: Charge, name: str) -> "Terms":
+        """Read a charge of any version."""
+        detail, loss = charge.detail, charge.detail["loss"]
+        if detail.get("version", 1) not in (1, VERSION):
+            raise LedgerError(f"{name} of the ledger was charged by a newer Holdfast: update this one.")
+        schema = Schema.from_dict(detail["schema"])
+        unit = Unit("record", charge.unit["adjacency"], charge.unit["distance"])
+        intensity = intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
+        profile = None if loss is None else profile_of(loss)
+        if profile is None and unit.adjacency == "unit":
+            profile = PerRecord(intensity)
+        held = tuple(Stated(schema, item) for item in detail["invariants"])
+        return cls(name, schema, held, unit, intensity, profile)
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """The attributes of its table."""
+        return frozenset(self.schema.names)
+
+    @cached_property
+    def margins(self) -> Mapping[frozenset[str], str]:
+        """The key of each margin, by its attributes."""
+        return {one.margin: one.key for one in self.held if one.margin is not None}
+
+    @cached_property
+    def records(self) -> int | None:
+        """The number of records, where a margin tells it."""
+        return next((sum(one.counts.values()) for one in self.held if one.margin is not None), None)
+
+    def contradicts(self, other: "Terms") -> bool:
+        """Whether no file of records has the margins of both."""
+        if None not in (self.records, other.records) and self.records != other.records:
+            return True
+        return any(other.margins.get(margin, key) != key for margin, key in self.margins.items())
+
+
+def amount(intensity: Intensity) -> Fraction:
+    """Return the one number of a pure, zCDP or Gaussian intensity."""
+    return next(iter(intensity.parameters().values()))
+
+
+def _standard(intensity: Intensity) -> Standard:
+    for standard in STANDARDS:
+        if intensity.standard == standard:
+            return standard
+    raise GuaranteeError(
+        f"a ledger adds up epsilon, rho or mu, and this guarantee is {intensity.standard}: set standard ="
+        ' "pure" or "zcdp" in [privacy], with a mechanism that draws exactly (without chain = true).'
+    )

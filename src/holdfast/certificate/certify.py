@@ -1,0 +1,172 @@
+"""Recording a release: from a mechanism and what is public to a certificate."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from math import ceil
+
+from holdfast.certificate.model import (
+    Certificate,
+    ConstraintsSection,
+    EpsilonAt,
+    ErrorSection,
+    ExpectedErrorSection,
+    GuaranteeSection,
+    InequalitySection,
+    InvariantSection,
+    RandomnessSection,
+    ScopeSection,
+    SemiAdjacencySection,
+    SensitivitySection,
+    SharesSection,
+    Software,
+    TableSection,
+    TargetSection,
+    UnitSection,
+    UniverseSection,
+)
+from holdfast.mechanisms.accuracy import Accuracy, Size
+from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.premises import Premises
+from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.intensity import (
+    Approximate,
+    Functional,
+    GaussianDP,
+    Intensity,
+    Pure,
+    ZeroConcentrated,
+)
+from holdfast.public import Public
+from holdfast.spec.model import Privacy
+from holdfast.version import VERSION
+
+SMALL_DELTA = 1e-10
+
+
+def certify(
+    privacy: Privacy, public: Public, mechanism: AnyMechanism, accuracy: Accuracy | None, *, secure: bool
+) -> Certificate:
+    """Record a release of a mechanism; nothing in the record depends on the draw."""
+    unit = mechanism.guarantee.unit
+    semi = public.premises("semi", privacy.distance) if unit.adjacency == "semi" else None
+    return Certificate(
+        software=Software(name="holdfast", version=VERSION),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        table=TableSection.model_validate(
+            {"count": public.count, "schema": public.schema.to_dict(), "inferred": public.inferred}
+        ),
+        invariants=tuple(InvariantSection.model_validate(held.to_dict()) for held in public.invariants),
+        constraints=ConstraintsSection(
+            nonnegative=public.nonnegative,
+            inequalities=tuple(InequalitySection.model_validate(f.to_dict()) for f in public.inequalities),
+        ),
+        universe=_universe(public, semi),
+        mechanism=mechanism.record(),
+        target=TargetSection(**dict(privacy)),
+        guarantee=guarantee_section(mechanism.guarantee),
+        randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
+        expected_error=None if accuracy is None else _expected(accuracy, public.schema.names),
+        caveats=_caveats(public, secure=secure, additive=mechanism.traits.additive),
+    )
+
+
+def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
+    """Return what is written of a guarantee."""
+    scope = guarantee.scope
+    return GuaranteeSection.model_validate(
+        {
+            "statement": guarantee.statement,
+            "domain": guarantee.domain,
+            "scope": ScopeSection(
+                invariants=scope.invariants,
+                induced=scope.induced,
+                constraints=scope.constraints,
+                digest=scope.digest,
+            ),
+            "unit": UnitSection(**asdict(guarantee.unit)),
+            "standard": guarantee.intensity.standard,
+            "intensity": guarantee.intensity.parameters(),
+            "epsilon_at": _epsilon_at(guarantee.intensity),
+            "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
+        }
+    )
+
+
+def _universe(public: Public, semi: Premises | None) -> UniverseSection:
+    universe = public.universe
+    return UniverseSection(
+        cells=universe.cells,
+        invariants=universe.rank,
+        dimension=universe.dimension,
+        records=universe.total,
+        semi_adjacency=None
+        if semi is None
+        else SemiAdjacencySection(
+            worst_case=semi.semi_adjacency.worst_case,
+            literal=semi.semi_adjacency.literal,
+            exact=semi.semi_adjacency.exact,
+        ),
+        sensitivity=None if semi is None else SensitivitySection(**asdict(semi.sensitivity)),
+    )
+
+
+def _epsilon_at(intensity: Intensity) -> EpsilonAt | None:
+    """Return an epsilon at a small delta, for readers of other standards than pure and approximate."""
+    match intensity:
+        case Pure() | Approximate():
+            return None
+        case ZeroConcentrated(rho):
+            epsilon = zcdp_to_epsilon(rho=float(rho), delta=SMALL_DELTA).value
+        case GaussianDP(mu):
+            epsilon = gdp_to_epsilon(mu=float(mu), delta=SMALL_DELTA).value
+        case Functional(f):
+            epsilon = f.epsilon_at(SMALL_DELTA)
+    return EpsilonAt(delta=f"{SMALL_DELTA:g}", epsilon=ceil(epsilon * 10**6) / 10**6)
+
+
+def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSection:
+    def row(attributes: tuple[str, ...], size: Size) -> ErrorSection:
+        return ErrorSection(
+            attributes=attributes,
+            mean_absolute_error=round(size.value, 4),
+            standard_error=round(size.standard_error, 4),
+            exact=size.exact,
+        )
+
+    return ExpectedErrorSection(
+        method=f"simulated from the noise law alone, {accuracy.draws} draws",
+        cell=row(names, accuracy.cell),
+        margins=tuple(row(*margin) for margin in accuracy.margins.items()),
+        noise=SharesSection(
+            first=accuracy.first,
+            width=accuracy.width,
+            shares=tuple(round(share, 6) for share in accuracy.shares.tolist()),
+        ),
+    )
+
+
+def _caveats(public: Public, *, secure: bool, additive: bool) -> tuple[str, ...]:
+    caveats = []
+    if not secure:
+        caveats.append(
+            "This release was drawn from a seeded generator. Whoever knows the seed can take the noise"
+            " off again: it protects nobody and is for tests and studies only."
+        )
+    if not additive:
+        caveats.append(
+            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
+            " come out too large on average, and by how much depends on the confidential table: no error is"
+            " stated."
+        )
+    if public.inferred:
+        names = ", ".join(public.inferred)
+        caveats.append(
+            f"The levels of {names} were taken from the data, so the list of levels is published as it"
+            " is. Declare them in the spec to leave the data out of it."
+        )
+    caveats.append(
+        "The invariants are published exactly. What they reveal by themselves, alone or with other"
+        " sources, is outside of the guarantee."
+    )
+    return tuple(caveats)

@@ -1,0 +1,346 @@
+"""The certificate as values: what was kept, what is protected, how strongly, and why that is true.
+
+One class a section of `certificate.json`. It holds nothing that depends on the confidential data beyond the
+invariants: what is released stands in files of its own, which the certificate names by their hashes.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
+from pydantic.json_schema import GenerateJsonSchema
+
+from holdfast.mechanisms.catalogue import MECHANISMS
+from holdfast.privacy.guarantee import Adjacency
+from holdfast.privacy.intensity import Standard
+from holdfast.spec.model import InvariantKind
+from holdfast.spec.rational import Rational
+
+FORMAT = "holdfast-certificate/2"
+SEAL = ("ledger", "files", "digest")
+"""What is added when a release is written: the rest is settled before anything is drawn."""
+
+if TYPE_CHECKING:
+    from holdfast.mechanisms.mechanism import MechanismRecord
+
+    AnyRecord = MechanismRecord
+else:
+    AnyRecord = Annotated[Union[tuple(m.Record for m in MECHANISMS)], Field(discriminator="name")]  # noqa: UP007
+
+Whole = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
+"""A count, or a sum of counts: tables have 64 bits for each."""
+
+
+class Section(BaseModel):
+    """The base of every section: frozen, no unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        validate_by_name=True,
+        validate_by_alias=True,
+        json_schema_serialization_defaults_required=True,
+    )
+
+
+class Software(Section):
+    """What made the release."""
+
+    name: StrictStr
+    version: StrictStr
+
+
+class AttributeSection(Section):
+    """A classification, and its levels in order."""
+
+    name: StrictStr
+    levels: tuple[StrictStr, ...]
+
+
+class SchemaSection(Section):
+    """The cells: every combination of levels in row-major order, less those that cannot occur."""
+
+    attributes: tuple[AttributeSection, ...]
+    structural_zeros: tuple[StrictInt, ...] = ()
+
+
+class TableSection(Section):
+    """The cells of the confidential table, and the name of released counts."""
+
+    count: StrictStr
+    cells: SchemaSection = Field(alias="schema")
+    inferred: tuple[StrictStr, ...] = ()
+    """The attributes whose levels were taken from the data."""
+
+
+class CountsSection(Section):
+    """Some sums over cells: a margin, the total, the count of a selection, or weighted cells."""
+
+    name: StrictStr
+    kind: InvariantKind
+    attributes: tuple[StrictStr, ...]
+    where: dict[StrictStr, tuple[StrictStr, ...]]
+    labels: tuple[StrictStr, ...]
+    equals: StrictInt | None = None
+    rows: tuple[StrictInt, ...] | None = None
+    cells: tuple[StrictInt, ...] | None = None
+    weights: tuple[StrictInt, ...] | None = None
+
+
+class InvariantSection(CountsSection):
+    """Sums that every release has exactly."""
+
+    values: tuple[Whole, ...]
+
+    @model_validator(mode="after")
+    def _one_value_a_label(self) -> Self:
+        if len(self.values) != len(self.labels):
+            raise ValueError(f"has {len(self.values)} values for {len(self.labels)} labels")
+        return self
+
+
+class InequalitySection(CountsSection):
+    """Sums that no release has below a number."""
+
+    at_least: Whole
+
+
+class ConstraintsSection(Section):
+    """What releases are kept within."""
+
+    nonnegative: StrictBool = False
+    inequalities: tuple[InequalitySection, ...] = ()
+
+
+class SemiAdjacencySection(Section):
+    """How many records one person's change takes."""
+
+    worst_case: StrictInt
+    literal: StrictInt
+    exact: StrictBool
+
+
+class SensitivitySection(Section):
+    """How far apart tables can be that are protected against each other."""
+
+    l1: StrictInt
+    l2_squared: StrictInt
+    linf: StrictInt
+    exact: StrictBool
+
+
+class UniverseSection(Section):
+    """The tables that agree with the invariants.
+
+    What adjacency "unit" does not need is not worked out, and None.
+    """
+
+    cells: StrictInt
+    invariants: StrictInt
+    dimension: StrictInt
+    records: StrictInt | None
+    semi_adjacency: SemiAdjacencySection | None
+    sensitivity: SensitivitySection | None
+
+
+class TargetSection(Section):
+    """What was asked for."""
+
+    unit: StrictStr
+    adjacency: Adjacency
+    standard: Standard
+    epsilon: Rational | None = None
+    delta: Rational | None = None
+    rho: Rational | None = None
+    mu: Rational | None = None
+    distance: StrictInt | None = None
+
+    @property
+    def intensity(self) -> dict[str, Any]:
+        """The numbers that were asked for, by name."""
+        return {
+            name: value
+            for name in ("epsilon", "delta", "rho", "mu")
+            if (value := getattr(self, name)) is not None
+        }
+
+
+class ScopeSection(Section):
+    """Which data are compared; ``induced`` invariants are kept by the mechanism without being asked for."""
+
+    invariants: tuple[StrictStr, ...]
+    induced: tuple[StrictStr, ...] = ()
+    constraints: tuple[StrictStr, ...]
+    digest: StrictStr
+
+
+class UnitSection(Section):
+    """Which data in the scope are protected against each other."""
+
+    name: Literal["record"]
+    adjacency: Adjacency
+    distance: StrictInt
+
+
+class EpsilonAt(Section):
+    """An epsilon at a small delta, for readers of other standards."""
+
+    delta: StrictStr
+    epsilon: StrictFloat
+
+
+class ProvedSection(Section):
+    """A theorem, and what it gives here."""
+
+    kind: Literal["proved"]
+    claim: StrictStr
+    reference: StrictStr
+
+
+class EstimatedSection(Section):
+    """A number that was measured."""
+
+    kind: Literal["estimated"]
+    claim: StrictStr
+    method: StrictStr
+    confidence: StrictStr
+
+
+class AssumedSection(Section):
+    """What is neither proved nor measured."""
+
+    kind: Literal["assumed"]
+    claim: StrictStr
+    reason: StrictStr
+
+
+class GuaranteeSection(Section):
+    """What was proved: domain, scope, unit, standard, intensity, and the evidence."""
+
+    statement: StrictStr
+    domain: StrictStr
+    scope: ScopeSection
+    unit: UnitSection
+    standard: Standard
+    intensity: dict[StrictStr, Rational]
+    epsilon_at: EpsilonAt | None
+    evidence: tuple[
+        Annotated[ProvedSection | EstimatedSection | AssumedSection, Field(discriminator="kind")], ...
+    ]
+
+
+class RandomnessSection(Section):
+    """Where the noise came from."""
+
+    source: StrictStr
+    secure: StrictBool
+
+
+class ErrorSection(Section):
+    """The mean absolute error of one kind of count, averaged over its cells."""
+
+    attributes: tuple[StrictStr, ...]
+    mean_absolute_error: StrictFloat
+    standard_error: StrictFloat
+    exact: StrictBool
+
+
+class SharesSection(Section):
+    """The law of the noise in one cell: shares of first, first + 1, ... in steps of an odd width."""
+
+    first: StrictInt
+    width: StrictInt
+    shares: tuple[StrictFloat, ...]
+
+
+class ExpectedErrorSection(Section):
+    """Expected errors, from the law of the noise alone."""
+
+    method: StrictStr
+    cell: ErrorSection
+    margins: tuple[ErrorSection, ...]
+    noise: SharesSection
+
+
+class LedgerSection(Section):
+    """The row of a ledger that a release was charged as."""
+
+    row: StrictInt
+    hash: StrictStr
+
+
+class Certificate(Section):
+    """The record of a release."""
+
+    format: Literal["holdfast-certificate/2"] = "holdfast-certificate/2"
+    software: Software
+    created: StrictStr
+    table: TableSection
+    invariants: tuple[InvariantSection, ...]
+    constraints: ConstraintsSection
+    universe: UniverseSection
+    mechanism: AnyRecord
+    target: TargetSection
+    guarantee: GuaranteeSection
+    randomness: RandomnessSection
+    expected_error: ExpectedErrorSection | None
+    caveats: tuple[StrictStr, ...]
+    ledger: LedgerSection | None = None
+    files: dict[StrictStr, StrictStr] = {}
+    digest: StrictStr = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `certificate.json` says."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    def to_json(self) -> str:
+        """Return the text of `certificate.json`."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote; raises ValueError where it is something else."""
+        return cls.model_validate_json(text)
+
+    @property
+    def settled(self) -> str:
+        """The digest of all that was settled before the draw, by which a ledger names the release."""
+        return digest({name: value for name, value in self.to_dict().items() if name not in SEAL})
+
+    def sealed(self, files: Mapping[str, str], ledger: LedgerSection | None = None) -> "Certificate":
+        """Return the certificate with hashes of the files, the ledger's row, and a digest of the whole."""
+        body = self.model_copy(update={"files": dict(files), "ledger": ledger})
+        content = {name: value for name, value in body.to_dict().items() if name != "digest"}
+        return body.model_copy(update={"digest": digest(content)})
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record in a canonical form."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+class _Untitled(GenerateJsonSchema):
+    """A JSON schema whose fields are not named twice."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        """Leave titles to the classes."""
+        del schema
+        return False
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of `certificate.json`, which is shipped as `schema.json`."""
+    schema = Certificate.model_json_schema(mode="serialization", schema_generator=_Untitled)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}

@@ -1,0 +1,100 @@
+"""The identity of a file of records: whether two sources hold the same rows, however they are written.
+
+It is the SHA-256 of a stream. In it each value is a text, made by one rule from text, numbers, truth values
+and dates alike; each row is the sorted list of its values, and the file the sorted list of its rows. So it
+does not change with the order of rows, columns or levels, with the names of columns, or with the kind of
+file or frame. Each value stands behind its length, and the stream begins with the numbers of rows and
+columns, so that no two lists of rows make the same stream.
+
+What it cannot tell apart: values that the rule makes equal, such as the codes 01 and 1, and files that
+differ only in which column of a row holds which value. It takes any other change, such as a column left
+out, for another file.
+
+Whoever has the identity can test a guess of the whole file against it: it is confidential, and a ledger
+may keep it under a secret salt only.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import polars as pl
+
+_CHUNK = 100_000
+"""How many rows are Python's own objects at one time."""
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}.*")
+_MAY_CHANGE = r"^(?:[0-9.+-]|(?i:true|false|nan)$)"
+_STAYS = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
+
+
+def identity(columns: Sequence[pl.Series]) -> bytes:
+    """Return the identity of the rows of some columns."""
+    values = pl.DataFrame([_behind_its_length(column).alias(f"{at}") for at, column in enumerate(columns)])
+    chunks = [values[start : start + _CHUNK] for start in range(0, values.height, _CHUNK)]
+    # A million rows of ten take two seconds here, and eight in Polars' lists.
+    rows = [
+        pl.Series(list(map("".join, map(sorted, zip(*(column.to_list() for column in chunk), strict=True)))))
+        for chunk in chunks
+    ]
+    stream = hashlib.sha256(b"holdfast-identity/1\n%d %d\n" % (values.height, values.width))
+    if rows:
+        ordered = pl.concat(rows).sort()
+        for start in range(0, len(ordered), _CHUNK):
+            stream.update("".join(ordered[start : start + _CHUNK].to_list()).encode())
+    return stream.digest()
+
+
+def plain_text(value: str) -> str:
+    """Return the one text of all that mean the same value.
+
+    Numbers are in digits without needless zeros, truth values in small letters, moments as ISO 8601, in UTC
+    if they say their zone and without the time if they are midnights. What is not a number is empty.
+
+    >>> [plain_text(value) for value in ("01", "1.00", "1e3", "-0.0", "True", "2020-01-31 00:00:00")]
+    ['1', '1', '1000', '0', 'true', '2020-01-31']
+    """
+    if _NUMBER.fullmatch(value):
+        digits = f"{Decimal(value):f}"
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+        return "0" if digits == "-0" else digits
+    if _MOMENT.fullmatch(value):
+        return _moment(value)
+    small = value.lower()
+    if small in {"true", "false"}:
+        return small
+    return "" if small == "nan" else value
+
+
+def _moment(value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    if moment.tzinfo is not None:
+        return moment.astimezone(UTC).isoformat()
+    return moment.isoformat().removesuffix("T00:00:00")
+
+
+def _behind_its_length(column: pl.Series) -> pl.Series:
+    text = _texts(column)
+    frame = pl.DataFrame({"text": text})
+    return frame.select(pl.concat_str(pl.col("text").str.len_bytes(), pl.lit(":"), "text")).to_series()
+
+
+def _texts(column: pl.Series) -> pl.Series:
+    """Return the text of each value by `plain_text`, which is asked only once for each that may change."""
+    kind = column.dtype
+    if kind.is_integer() or isinstance(kind, pl.Boolean | pl.Date):  # plain already
+        return column.cast(pl.String).fill_null("")
+    if kind.is_nested() or isinstance(kind, pl.Binary | pl.Duration | pl.Object):
+        found = [None if value is None else str(value) for value in column.to_list()]
+        text = pl.Series(found, dtype=pl.String)
+    else:
+        text = column.cast(pl.String)
+    text = text.fill_null("").str.strip_chars()
+    odd = text.filter(text.str.contains(_MAY_CHANGE) & ~text.str.contains(_STAYS)).unique().to_list()
+    return text.replace(odd, [plain_text(value) for value in odd]) if odd else text

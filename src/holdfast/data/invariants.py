@@ -1,0 +1,219 @@
+"""The invariants as integer matrices over the cells: matrix @ counts is released exactly."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast.data.schema import Schema
+from holdfast.data.selection import chosen_levels, select
+from holdfast.errors import SpecError
+from holdfast.spec.choice import Choice, Range, levels_or_range
+from holdfast.spec.model import Invariant, InvariantKind, Spec
+
+_NAMED_LEVELS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class InvariantBlock:
+    """One invariant of the spec: some rows of the matrix that every release keeps."""
+
+    name: str
+    kind: InvariantKind
+    attributes: tuple[str, ...]
+    """The attributes of a margin."""
+    labels: tuple[str, ...]
+    """What each row counts, in words."""
+    matrix: csr_array[np.int64, tuple[int, int]]
+    """Rows by cells; zero at structural zeros."""
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The levels that a selection keeps of each of its attributes."""
+    equals: int | None = None
+    """The value that was published before, if the spec states one."""
+
+    def evaluate(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the rows for some counts of the cells."""
+        if self.kind == "weights":  # other rows add up counts, and the total of a table fits
+            sizes = abs(self.matrix).astype(np.float64) @ np.abs(counts.astype(np.float64))
+            if np.max(sizes, initial=0.0) >= 2.0**62:
+                raise SpecError(f"the invariant {self.name!r} does not fit 64 bits: give it smaller weights.")
+        return np.asarray(self.matrix @ counts, dtype=np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the definition as JSON-able values, from which the matrix can be made again."""
+        definition: dict[str, Any] = {
+            "name": self.name,
+            "kind": self.kind,
+            "attributes": list(self.attributes),
+            "where": {name: list(levels) for name, levels in self.where.items()},
+            "labels": list(self.labels),
+            "equals": self.equals,
+        }
+        if self.kind == "weights":
+            entries = self.matrix.tocoo()
+            definition["rows"] = entries.row.tolist()
+            definition["cells"] = entries.col.tolist()
+            definition["weights"] = entries.data.tolist()
+        return definition
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], schema: Schema) -> Self:
+        """Return the block that `to_dict` described, over the cells of a schema."""
+        try:
+            labels = tuple(str(label) for label in data["labels"])
+            attributes = tuple(str(name) for name in data["attributes"])
+            where = {str(name): tuple(levels) for name, levels in data["where"].items()}
+            kind: InvariantKind = data["kind"]
+            if kind not in get_args(InvariantKind):
+                raise ValueError  # noqa: TRY301 - caught with the other damage below
+            if kind == "weights":
+                matrix = _weights_matrix(
+                    schema,
+                    _whole_numbers(data["rows"]),
+                    _whole_numbers(data["cells"]),
+                    _whole_numbers(data["weights"]),
+                    length=len(labels),
+                )
+            else:
+                matrix = margin_matrix(schema, attributes, where)[0]
+            equals = data["equals"]
+            if matrix.shape[0] != len(labels) or not isinstance(equals, int | None):
+                raise ValueError  # noqa: TRY301
+            return cls(str(data["name"]), kind, attributes, labels, matrix, where, equals)
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
+            raise SpecError(
+                "the description of an invariant is damaged: take it from the certificate as it was written."
+            ) from None
+
+
+def invariant_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
+    """Return the spec's invariants over the cells of a schema, in the order of the spec."""
+    blocks: dict[str, InvariantBlock] = {}
+    for number, invariant in enumerate(spec.invariants, start=1):
+        place = f"[[invariants]] {number}"
+        block = _block(spec, schema, invariant, place)
+        if block.name in blocks:
+            raise SpecError(
+                f"{place} has the name {block.name!r} of an invariant before it: "
+                "give it another name, or leave it out if it says the same."
+            )
+        blocks[block.name] = block
+    return tuple(blocks.values())
+
+
+def margin_block(schema: Schema, attributes: tuple[str, ...], name: str) -> InvariantBlock:
+    """Return a margin of the whole table as an invariant."""
+    matrix, kept = margin_matrix(schema, attributes, {})
+    return InvariantBlock(name, "margin", attributes, _margin_labels(schema, attributes, kept, ""), matrix)
+
+
+def inequality_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
+    """Return what the spec's inequalities speak of, in the order of the spec."""
+    return tuple(
+        _block(spec, schema, item, f"[[constraints.inequalities]] {number}")
+        for number, item in enumerate(spec.constraints.inequalities, start=1)
+    )
+
+
+def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> InvariantBlock:
+    if invariant.weights is not None:
+        return _weights_block(schema, invariant, spec.resolve(invariant.weights.file))
+    attributes = invariant.margin or ()
+    asked = invariant.where or {}
+    where = chosen_levels(schema, asked, place=f"{place} where") if asked else {}
+    matrix, kept = margin_matrix(schema, attributes, where)
+    selection = _in_words(asked, where)
+    if attributes:
+        name = " by ".join(attributes) + (f" within {selection}" if selection else "")
+        labels = _margin_labels(schema, attributes, kept, selection)
+    else:
+        name = selection or "total"
+        labels = (name,)
+    return InvariantBlock(
+        invariant.name or name,
+        invariant.kind,
+        attributes,
+        labels,
+        matrix,
+        where,
+        invariant.equals,
+    )
+
+
+def margin_matrix(
+    schema: Schema, attributes: Sequence[str], where: Mapping[str, tuple[str, ...]]
+) -> tuple[csr_array[np.int64, tuple[int, int]], NDArray[np.int64]]:
+    """Return the rows of a margin that the selection meets, and their places in the margin."""
+    row = np.zeros(schema.size, dtype=np.int64)
+    length = 1
+    for name in attributes:
+        levels = len(schema.attribute(name).levels)
+        row = row * levels + schema.codes(name)
+        length *= levels
+    selected = select(schema, where) if where else np.ones(schema.size, dtype=np.bool_)
+    met = np.zeros(length, dtype=np.bool_)
+    met[row[selected]] = True
+    kept = np.flatnonzero(met)
+    new_row = np.cumsum(met) - 1
+    cells = np.flatnonzero(selected & schema.possible)
+    ones = np.ones(len(cells), dtype=np.int64)
+    matrix = csr_array((ones, (new_row[row[cells]], cells)), shape=(len(kept), schema.size))
+    return matrix, kept
+
+
+def _margin_labels(
+    schema: Schema, attributes: Sequence[str], kept: NDArray[np.int64], selection: str
+) -> tuple[str, ...]:
+    levels = [schema.attribute(name).levels for name in attributes]
+    within = f" within {selection}" if selection else ""
+    labels = [
+        ", ".join(f"{name} = {level}" for name, level in zip(attributes, combination, strict=True)) + within
+        for combination in product(*levels)
+    ]
+    return tuple(labels[row] for row in kept)
+
+
+def _in_words(asked: Mapping[str, Choice], where: Mapping[str, tuple[str, ...]]) -> str:
+    """Return a selection in words: "sex = female and age 18 to 120"."""
+    words = []
+    for name, levels in where.items():
+        choice = levels_or_range(asked[name])
+        if isinstance(choice, Range):
+            words.append(f"{name} {choice.low} to {choice.high}")
+        elif len(levels) <= _NAMED_LEVELS:
+            words.append(f"{name} = {' or '.join(levels)}")
+        else:
+            words.append(f"{name} = {levels[0]} or {len(levels) - 1} other levels")
+    return " and ".join(words)
+
+
+def _weights_block(schema: Schema, invariant: Invariant, path: Path) -> InvariantBlock:
+    from holdfast.data.weights import read_weights  # noqa: PLC0415 - few specs need polars here
+
+    entries = read_weights(path, schema)
+    matrix = _weights_matrix(schema, entries.rows, entries.cells, entries.weights, length=len(entries.labels))
+    name = invariant.name or path.stem
+    return InvariantBlock(name, "weights", (), entries.labels, matrix)
+
+
+def _whole_numbers(values: Sequence[object]) -> NDArray[np.int64]:
+    if not all(type(value) is int for value in values):
+        raise TypeError
+    return np.array(values, dtype=np.int64)
+
+
+def _weights_matrix(
+    schema: Schema,
+    rows: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    *,
+    length: int,
+) -> csr_array[np.int64, tuple[int, int]]:
+    kept = (weights != 0) & schema.possible[cells]
+    return csr_array((weights[kept], (rows[kept], cells[kept])), shape=(length, schema.size), dtype=np.int64)

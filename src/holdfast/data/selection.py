@@ -1,0 +1,85 @@
+"""Which cells a `where` picks."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.data.attributes import Attribute
+from holdfast.data.numeric import number
+from holdfast.data.schema import Schema
+from holdfast.errors import SpecError
+from holdfast.spec.choice import Choice, Range, levels_or_range
+from holdfast.spec.closest import closest
+
+
+def select(schema: Schema, where: Mapping[str, Choice], *, place: str = "where") -> NDArray[np.bool_]:
+    """Return, for each cell, whether every attribute in `where` has one of the chosen levels.
+
+    `place` is where in the spec the selection stands, for the message when it makes no sense.
+    """
+    mask = np.ones(schema.size, dtype=np.bool_)
+    for name, levels in chosen_levels(schema, where, place=place).items():
+        attribute = schema.attribute(name)
+        chosen = np.zeros(len(attribute.levels), dtype=np.bool_)
+        chosen[[attribute.code(level) for level in levels]] = True
+        mask &= chosen[schema.codes(name)]
+    return mask
+
+
+def chosen_levels(
+    schema: Schema, where: Mapping[str, Choice], *, place: str = "where"
+) -> dict[str, tuple[str, ...]]:
+    """Return the levels that a selection picks of each of its attributes."""
+    if not where:
+        raise SpecError(f"{place} selects nothing: name at least one attribute and its levels.")
+    return {
+        name: _chosen(_attribute(schema, name, place), choice, f"{place} {name}")
+        for name, choice in where.items()
+    }
+
+
+def _attribute(schema: Schema, name: str, place: str) -> Attribute:
+    if name not in schema.names:
+        raise SpecError(
+            f"{place} names {name!r}, which is no attribute of the table: {closest(name, schema.names)}"
+        )
+    return schema.attribute(name)
+
+
+def _chosen(attribute: Attribute, choice: Choice, place: str) -> tuple[str, ...]:
+    try:
+        wanted = levels_or_range(choice)
+    except ValueError as error:
+        raise SpecError(f"{place} {error}.") from None
+    if isinstance(wanted, Range):
+        return _in_range(attribute, wanted, place)
+    for level in wanted:
+        if level not in attribute.levels:
+            raise SpecError(
+                f"{place} names the level {level!r}, which {attribute.name} does not have "
+                f"in the data or in [data.levels]: {closest(level, attribute.levels)}"
+            )
+    return wanted
+
+
+def _in_range(attribute: Attribute, bounds: Range, place: str) -> tuple[str, ...]:
+    # Through text, so that the float 0.1 means the level "0.1".
+    low, high = (Fraction(str(bound)) for bound in bounds)
+    chosen = []
+    for level in attribute.levels:
+        value = number(level)
+        if value is None:
+            raise SpecError(
+                f"{place} is a range, but level {level!r} of {attribute.name} is not a number: "
+                "list the levels instead."
+            )
+        if low <= value <= high:
+            chosen.append(level)
+    if not chosen:
+        raise SpecError(
+            f"{place} selects no level of {attribute.name} from {bounds.low} to {bounds.high}: "
+            "widen the range."
+        )
+    return tuple(chosen)

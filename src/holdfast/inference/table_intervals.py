@@ -1,0 +1,83 @@
+"""Confidence intervals for cells, a margin or a selection of a released table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from holdfast.certificate.verify import verified
+from holdfast.data.invariants import margin_matrix
+from holdfast.data.selection import chosen_levels
+from holdfast.errors import SpecError
+from holdfast.inference.intervals import Intervals, intervals, simultaneous
+from holdfast.spec.choice import Choice
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalReport:
+    """Estimates with intervals: one row for each combination of levels of ``names`` in the selection."""
+
+    names: tuple[str, ...]
+    where: Mapping[str, tuple[str, ...]]
+    levels: tuple[tuple[str, ...], ...]
+    found: Intervals
+    together: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        found = self.found
+        columns = (found.estimate, found.low, found.high, found.determined)
+        return {
+            "level": str(found.level),
+            "simultaneous": self.together,
+            "draws": found.draws,
+            "where": {name: list(some) for name, some in self.where.items()},
+            "rows": [
+                {
+                    "cell": dict(zip(self.names, cell, strict=True)),
+                    "estimate": estimate,
+                    "low": low,
+                    "high": high,
+                    "kept_exactly": determined,
+                }
+                for cell, estimate, low, high, determined in zip(
+                    self.levels, *(column.tolist() for column in columns), strict=True
+                )
+            ],
+        }
+
+
+def table_intervals(
+    folder: str | Path,
+    *,
+    margin: Sequence[str] | None = None,
+    where: Mapping[str, Choice] | None = None,
+    level: Fraction | float = Fraction(9, 10),
+    together: bool = False,
+) -> IntervalReport:
+    """Return intervals for every cell of a release, or for a margin, or for the count of a selection.
+
+    ``together`` lets all of them cover at once. Raises ViolatedError where the release is not as certified.
+    """
+    released = verified(folder)
+    public, schema = released.public, released.public.schema
+    names = tuple(margin) if margin is not None else () if where else schema.names
+    for name in names:
+        schema.axis(name)
+    if len(set(names)) < len(names):
+        raise SpecError(f"the margin {','.join(names)} names an attribute twice: name each once.")
+    selection = chosen_levels(schema, where, place="--where") if where else {}
+    matrix, kept = margin_matrix(schema, names, selection)
+    every = list(product(*(schema.attribute(name).levels for name in names)))
+    found = (simultaneous if together else intervals)(
+        released.table.counts[public.possible],
+        released.noise,
+        public.universe.matrix,
+        csr_array(matrix[:, public.possible]),
+        level,
+    )
+    return IntervalReport(names, selection, tuple(every[row] for row in kept), found, together)

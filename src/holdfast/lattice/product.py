@@ -1,0 +1,97 @@
+"""Rows that are the one-way margins of features, recognised from the matrix alone.
+
+In a full product two rows that read different features meet in all four ways (in both, in one, in neither).
+So rows that do not are put together, and the levels of a feature are the distinct columns within its rows.
+The columns are the full product exactly when they are as many as the combinations of levels. A margin is
+fixed when the rows of its feature, with the total where the rows fix it, determine it [theory, 2].
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.components import patterns
+from holdfast.lattice.rows import ones_combination
+
+ROWS = 5_000  # compare all pairs of rows up to this many
+ATOMS = 300  # solve for the margins of overlapping rows up to this many
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """A classification of the columns of a block, and the sum over the columns of each level."""
+
+    level: IntArray
+    count: IntArray
+
+
+def product_features(matrix: csr_array, values: IntArray) -> tuple[Feature, ...] | None:
+    """Return the features whose one-way margins these rows fix, if the columns are their product.
+
+    The columns of the 0/1 matrix must be distinct and tied into one block. None where they are no product,
+    where the rows do not fix all margins, or where it is out of reach.
+    """
+    rows, width = matrix.shape
+    if rows > ROWS or (matrix.data != 1).any():
+        return None
+    size = np.diff(matrix.indptr).astype(np.int64)
+    varied = np.flatnonzero(size < width)
+    total = _total(matrix, values)
+    part = csr_array(matrix[varied])
+    features: list[Feature] = []
+    for chosen in _tied_rows(part, size[varied]):
+        atoms = patterns(csr_array(part[chosen]))
+        count = _level_counts(atoms.columns, values[varied[chosen]], total)
+        if count is None:
+            return None
+        features.append(Feature(atoms.of_cell, count))
+    return tuple(features) if prod(f.count.size for f in features) == width else None
+
+
+def _total(matrix: csr_array, values: IntArray) -> int | None:
+    """Return the sum over all columns, when the rows determine it."""
+    whole = np.flatnonzero(np.diff(matrix.indptr) == matrix.shape[1])
+    if whole.size:
+        return int(values[whole[0]])
+    weights = ones_combination(matrix)
+    return None if weights is None else int(sum(c * int(values[row]) for row, c in weights.items()))
+
+
+def _tied_rows(matrix: csr_array, size: IntArray) -> list[IntArray]:
+    """Return the rows in groups, linked where two do not meet in all four ways."""
+    both = (matrix @ matrix.T).toarray()
+    first, second = size[:, None] - both, size[None, :] - both
+    neither = matrix.shape[1] - both - first - second
+    linked = (both == 0) | (first == 0) | (second == 0) | (neither == 0)
+    number, label = connected_components(csr_array(linked), directed=False)
+    return [np.flatnonzero(label == group).astype(np.int64) for group in range(number)]
+
+
+def _level_counts(levels: csr_array, values: IntArray, total: int | None) -> IntArray | None:
+    """Return the sum over the columns of each level, when the rows and the total determine it."""
+    entries = levels.tocsc()
+    per_level = np.diff(entries.indptr)
+    if per_level.max() <= 1:
+        # disjoint rows: one level each, and at most one level in none of them
+        rest = np.flatnonzero(per_level == 0)
+        if rest.size and total is None:
+            return None
+        count = np.zeros(levels.shape[1], dtype=np.int64)
+        count[per_level == 1] = values[entries.indices]
+        if rest.size and total is not None:
+            count[rest] = total - values.sum()
+        return count
+    if levels.shape[1] > ATOMS:
+        return None
+    system, right = levels.toarray(), values
+    if total is not None:
+        system = np.vstack([system, np.ones((1, levels.shape[1]), dtype=np.int64)])
+        right = np.append(values, total)
+    reduced, denominator, rank = to_flint(np.hstack([system, right[:, None]])).rref()
+    if rank != levels.shape[1] or to_flint(system).rank() != rank:
+        return None
+    return np.array([int(reduced[i, rank] / denominator) for i in range(rank)], dtype=np.int64)

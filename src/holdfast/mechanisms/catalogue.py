@@ -1,0 +1,136 @@
+"""All mechanisms, and from a spec to the one that answers it.
+
+Only public values enter. The guarantee is worked out by the mechanism itself; a target that it does not
+imply is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from holdfast.errors import GuaranteeError, SpecError
+from holdfast.mechanisms.conditioned import Conditioned
+from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.mechanism import Mechanism, MechanismOptions, missing
+from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
+from holdfast.mechanisms.noisy_count import NoisyCount
+from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
+from holdfast.privacy.guarantee import Target
+from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.public import Public
+from holdfast.spec.closest import closest
+from holdfast.spec.model import Privacy, Spec
+
+AnyMechanism = Mechanism[Any, Any]
+
+MECHANISMS: tuple[type[AnyMechanism], ...] = (
+    LatticeLaplace,
+    LatticeGaussian,
+    KNorm,
+    Conditioned,
+    ProjectedGaussian,
+    NaiveLaplace,
+    NaiveGaussian,
+    NoisyCount,
+)
+"""The only list; equals are preferred in this order."""
+
+NAMED: Mapping[str, type[AnyMechanism]] = {mechanism.name: mechanism for mechanism in MECHANISMS}
+
+
+def target_of(privacy: Privacy) -> Target:
+    """Return what a spec asks for; its intensity is None where it follows from the mechanism."""
+    return Target(privacy.adjacency, _intensity(privacy), privacy.distance)
+
+
+def _intensity(privacy: Privacy) -> Intensity | None:
+    match privacy:
+        case Privacy(standard="pure", epsilon=Fraction() as epsilon):
+            return Pure(epsilon)
+        case Privacy(standard="approximate", epsilon=Fraction() as epsilon, delta=Fraction() as delta):
+            return Approximate(epsilon, delta)
+        case Privacy(standard="zcdp", rho=Fraction() as rho):
+            return ZeroConcentrated(rho)
+        case Privacy(standard="gaussian", mu=Fraction() as mu):
+            return GaussianDP(mu)
+    return None
+
+
+Choice = tuple[type[AnyMechanism], MechanismOptions]
+
+
+def named_by(spec: Spec) -> Choice:
+    """Return the mechanism that a spec names, and its options, whether or not it can answer the spec."""
+    return _placed(spec, _named_by)
+
+
+def mechanism_of(spec: Spec) -> Choice:
+    """Return the mechanism that answers a spec, and its options; raises SpecError before anything is read."""
+    return _placed(spec, _mechanism_of)
+
+
+def _placed(spec: Spec, find: Callable[[Spec], Choice]) -> Choice:
+    try:
+        return find(spec)
+    except SpecError as error:
+        raise SpecError(f"{spec.file}, {error}" if spec.file else str(error)) from None
+
+
+def _named_by(spec: Spec) -> Choice:
+    name = spec.mechanism.name
+    if name not in NAMED:
+        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, list(NAMED))}")
+    kind = NAMED[name]
+    keys = {
+        key: str(spec.resolve(value)) if key in kind.Options.files and isinstance(value, str) else value
+        for key, value in spec.mechanism.keys.items()
+    }
+    return kind, kind.Options(**keys)
+
+
+def _mechanism_of(spec: Spec) -> Choice:
+    kind, options = _named_by(spec)
+    name, standard = kind.name, spec.privacy.standard
+    if standard not in kind.standards:
+        able = " or ".join(f'"{s}"' for s in kind.standards)
+        other = [m.name for m in MECHANISMS if standard in m.standards]
+        raise SpecError(
+            f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
+            + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
+        )
+    if (spec.constraints.nonnegative or spec.constraints.inequalities) and not kind.bounded:
+        able = " or ".join(repr(m.name) for m in MECHANISMS if m.bounded)
+        asked = "nonnegative = true" if spec.constraints.nonnegative else "inequalities"
+        raise SpecError(
+            f"[constraints] {asked} bounds the release, and {name} may go below any bound: leave it out, or"
+            f" set name = {able} in [mechanism]."
+        )
+    if _intensity(spec.privacy) is None and options.sets_intensity is None:
+        raise missing("epsilon")
+    return kind, options
+
+
+def answer(spec: Spec, public: Public) -> AnyMechanism:
+    """Calibrate the mechanism of a spec, from public values only."""
+    kind, options = mechanism_of(spec)
+    target = target_of(spec.privacy)
+    mechanism = kind.answer(public, target, options)
+    if not mechanism.guarantee.meets(target):
+        given, asked = mechanism.guarantee.intensity, target.intensity
+        if options.sets_intensity is not None:
+            raise GuaranteeError(
+                f"[mechanism] {options.sets_intensity} gives {_words(given)} here, above the target"
+                f" {_words(asked)} in [privacy]: lower it, or leave one of the two out."
+            )
+        raise GuaranteeError(
+            f"{kind.name} reaches {_words(given)} here, which does not meet the target {_words(asked)} in"
+            " [privacy]: ask for that much, or choose another mechanism."
+        )
+    return mechanism
+
+
+def _words(intensity: Intensity | None) -> str:
+    values = {} if intensity is None else intensity.parameters()
+    return " and ".join(f"{name} {value}" for name, value in values.items())

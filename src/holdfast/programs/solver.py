@@ -1,0 +1,166 @@
+"""HiGHS, called in one way: silent, in one thread, with one seed.
+
+It works in floats with a tolerance of 1e-7, and sums of numbers beyond about 2^30 are coarser than that. Then
+it calls programs infeasible that are not, or branches without end. Hence, with FAR = 2^28:
+
+* of two bounds farther apart than FAR, one that is beyond FAR is taken for none. What is solved is then a
+  relaxation: where it has no point the program has none, and an optimum of it that keeps the bound is one;
+* where other numbers are beyond FAR, the answer INFEASIBLE is not believed.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import highspy
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.lattice.arrays import FloatArray, IntArray
+
+Option = bool | int | float | str
+
+UNBOUNDED = np.iinfo(np.int64).max  # an upper bound that is none
+FAR = 1 << 28
+ALWAYS: dict[str, Option] = {
+    "output_flag": False,
+    "threads": 1,  # no worker threads: forking stays safe
+    "random_seed": 0,
+}
+
+
+class Status(Enum):
+    """What a solve has established."""
+
+    SOLVED = "solved"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The status of a solve, and a feasible point where there is one; it is optimal if SOLVED."""
+
+    status: Status
+    values: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Lower and upper bounds as the solver gets them, infinite where there is none."""
+
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, low: IntArray | FloatArray, high: IntArray | FloatArray) -> "Sides":
+        """Take far bounds for none, and UNBOUNDED in either direction."""
+        below, above = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+        wide = above - below > FAR
+        return cls(
+            np.where(wide & (below < -FAR), -np.inf, below), np.where(wide & (above > FAR), np.inf, above)
+        )
+
+    @property
+    def near(self) -> bool:
+        """Whether every finite bound is within FAR."""
+        sides = np.abs(np.concatenate([self.low, self.high]))
+        return bool((sides[np.isfinite(sides)] <= FAR).all())
+
+
+class Model:
+    """A program that HiGHS holds: minimise cost v with rows.low <= M v <= rows.high and bounds on v."""
+
+    def __init__(
+        self,
+        matrix: csr_array,
+        rows: Sides,
+        columns: Sides,
+        *,
+        cost: FloatArray | None = None,
+        whole: bool = False,
+        squares: bool = False,
+        **options: Option,
+    ) -> None:
+        """Pass the program: ``whole`` asks for integers, ``squares`` adds ||v||_2^2 / 2 to the cost."""
+        self._near = rows.near, columns.near
+        count = matrix.shape[1]
+        model = highspy.HighsModel()
+        lp = model.lp_
+        lp.num_col_, lp.num_row_ = count, matrix.shape[0]
+        lp.col_cost_ = np.zeros(count) if cost is None else cost
+        lp.col_lower_, lp.col_upper_ = columns.low, columns.high
+        lp.row_lower_, lp.row_upper_ = rows.low, rows.high
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = matrix.indptr.astype(np.int32)
+        lp.a_matrix_.index_ = matrix.indices.astype(np.int32)
+        lp.a_matrix_.value_ = matrix.data.astype(np.float64)
+        if whole:
+            lp.integrality_ = [highspy.HighsVarType.kInteger] * count
+        if squares:
+            model.hessian_.dim_, model.hessian_.format_ = count, highspy.HessianFormat.kTriangular
+            model.hessian_.start_ = np.arange(count + 1, dtype=np.int32)
+            model.hessian_.index_ = np.arange(count, dtype=np.int32)
+            model.hessian_.value_ = np.ones(count)
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        self.set(**ALWAYS, **options)
+        self._highs.passModel(model)
+
+    def set(self, **options: Option) -> None:
+        """Set options of the solver."""
+        for option, value in options.items():
+            if self._highs.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+                raise ValueError(f"the solver has no option {option} = {value}")
+
+    def change_columns(self, columns: Sides, cost: FloatArray) -> None:
+        """Put other bounds on v and another cost."""
+        self._near = self._near[0], columns.near
+        every = np.arange(cost.size, dtype=np.int32)
+        self._highs.changeColsBounds(cost.size, every, columns.low, columns.high)
+        self._highs.changeColsCost(cost.size, every, cost)
+
+    def change_rows(self, rows: Sides) -> None:
+        """Put other bounds on M v."""
+        self._near = rows.near, self._near[1]
+        count = rows.low.size
+        every = np.arange(count, dtype=np.int32)
+        self._highs.changeRowsBounds(count, every, rows.low, rows.high)  # type: ignore[attr-defined]
+
+    def add_columns(self, entries: csr_array, cost: FloatArray) -> None:
+        """Add variables v >= 0; each row of ``entries`` is a new column of M."""
+        count = cost.size
+        self._highs.addCols(
+            count,
+            cost,
+            np.zeros(count),
+            np.full(count, np.inf),
+            entries.nnz,
+            entries.indptr[:-1].astype(np.int32),
+            entries.indices.astype(np.int32),
+            entries.data.astype(np.float64),
+        )
+
+    def run(self, *, fresh: bool = True) -> Solution:
+        """Solve, from a fresh start unless the last basis is to be used on."""
+        if fresh:  # the answer must not depend on which question came before
+            self._highs.clearSolver()
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return Solution(Status.INFEASIBLE if all(self._near) else Status.UNKNOWN)
+        solved = status == highspy.HighsModelStatus.kOptimal
+        feasible = highspy.SolutionStatus.kSolutionStatusFeasible
+        if not solved and self._highs.getInfo().primal_solution_status != feasible:
+            return Solution(Status.UNKNOWN)
+        values = np.array(self._highs.getSolution().col_value, dtype=np.float64)
+        return Solution(Status.SOLVED if solved else Status.UNKNOWN, values)
+
+    def prices(self) -> FloatArray:
+        """Return the dual value of each row in the last solution."""
+        return np.array(self._highs.getSolution().row_dual, dtype=np.float64)
+
+    def basis(self) -> tuple[IntArray, IntArray]:
+        """Return the basic columns and the basic rows of the last solution."""
+        basis, basic = self._highs.getBasis(), highspy.HighsBasisStatus.kBasic
+        columns = np.flatnonzero([status == basic for status in basis.col_status])
+        rows = np.flatnonzero([status == basic for status in basis.row_status])
+        return columns, rows

@@ -1,0 +1,204 @@
+"""What is public before anything is drawn: the schema, the invariants with their values, the constraints.
+
+It is built in two places only, and both give equal values: from a spec and its confidential table
+(`publish`, the first of the two calls that see the table; the second is the release), and from a
+certificate [holdfast, certificate/public.py]. Everything else is a function of it: the universe is made
+from it once, and the semi-adjacency and the sensitivity when a guarantee asks for them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from holdfast.data.declare import count_column
+from holdfast.data.invariants import InvariantBlock, inequality_blocks, invariant_blocks
+from holdfast.data.schema import Schema
+from holdfast.data.table import Table
+from holdfast.errors import InvariantError
+from holdfast.lattice.arrays import IntArray
+from holdfast.premises import Premises
+from holdfast.privacy.guarantee import Adjacency, Scope
+from holdfast.spec.model import Spec
+from holdfast.universe.universe import Universe
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """An invariant and its values, one for each of its rows."""
+
+    block: InvariantBlock
+    values: IntArray
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the definition and the values as JSON-able values."""
+        return {**self.block.to_dict(), "values": self.values.tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """An inequality: every row of the block is at least a number in every release."""
+
+    block: InvariantBlock
+    at_least: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the definition and the bound as JSON-able values."""
+        return {**self.block.to_dict(), "at_least": self.at_least}
+
+
+@dataclass(frozen=True, eq=False)
+class Public:
+    """All that is public: it depends on the confidential table through the invariants alone.
+
+    Attributes:
+        schema: the cells of the table.
+        count: the name of the column of released counts.
+        invariants: what is kept exactly, with its values.
+        nonnegative: whether no released count may be below zero.
+        inequalities: what else bounds a release.
+        inferred: the attributes whose levels were taken from the data rather than declared.
+
+    """
+
+    schema: Schema
+    count: str
+    invariants: tuple[Held, ...]
+    nonnegative: bool = False
+    inequalities: tuple[Floor, ...] = ()
+    inferred: tuple[str, ...] = ()
+    occupied: bool = field(default=False, repr=False)
+    """Whether the invariants were evaluated on a table, which then has them."""
+
+    @cached_property
+    def possible(self) -> IntArray:
+        """The cells that can occur: the universe is over these, as the others are zero in every table."""
+        return np.flatnonzero(self.schema.possible)
+
+    @cached_property
+    def universe(self) -> Universe:
+        """The tables that agree with the invariants."""
+        rows = [csr_array((0, self.possible.size), dtype=np.int64)]
+        rows += [held.block.matrix[:, self.possible] for held in self.invariants]
+        values = np.concatenate([np.zeros(0, dtype=np.int64), *(held.values for held in self.invariants)])
+        matrix = csr_array(vstack(rows, format="csr"))
+        return Universe.of(matrix, values, self.cliques, occupied=self.occupied)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The tables that a guarantee compares."""
+        return Scope.of(
+            self.universe,
+            invariants=tuple(held.block.name for held in self.invariants),
+            constraints=self._constraints,
+        )
+
+    def spread(self, drawn: NDArray[Any]) -> NDArray[Any]:
+        """Return tables over all cells, one a row, from the counts of their possible cells."""
+        every = np.zeros((drawn.shape[0], self.schema.size), dtype=drawn.dtype)
+        every[:, self.possible] = drawn
+        return every
+
+    def premises(self, adjacency: Adjacency, distance: int | None = None) -> Premises:
+        """Return what a guarantee for these pairs of tables rests on, worked out once; it may be vacuous."""
+        return self._premises.setdefault(
+            (adjacency, distance), Premises(self.universe, self.scope, adjacency, distance)
+        )
+
+    @cached_property
+    def _premises(self) -> dict[tuple[Adjacency, int | None], Premises]:
+        return {}
+
+    @property
+    def cliques(self) -> tuple[frozenset[str], ...] | None:
+        """The attributes of each margin, if all invariants are plain margins or the total; else None."""
+        blocks = [held.block for held in self.invariants]
+        if self.schema.impossible or any(block.where or block.kind == "weights" for block in blocks):
+            return None
+        return tuple(frozenset(block.attributes) for block in blocks)
+
+    @cached_property
+    def floors(self) -> tuple[IntArray, IntArray] | None:
+        """B and b of the inequalities B y >= b over the possible cells; None where there are none."""
+        if not self.inequalities:
+            return None
+        rows = [floor.block.matrix[:, self.possible].toarray() for floor in self.inequalities]
+        least = [np.full(len(B), floor.at_least) for B, floor in zip(rows, self.inequalities, strict=True)]
+        return np.concatenate(rows), np.concatenate(least).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON-able values."""
+        return {
+            "count": self.count,
+            "schema": self.schema.to_dict(),
+            "invariants": [held.to_dict() for held in self.invariants],
+            "nonnegative": self.nonnegative,
+            "inequalities": [floor.to_dict() for floor in self.inequalities],
+            "inferred": list(self.inferred),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Public) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.count, self.nonnegative, self.inferred))
+
+    @property
+    def _constraints(self) -> tuple[str, ...]:
+        zeros = self.schema.size - self.possible.size
+        known = ["counts are whole and not negative", "the number of records is the same"]
+        if zeros:
+            known.append(
+                "1 cell is a structural zero" if zeros == 1 else f"{zeros:,} cells are structural zeros"
+            )
+        return tuple(known)
+
+
+def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
+    """Evaluate the invariants of a spec on the confidential table."""
+    schema = table.schema
+    held = tuple(_held(block, table) for block in invariant_blocks(spec, schema))
+    floors = tuple(
+        Floor(block, item.at_least)
+        for block, item in zip(inequality_blocks(spec, schema), spec.constraints.inequalities, strict=True)
+    )
+    return Public(
+        schema, count_column(spec), held, spec.constraints.nonnegative, floors, inferred, occupied=True
+    )
+
+
+def public_from(
+    schema: Schema,
+    count: str,
+    *,
+    invariants: tuple[Mapping[str, Any], ...],
+    nonnegative: bool,
+    inequalities: tuple[Mapping[str, Any], ...],
+    inferred: tuple[str, ...],
+) -> Public:
+    """Return what `Public.to_dict` described, part by part."""
+    return Public(
+        schema,
+        count,
+        tuple(
+            Held(InvariantBlock.from_dict(item, schema), np.array(item["values"], dtype=np.int64))
+            for item in invariants
+        ),
+        nonnegative,
+        tuple(Floor(InvariantBlock.from_dict(item, schema), int(item["at_least"])) for item in inequalities),
+        inferred,
+    )
+
+
+def _held(block: InvariantBlock, table: Table) -> Held:
+    values = block.evaluate(table.counts)
+    if block.equals is not None and values[0] != block.equals:
+        raise InvariantError(
+            f"the invariant {block.name!r} says equals = {block.equals}, but the data give"
+            f" {values[0]}: correct one of them."
+        )
+    return Held(block, values)

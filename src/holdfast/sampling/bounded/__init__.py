@@ -1,0 +1,1 @@
+"""Exact laws on {z : A z = 0, low <= z <= high}."""

@@ -1,0 +1,408 @@
+"""Product laws on {z : A z = 0, low <= z <= high} by dynamic programming, exactly.
+
+q(z) is proportional to prod_i w(z_i), with w(k) = exp(-epsilon |k|) (double geometric) or
+exp(-k^2 / (2 sigma^2)) (discrete Gaussian). The system is taken apart into sums and ties
+(series_parallel). The law of a sum follows from the laws of its two parts, that of a tie from its two
+children; these are computed upwards, once. A draw goes downwards: the values of the roots first, then for
+each sum s the left part v, with probability P_left(v) P_right(s - v) / P(s).
+
+Each step is one inversion of a 64-bit word against integer thresholds from proved enclosures
+(dynamic_rows). A word that the enclosures do not decide, about one in 2^56, gets more bits and a higher
+precision; so the law is exact, also on infinite supports. Rows of thresholds are made when a draw first
+needs them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property, partial
+from math import ceil, exp, floor, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast.errors import SamplingError
+from holdfast.lattice.arrays import IntArray
+from holdfast.sampling.bounded.rows import Row, Rows, Weight, core_vectors
+from holdfast.sampling.bounded.series_parallel import Cell, Circuit, Sum, take_apart
+from holdfast.sampling.decisions.floats import Flags
+from holdfast.sampling.entropy import Entropy, Words
+from holdfast.sampling.numbers.exponential import checked_rate
+
+UNBOUNDED = np.iinfo(np.int64)
+"""A lower bound of UNBOUNDED.min or an upper one of UNBOUNDED.max is none."""
+MOST_ENTRIES = 1 << 24
+"""Numbers that one draw may tabulate, and that are kept from one batch to the next: 128 MB, seconds."""
+BATCH_CELLS = 1 << 20
+GUIDE_BITS = 8
+HARD = np.iinfo(np.int32).min
+REACH = 128 * log(2)
+"""Where tables of 128 bits end."""
+
+
+class DynamicLaw:
+    """Exact draws of a product law on the bounded solutions of A z = 0.
+
+    Give ``epsilon`` or ``sigma``. ``low`` and ``high`` bound the cells; None is no bound. ``entries``
+    predicts how many numbers one draw tabulates; a law for which they are too many is refused with a
+    SamplingError, before anything is tabulated, and ``fits`` answers the same question. ``bits`` is how
+    much of a word is used at first; few bits serve tests.
+    """
+
+    def __init__(
+        self,
+        matrix: csr_array | IntArray,
+        *,
+        epsilon: Fraction | None = None,
+        sigma: Fraction | None = None,
+        low: IntArray | None = None,
+        high: IntArray | None = None,
+        bits: int = 64,
+    ) -> None:
+        self.matrix = csr_array(matrix)
+        self._weight = _weight(epsilon, sigma)
+        self._low, self._high = low, high
+        cells = self.matrix.shape[1]
+        self._circuit = take_apart(
+            self.matrix, _bounds(low, cells, UNBOUNDED.min), _bounds(high, cells, UNBOUNDED.max)
+        )
+        self.entries = _entries(self._circuit, self._weight)
+        if self.entries > MOST_ENTRIES:
+            raise SamplingError(
+                f"noise on {cells:,} cells spreads too widely to be tabulated: ask for less noise a cell."
+            )
+        self._bits = bits
+        self._rows = Rows(self._circuit, self._weight)
+        self._splits = {
+            node: _Splits(self._rows, node, bits)
+            for node in self._circuit.occurrences
+            if isinstance(self._circuit.nodes[node], Sum)
+        }
+
+    @classmethod
+    def fits(
+        cls,
+        matrix: csr_array | IntArray,
+        *,
+        epsilon: Fraction | None = None,
+        sigma: Fraction | None = None,
+        low: IntArray | None = None,
+        high: IntArray | None = None,
+    ) -> bool:
+        """Whether such a law can be drawn from."""
+        try:
+            cls(matrix, epsilon=epsilon, sigma=sigma, low=low, high=high)
+        except SamplingError:
+            return False
+        return True
+
+    @cached_property
+    def log_constant(self) -> float:
+        """The log of the sum of w over all vectors."""
+        return self._rows.log_constant()
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent draws, one a row."""
+        draws = np.empty((size, self.matrix.shape[1]), dtype=np.int64)
+        most = max(1, BATCH_CELLS // max(1, self._circuit.places))
+        done, batch = 0, min(most, int(MOST_ENTRIES / self.entries))
+        while done < size:
+            before = self._kept
+            if before > MOST_ENTRIES:
+                for split in self._splits.values():
+                    split.clear()
+                before = 0
+            part = draws[done : done + batch]
+            part[:] = self._draw(entropy, part.shape[0]).T
+            done += part.shape[0]
+            if self._kept - before < MOST_ENTRIES / 4:
+                batch = min(most, 2 * batch)
+        return draws
+
+    @property
+    def _kept(self) -> int:
+        """How many numbers are kept in rows."""
+        return sum(split.entries for split in self._splits.values())
+
+    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+        """Return the log probability of each row, minus infinity outside."""
+        inside = ~(self.matrix @ points.T).any(axis=0)
+        if self._low is not None:
+            inside &= (points >= self._low).all(axis=1)
+        if self._high is not None:
+            inside &= (points <= self._high).all(axis=1)
+        norm = float(self._weight.linear) * np.abs(points).sum(axis=1)
+        norm = norm + float(self._weight.square) * (points.astype(np.float64) ** 2).sum(axis=1)
+        return np.where(inside, -norm - self.log_constant, -np.inf)
+
+    def _draw(self, entropy: Entropy, size: int) -> IntArray:
+        """Return one batch, one place a row, cells first."""
+        circuit = self._circuit
+        values = np.zeros((circuit.places, size), dtype=np.int64)
+        self._draw_roots(values, entropy)
+        for node, parents, children in self._steps:
+            kind = circuit.nodes[node]
+            if isinstance(kind, Sum):
+                totals = values[parents]
+                left = self._splits[node].draw(totals.ravel(), entropy).reshape(totals.shape)
+                values[children[0]] = left
+                values[children[1]] = totals - left
+            elif not isinstance(kind, Cell):
+                for places, factor in zip(children, kind.factors, strict=True):
+                    values[places] = factor * values[parents]
+        return values[: self.matrix.shape[1]]
+
+    def _draw_roots(self, values: IntArray, entropy: Entropy) -> None:
+        size = values.shape[1]
+        for root, places, directions in self._roots:
+            copies = places.shape[0]
+            t = root.sample(entropy, copies * size).reshape(copies, size, -1)
+            values[places] = np.moveaxis(t @ directions, 1, 2)
+
+    @cached_property
+    def _roots(self) -> list[tuple["_Root", IntArray, IntArray]]:
+        """What is drawn first: copies x units of places, and the units' values for each entry of t."""
+        free: dict[int, list[int]] = {}
+        for unit in self._circuit.free:
+            free.setdefault(unit.node, []).append(unit.place)
+        one = np.ones((1, 1), dtype=np.int64)
+        roots = [
+            (_Root(partial(self._rows.whole, node), self._bits), np.array(places)[:, None], one)
+            for node, places in free.items()
+        ]
+        for number, core in enumerate(self._circuit.cores):
+            root = _Root(partial(self._rows.core, number), self._bits)
+            roots.append((root, np.array([[unit.place for unit in core.units]]), core.basis))
+        return roots
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, IntArray, list[IntArray]]]:
+        """Nodes from the roots to the cells, with the places of their values and of their children's."""
+        steps = []
+        for node in sorted(self._circuit.occurrences, reverse=True):
+            places = np.array(self._circuit.occurrences[node], dtype=np.int64)
+            steps.append((node, places[:, 0], [column.copy() for column in places[:, 1:].T]))
+        return steps
+
+
+class _Root:
+    """Draws from one row; ``at(bits)`` gives it with the vector of each outcome."""
+
+    def __init__(self, at: Callable[[int], tuple[Row, IntArray]], bits: int) -> None:
+        self._at, self._bits = at, bits
+        row, self._outcomes = at(bits)
+        self._start, self._table = _thresholds(row, bits)
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` vectors."""
+        words = entropy.words(size) >> np.uint64(64 - self._bits)
+        count = np.searchsorted(self._table, words, side="right")
+        hard = words - self._table[count - 1] <= 1
+        draws: IntArray = self._outcomes[np.where(hard, 0, self._start + count - 1)]
+        for i in np.flatnonzero(hard):
+            bits, outcome = _refine(int(words[i]), self._bits, lambda b: self._at(b)[0], entropy)
+            draws[i] = self._at(bits)[1][outcome]
+        return draws
+
+
+class _Splits:
+    """Draws the left part of a sum given its value, with a row of thresholds for each value met."""
+
+    def __init__(self, rows: Rows, node: int, bits: int) -> None:
+        self._rows, self._node, self._bits = rows, node, bits
+        guide_bits = min(GUIDE_BITS, bits)
+        self._shift = np.uint64(bits - guide_bits)
+        self._buckets = 1 << guide_bits
+        self.clear()
+
+    @property
+    def entries(self) -> int:
+        """How many numbers of eight bytes are kept."""
+        return self._table.size + self._guide.size // 2 + self._row.size
+
+    def clear(self) -> None:
+        """Forget all rows; they are made again when they are needed."""
+        self._base = 0
+        self._row = np.zeros(0, dtype=np.int64)  # the row of base, base + 1, ..., or -1
+        self._guide = np.zeros(0, dtype=np.int32)  # the draw for each row and bucket, or HARD
+        self._first = np.zeros(0, dtype=np.int64)  # the draw of a word below a row's second threshold
+        self._ends = np.zeros(1, dtype=np.int64)  # where rows begin and end among the thresholds
+        self._table = np.zeros(0, dtype=np.uint64)
+
+    def draw(self, totals: IntArray, entropy: Entropy) -> IntArray:
+        """Return one left part for each total."""
+        rows = self._find(totals)
+        words = entropy.words(totals.size) >> np.uint64(64 - self._bits)
+        bucket = (words >> self._shift).view(np.int64)
+        left: IntArray = self._guide[rows * self._buckets + bucket].astype(np.int64)
+        hard = np.flatnonzero(left == HARD)
+        if hard.size:
+            left[hard], decided = self._search(rows[hard], words[hard])
+            for i in hard[~decided]:
+                at = partial(self._rows.split, self._node, int(totals[i]))
+                bits, outcome = _refine(int(words[i]), self._bits, at, entropy)
+                left[i] = at(bits).first + outcome
+        return left
+
+    def _search(self, rows: IntArray, words: Words) -> tuple[IntArray, Flags]:
+        """Return the draw for each word, by bisection in its row, and whether it is certain."""
+        start, end = self._ends[rows], self._ends[rows + 1]
+        position = start  # the thresholds before it are at most the word
+        step = 1 << int((end - start).max()).bit_length()
+        while step:
+            probe = np.minimum(position + step, end)
+            position = np.where(self._table[probe - 1] <= words, probe, position)
+            step >>= 1
+        return self._first[rows] + (position - start - 1), words - self._table[position - 1] > 1
+
+    def _find(self, totals: IntArray) -> IntArray:
+        """Return the row of each total, after making those that are missing."""
+        if not totals.size:
+            return totals
+        low, high = int(totals.min()), int(totals.max())
+        if low < self._base or high >= self._base + self._row.size:
+            self._widen(low, high)
+        rows: IntArray = self._row[totals - self._base]
+        if rows.min() < 0:
+            self._make(np.unique(totals[rows < 0]))
+            rows = self._row[totals - self._base]
+        return rows
+
+    def _widen(self, low: int, high: int) -> None:
+        if self._row.size:
+            low, high = min(low, self._base), max(high, self._base + self._row.size - 1)
+        wider = np.full(high - low + 1, -1, dtype=np.int64)
+        wider[self._base - low : self._base - low + self._row.size] = self._row if self._row.size else -1
+        self._base, self._row = low, wider
+
+    def _make(self, totals: IntArray) -> None:
+        starts = np.arange(self._buckets, dtype=np.uint64) << self._shift
+        lasts = starts + ((np.uint64(1) << self._shift) - np.uint64(1))
+        starts[1:] -= np.uint64(1)
+        first, guides, tables = [self._first], [self._guide], [self._table]
+        for total in totals.tolist():
+            row = self._rows.split(self._node, total, self._bits)
+            start, table = _thresholds(row, self._bits)
+            # A bucket is easy when it holds neither a threshold nor the word after one.
+            before = np.searchsorted(table, starts, side="left")
+            draw = row.first + start + before - 1
+            easy = (before == np.searchsorted(table, lasts, side="right")) & (np.abs(draw) < -HARD)
+            first.append(np.array([row.first + start]))
+            guides.append(np.where(easy, draw, HARD).astype(np.int32))
+            tables.append(table)
+        ends = self._ends[-1] + np.cumsum([table.size for table in tables[1:]])
+        self._row[totals - self._base] = self._first.size + np.arange(totals.size)
+        self._first, self._guide = np.concatenate(first), np.concatenate(guides)
+        self._table, self._ends = np.concatenate(tables), np.concatenate([self._ends, ends])
+
+
+def _thresholds(row: Row, bits: int) -> tuple[int, Words]:
+    """Return the first outcome with a threshold above 0, and floor(F 2^bits) with a 0 in front of it.
+
+    With ``count`` thresholds at most the word, the outcome is start + count - 1; it is certain unless the
+    word is the last of these thresholds or one more. The list ends with a threshold that is one of the
+    two largest words, so that nothing beyond it is ever certain.
+    """
+    one, total = 1 << bits, row.total
+    start = bisect_left(row.sums, -(-total >> bits))
+    stop = bisect_left(row.sums, -(-(one - 2) * total >> bits), lo=start)
+    floors = [(c << bits) // total for c in row.sums[start : stop + 1]]
+    floors[-1] = min(floors[-1], one - 1)
+    return start, np.array([0, *floors], dtype=np.uint64)
+
+
+def _refine(word: int, bits: int, at: Callable[[int], Row], entropy: Entropy) -> tuple[int, int]:
+    """Find the outcome of the uniform number that begins with ``word``, and the bits it took."""
+    u = word
+    while True:
+        u, bits = (u << 64) | int(entropy.words(1)[0]), bits + 64
+        row = at(bits)
+        outcome = bisect_left(row.sums, -(-(u + 1) * row.total >> bits))
+        if outcome < len(row.sums):
+            before = (row.sums[outcome - 1] if outcome else 0) + row.error
+            if before << bits <= u * row.total:
+                return bits, outcome
+
+
+def _weight(epsilon: Fraction | None, sigma: Fraction | None) -> Weight:
+    if sigma is not None and epsilon is None and sigma > 0:
+        return Weight(square=1 / (2 * sigma**2))
+    if epsilon is not None and sigma is None and epsilon > 0:
+        return Weight(linear=checked_rate(epsilon))
+    raise ValueError("give a positive epsilon or a positive sigma")
+
+
+def _bounds(bounds: IntArray | None, cells: int, none: int) -> list[int | None]:
+    if bounds is None:
+        return [None] * cells
+    return [None if bound == none else int(bound) for bound in bounds]
+
+
+def _entries(circuit: Circuit, weight: Weight) -> float:
+    """Predict how many numbers one draw tabulates: the laws of the nodes, and a row for each sum.
+
+    Raises SamplingError where a core has too many vectors.
+    """
+    entries = 0.0
+    spreads: list[_Spread] = []
+    for number, (node, support) in enumerate(zip(circuit.nodes, circuit.supports, strict=True)):
+        if isinstance(node, Cell):
+            spread = _Spread.of_cell(weight, *support)
+        elif isinstance(node, Sum):
+            left, right = spreads[node.left], spreads[node.right]
+            spread = left.plus(right, weight)
+            row = min(left.width, right.width) + (1 << GUIDE_BITS) / 2
+            entries += len(circuit.occurrences[number]) * row
+        else:
+            spread = _Spread.of_tie([spreads[child] for child in node.children], node.factors, support)
+        entries += 8 * spread.width  # integers of 128 bits and more, in lists
+        spreads.append(spread)
+    for core in circuit.cores:
+        ends = [spreads[unit.node].ends for unit in core.units]
+        vectors = core_vectors(core, [floor(low) for low, _ in ends], [ceil(high) for _, high in ends])
+        entries += 8 * vectors.shape[0]
+    return max(1.0, entries)
+
+
+class _Spread(NamedTuple):
+    """About where a node's law lies: a variance, and the ends beyond which it is below 2^-128."""
+
+    centre: float
+    ends: tuple[float, float]
+    variance: float
+
+    @property
+    def width(self) -> float:
+        return self.ends[1] - self.ends[0] + 1
+
+    @classmethod
+    def of_cell(cls, weight: Weight, low: float, high: float) -> "_Spread":
+        centre = min(max(low, 0), high)
+        reach = _reach(weight)
+        ends = max(low, centre - reach), min(high, centre + reach)
+        a = exp(-float(weight.linear))
+        variance = 2 * a / (1 - a) ** 2 if weight.linear else 1 / (2 * float(weight.square))
+        return cls(centre, ends, min(variance, (ends[1] - ends[0]) ** 2))
+
+    @classmethod
+    def of_tie(
+        cls, children: list["_Spread"], factors: tuple[int, ...], support: tuple[float, float]
+    ) -> "_Spread":
+        ends = [sorted((c.ends[0] / f, c.ends[1] / f)) for c, f in zip(children, factors, strict=True)]
+        low, high = max(e[0] for e in ends), min(e[1] for e in ends)
+        precision = sum(f * f / max(c.variance, 1e-9) for c, f in zip(children, factors, strict=True))
+        centre = min(max(children[0].centre / factors[0], support[0]), support[1])
+        return cls(centre, (min(low, centre), max(high, centre)), 1 / precision)
+
+    def plus(self, other: "_Spread", weight: Weight) -> "_Spread":
+        centre, variance = self.centre + other.centre, self.variance + other.variance
+        reach = _reach(weight) + sqrt(2 * REACH * variance)
+        low, high = self.ends[0] + other.ends[0], self.ends[1] + other.ends[1]
+        return _Spread(centre, (max(low, centre - reach), min(high, centre + reach)), variance)
+
+
+def _reach(weight: Weight) -> float:
+    """Return how far from zero w falls below exp(-REACH)."""
+    return REACH / float(weight.linear) if weight.linear else sqrt(REACH / float(weight.square))

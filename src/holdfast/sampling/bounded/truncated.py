@@ -1,0 +1,180 @@
+"""Product laws on a lattice, truncated to bounds: noise that keeps counts non-negative.
+
+q(z) is proportional to exp(-epsilon ||z||_1), or to exp(-||z||_2^2 / (2 sigma^2)), on
+
+    {z in Z^d : A z = 0, low <= z <= high};
+
+for a table x that shall stay non-negative low is -x. It is drawn exactly, in one of two ways: by dynamic
+programming where the system comes apart into small tables [holdfast, sampling/bounded/dynamic.py], else by
+rejection: draws of the law without bounds are repeated until one lies within them.
+
+With low = -x the law depends on the confidential table: its normaliser differs between tables, which costs
+up to a factor of two in the guarantee [theory, 4], and so does the time a draw takes. That is a timing
+channel. Rejection leaves it wide open: the number of attempts is geometric with an acceptance that depends
+on x. Dynamic programming has no attempts, so the number of its steps depends on the invariants alone; but
+the length of its tables, and which of them are cached, follow the bounds. Public bounds on the counts
+would bound that variation, not remove it, so neither method closes the channel fully. Run times and
+``acceptance`` must not leave the curator's machine.
+"""
+
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast.errors import SamplingError
+from holdfast.lattice.arrays import IntArray
+from holdfast.sampling.bounded.dynamic import DynamicLaw
+from holdfast.sampling.bounded.series_parallel import NoVectorError
+from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
+from holdfast.sampling.decisions.floats import Flags
+from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.plan import MOST_WORK
+from holdfast.sampling.law import Law
+
+LIGHT = 1 << 21
+"""Numbers tabulated up to which dynamic programming is taken without a look at rejection."""
+PILOT = 1000
+PILOT_WORK = 1e7
+"""Integers that a pilot may propose in search of one vector within the bounds: seconds."""
+
+
+class TruncatedLaw:
+    """A product law on the kernel of a full-rank integer matrix, truncated to ``low`` <= z <= ``high``.
+
+    Give ``epsilon`` for the l1 Laplace law or ``sigma`` for the Gaussian one. A law that neither method
+    draws in reasonable time is refused with a SamplingError when it is made. Whether it is, and the time
+    of each draw, depend on the bounds: see the module on what that reveals.
+    """
+
+    def __init__(
+        self,
+        matrix: csr_array,
+        *,
+        low: IntArray,
+        high: IntArray | None = None,
+        epsilon: Fraction | None = None,
+        sigma: Fraction | None = None,
+    ) -> None:
+        self.matrix, self.epsilon, self.sigma = matrix, epsilon, sigma
+        self._low, self._high = low, high
+        self._sampler = self._choose()
+
+    @property
+    def method(self) -> str:
+        """What is done, in a sentence without a number that depends on the bounds."""
+        if isinstance(self._sampler, DynamicLaw):
+            return f"{self.matrix.shape[1]:,} cells within bounds, by dynamic programming"
+        return f"{self.matrix.shape[1]:,} cells within bounds, by rejection"
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent exact draws, one a row."""
+        return self._sampler.sample(entropy, size)
+
+    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+        """Return the log probability of each row up to one constant, minus infinity outside."""
+        return self._sampler.log_prob(points)
+
+    def _choose(self) -> "DynamicLaw | _Thinned":
+        try:
+            dynamic = DynamicLaw(
+                self.matrix, epsilon=self.epsilon, sigma=self.sigma, low=self._low, high=self._high
+            )
+        except NoVectorError:
+            raise
+        except SamplingError:
+            dynamic = None
+        if dynamic is not None and (dynamic.entries <= LIGHT or self.epsilon is None):
+            return dynamic
+        if self.epsilon is not None:
+            thinned = _Thinned(self.matrix, self.epsilon, self._low, self._high)
+            if dynamic is not None:
+                return thinned if thinned.work < dynamic.entries else dynamic
+            if thinned.work <= MOST_WORK:
+                return thinned
+        raise SamplingError(
+            f"no exact sampler keeps noise on {self.matrix.shape[1]:,} cells within its bounds in reasonable"
+            " time: keep fewer margins or coarser attributes, or allow negative counts."
+        )
+
+
+class Kept:
+    """Draws of a law, kept when B z >= least: the law given these inequalities, by rejection.
+
+    A law of which a pilot keeps no draw is refused with a SamplingError. As with ``TruncatedLaw``, that and
+    the time of a draw depend on ``least``.
+    """
+
+    def __init__(self, law: Law, rows: IntArray, least: IntArray) -> None:
+        self._law, self._rows, self._least = law, np.ascontiguousarray(rows.T), least
+        size = PILOT
+        while not (kept := int(self._inside(law.sample(SeededEntropy(0), size)).sum())):
+            size *= 4
+            if size * rows.shape[1] > PILOT_WORK:
+                raise SamplingError(
+                    "noise hardly ever keeps these inequalities: ask for less noise a cell, or for fewer of"
+                    " them."
+                )
+        self._acceptance = kept / size
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent exact draws, one a row."""
+
+        def attempt(count: int) -> IntArray:
+            drawn = self._law.sample(entropy, count)
+            return drawn[self._inside(drawn)]
+
+        return first_accepted(attempt, size, chance=self._acceptance, most=rows_at_once(self._rows.shape[0]))
+
+    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+        """Return the log probability of each row up to one constant, minus infinity outside."""
+        return np.where(self._inside(points), self._law.log_prob(points), -np.inf)
+
+    def _inside(self, points: IntArray) -> Flags:
+        return np.asarray((points @ self._rows >= self._least).all(axis=1))
+
+
+class _Thinned:
+    """Draws of the l1 Laplace law without bounds, kept when they lie within them."""
+
+    def __init__(self, matrix: csr_array, epsilon: Fraction, low: IntArray, high: IntArray | None) -> None:
+        self._law = LatticeLaplaceLaw(matrix, epsilon, "l1")
+        self._low, self._high = low, high
+
+    @cached_property
+    def work(self) -> float:
+        """Integers proposed for one draw, expected; infinite where the law without bounds is refused."""
+        try:
+            proposals = self._law.work
+        except SamplingError:
+            return np.inf
+        return proposals / self.acceptance if self.acceptance else np.inf
+
+    @cached_property
+    def acceptance(self) -> float:
+        """The share of draws within the bounds, from a seeded pilot; 0 where it found none."""
+        entropy, tried, kept, size = SeededEntropy(0), 0, 0, PILOT
+        while not kept and (tried == 0 or (tried + size) * self._law.work <= PILOT_WORK):
+            kept += int(self._inside(self._law.sample(entropy, size)).sum())
+            tried, size = tried + size, 4 * size
+        return kept / tried
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        def attempt(count: int) -> IntArray:
+            drawn = self._law.sample(entropy, count)
+            return drawn[self._inside(drawn)]
+
+        most = rows_at_once(self._law.matrix.shape[1])
+        return first_accepted(attempt, size, chance=self.acceptance, most=most)
+
+    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+        return np.where(self._inside(points), self._law.log_prob(points), -np.inf)
+
+    def _inside(self, points: IntArray) -> Flags:
+        inside = points >= self._low
+        if self._high is not None:
+            inside &= points <= self._high
+        return np.asarray(inside.all(axis=1))

@@ -1,0 +1,63 @@
+"""Rejection: proposals until enough are accepted.
+
+What is accepted has the target's law, whatever the number of proposals made at once; only the first ones that
+are needed are taken, so how many were asked for says nothing about them.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.sampling.decisions.floats import Flags
+
+Number = TypeVar("Number", bound=np.generic)
+AT_ONCE = 1 << 17
+"""Numbers proposed at once: a bound on memory."""
+TOGETHER = 64
+"""How many proposals are worth a step, where few places are left."""
+
+
+def first_accepted(
+    attempt: Callable[[int], NDArray[Number]], size: int, *, chance: float, most: int
+) -> NDArray[Number]:
+    """Return the first ``size`` accepted ones of a long sequence of proposals.
+
+    ``attempt(n)`` makes n proposals and returns those accepted, one a row: about a share ``chance`` of them.
+    No more than ``most`` are made at once.
+    """
+    kept: list[NDArray[Number]] = []
+    missing = size
+    while missing or not kept:
+        likely = (missing + 3 * sqrt(missing * (1 - min(chance, 1.0)))) / chance + 8
+        kept.append(attempt(int(min(likely, most)))[:missing])
+        missing -= kept[-1].shape[0]
+    return np.concatenate(kept) if len(kept) > 1 else kept[0]
+
+
+def rows_at_once(cells: int) -> int:
+    """Return how many vectors of so many cells are proposed at once."""
+    return max(16, AT_ONCE // max(1, cells))
+
+
+def until_accepted(
+    attempt: Callable[[IntArray], tuple[IntArray, Flags]], draws: IntArray, *, times: int = 1
+) -> int:
+    """Fill each place of ``draws`` with its first accepted proposal; return how many proposals that took.
+
+    ``attempt(places)`` makes a proposal for each place, and says which are accepted. Once few places wait,
+    each tries up to so many ``times`` at once, and its first success counts.
+    """
+    waiting, tries = np.arange(draws.shape[0]), 0
+    while waiting.size:
+        each = max(1, min(times, max(draws.shape[0], TOGETHER) // waiting.size))
+        proposed, accepted = attempt(np.repeat(waiting, each) if each > 1 else waiting)
+        won = accepted.reshape(-1, each)
+        first, some = won.argmax(axis=1), won.any(axis=1)
+        draws[waiting[some]] = proposed[np.arange(0, accepted.size, each)[some] + first[some]]
+        tries += int(np.where(some, first + 1, each).sum())
+        waiting = waiting[~some]
+    return tries

@@ -1,0 +1,345 @@
+"""Choosing how to draw product laws on a lattice, component by component.
+
+The lattice {z : A z = 0} is a product over the connected components of A, and so are the l1 Laplace and the
+Gaussian law. Components with the same matrix share one sampler and are drawn together. Every method here is
+exact.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import expm1, log, sqrt, tanh
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import gammaln, logsumexp
+
+from holdfast.errors import SamplingError
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import components
+from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.lattice import offset_total
+from holdfast.sampling.lattice.cascade import Cascade
+from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian
+from holdfast.sampling.lattice.one_total import OneTotal
+from holdfast.sampling.lattice.order import Step, best_order
+from holdfast.sampling.lattice.radial import Radial
+from holdfast.sampling.lattice.rejection import Rejection
+from holdfast.sampling.lattice.split import splits
+from holdfast.sampling.lattice.threads import one_thread
+from holdfast.sampling.lattice.torus import Torus
+from holdfast.sampling.numbers.exponential import DoubleGeometric
+from holdfast.sampling.numbers.gaussian import DiscreteGaussian
+from holdfast.sampling.numbers.near import log_sum
+
+CELLS_PER_SECOND = 5e6
+"""Integers drawn in a second, roughly: for telling times beforehand."""
+MOST_WORK = 60 * CELLS_PER_SECOND
+"""Integers that may be drawn for one draw, expected: about a minute."""
+
+
+MOST_SYSTEM = 60_000
+"""Entries of a crossing system that is worth a plan: larger ones would be refused after a long search."""
+
+
+MOST_TERMS = 1 << 20
+FREE = ("independent cells", "no invariant touches them")
+MANY = range(40, 200)
+"""Cells under one total of which some are drawn freely: it is faster."""
+LIGHT = 300
+"""Integers a draw for which no other method is looked for."""
+
+
+class Sampler(Protocol):
+    """Draws vectors for one kind of component."""
+
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases."""
+        ...
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` draws, one a row."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Components that share one sampler: ``cells`` has one row a component.
+
+    ``effort`` is how many integers are drawn for each cell of an accepted draw; ``log_constant`` is the log
+    of the sum of all weights of one component, where it is known.
+    """
+
+    cells: IntArray
+    sampler: Sampler
+    name: str
+    why: str
+    acceptance: float = 1.0
+    effort: float = 1.0
+    log_constant: float | None = None
+
+    @property
+    def work(self) -> float:
+        """Integers drawn for one draw of the whole block, expected."""
+        return self.cells.size * self.effort
+
+    @property
+    def method(self) -> str:
+        """What is done, in words."""
+        copies, width = self.cells.shape
+        block = "one block" if copies == 1 else f"{copies:,} blocks"
+        size = "one cell" if width == 1 else f"{width:,} cells"
+        chance = "" if self.acceptance > 0.995 else f" (acceptance {self.acceptance:.2g})"
+        return f"{block} of {size}: {self.name}{chance}"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a whole vector is drawn."""
+
+    cells: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def work(self) -> float:
+        """Integers proposed for one draw, expected."""
+        return sum(block.work for block in self.blocks)
+
+    @property
+    def log_constant(self) -> float | None:
+        """The log of the sum of all weights, where a formula gives it."""
+        parts = [(block.log_constant, block.cells.shape[0]) for block in self.blocks]
+        known = [constant * copies for constant, copies in parts if constant is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What is done, one sentence a kind of component."""
+        return tuple(block.method for block in self.blocks)
+
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases of some component."""
+        return any(block.sampler.floats for block in self.blocks)
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent draws, one a row."""
+        with one_thread():
+            if len(self.blocks) == 1 and np.array_equal(self.blocks[0].cells, np.arange(self.cells)[None]):
+                return self.blocks[0].sampler.sample(entropy, size)  # nothing to put in place
+            draws = np.zeros((size, self.cells), dtype=np.int64)
+            for block in self.blocks:
+                copies, width = block.cells.shape
+                drawn = block.sampler.sample(entropy, size * copies)
+                draws[:, block.cells.ravel()] = drawn.reshape(size, copies * width)
+        return draws
+
+
+class Planned(ABC):
+    """A law that is drawn by its plan."""
+
+    @property
+    @abstractmethod
+    def plan(self) -> Plan:
+        """How draws are made."""
+
+    @property
+    def log_constant(self) -> float | None:
+        """What to subtract from ``log_prob`` for log probabilities, where a formula gives it."""
+        return self.plan.log_constant
+
+    @property
+    def floats(self) -> bool:
+        """Whether floats sort out the clear cases."""
+        return self.plan.floats
+
+    @property
+    def work(self) -> float:
+        """Integers proposed for one draw, expected."""
+        return self.plan.work
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What is done, in sentences."""
+        return self.plan.methods
+
+    @property
+    def steps(self) -> tuple[Block, ...]:
+        """The parts that are drawn one by one."""
+        return self.plan.blocks
+
+    @property
+    def acceptance(self) -> float:
+        """The share of whole draws that is kept: all of them."""
+        return 1.0
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent exact draws, one a row."""
+        return self.plan.sample(entropy, size)
+
+
+def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
+    """Plan exact draws of q(z) prop. to exp(-epsilon ||z||_1) on the kernel of a full-rank matrix.
+
+    Raises SamplingError where no exact draw would end in reasonable time.
+    """
+    return _plan(matrix, lambda system, cells: _laplace_block(system, cells, epsilon))
+
+
+def plan_l2(matrix: csr_array, epsilon: Fraction) -> Plan:
+    """Plan exact draws of q(z) prop. to exp(-epsilon ||z||_2) on the kernel of a full-rank matrix.
+
+    This is no product law: one radius ties all components, and they are drawn together.
+    """
+    cells = matrix.shape[1]
+    radial = Radial(cells, list(groups(matrix)), epsilon)
+    name, why = "all cells together, by Gaussians of many widths", "one radius ties all cells in the l2 norm"
+    block = Block(np.arange(cells)[None], radial, name, why, radial.acceptance, radial.work / cells)
+    return _feasible(Plan(cells, (block,)))
+
+
+def plan_gaussian(matrix: csr_array, sigma_squared: Fraction) -> Plan:
+    """Plan exact draws of q(z) prop. to exp(-||z||_2^2 / (2 sigma^2)) on the kernel of a full-rank matrix."""
+    return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared))
+
+
+def _plan(matrix: csr_array, block_of: Callable[[IntArray, IntArray], Block]) -> Plan:
+    blocks = tuple(
+        block_of(system, cells)
+        for system, cells in groups(matrix)
+        if system.shape[0] < system.shape[1]  # else the invariants fix every cell
+    )
+    return _feasible(Plan(matrix.shape[1], blocks))
+
+
+def _feasible(plan: Plan) -> Plan:
+    """Return a plan whose draws end in reasonable time; raises SamplingError for another."""
+    if plan.work > MOST_WORK:
+        worst = max(plan.blocks, key=lambda block: block.work)
+        raise SamplingError(
+            f"the invariants tie {worst.cells.shape[1]} cells together in a way that no exact sampler"
+            f" draws in reasonable time (about {worst.work:.0e} numbers for one draw): keep fewer margins or"
+            " coarser attributes."
+        )
+    return plan
+
+
+def groups(matrix: csr_array) -> Iterator[tuple[IntArray, IntArray]]:
+    """Return each distinct system among the components, with the cells of its components, one a row."""
+    cells_of: dict[bytes, list[IntArray]] = {}
+    systems: dict[bytes, IntArray] = {}
+    plain = bool(np.all(matrix.data == 1))
+    for component in components(matrix):
+        if component.rows.size == 1 and plain:
+            key = b"total %d" % component.cells.size  # many alike: no need to look inside
+            systems.setdefault(key, np.ones((1, component.cells.size), dtype=np.int64))
+        else:
+            dense = matrix[component.rows][:, component.cells].toarray()
+            key = repr(dense.shape).encode() + dense.tobytes()
+            systems[key] = dense
+        cells_of.setdefault(key, []).append(component.cells)
+    for key, cells in cells_of.items():
+        yield systems[key], np.stack(cells)
+
+
+def _laplace_block(system: IntArray, cells: IntArray, epsilon: Fraction) -> Block:
+    rows, width = system.shape
+    if rows == 0:
+        independent = _Independent(width, DoubleGeometric(epsilon))
+        constant = -width * log(tanh(float(epsilon) / 2))  # a cell weighs (1 + a) / (1 - a)
+        return Block(cells, independent, *FREE, log_constant=constant)
+    if rows == 1 and np.all(system == 1):
+        return _total_block(cells, epsilon)
+    if system.size > MOST_SYSTEM:
+        raise SamplingError(
+            f"the invariants tie {width:,} cells together by {rows:,} crossing counts, more than"
+            " any exact sampler here can draw: keep fewer margins or coarser attributes."
+        )
+    return min(_crossing_blocks(system, cells, epsilon), key=lambda block: block.work)
+
+
+def _total_block(cells: IntArray, epsilon: Fraction) -> Block:
+    width = cells.shape[1]
+    half = width // 2
+    constant = log_total_weight(width, float(epsilon))
+    if width not in MANY or not offset_total.fits(half, epsilon):
+        name, why = "one total, by compositions", "one sum ties the cells"
+        return Block(cells, OneTotal(width, epsilon), name, why, log_constant=constant)
+    every = np.arange(width)
+    rest = Cascade(width, ((Step(every[:half], every[half:]),),), epsilon)
+    name, why = (
+        "one total, half of the cells last",
+        "one sum ties the cells, and free cells are drawn fastest",
+    )
+    return Block(cells, rest, name, why, rest.acceptance, rest.work / width, constant)
+
+
+def log_total_weight(cells: int, epsilon: float) -> float | None:
+    """Return log sum a^||z||_1 over vectors that sum to zero: (1 - a^2)^n sum_m [C(n + m - 1, m) a^m]^2.
+
+    Independent double geometric cells sum to zero with probability (1 - a)^{2n} sum_m [C(n + m - 1, m) a^m]^2
+    (one_total.py), and the weight of all vectors is ((1 + a) / (1 - a))^n. None where the sum is too long.
+    """
+    terms = int((cells + 40 * sqrt(cells) + 400) / min(epsilon, 1.0)) + 2
+    if terms > MOST_TERMS:
+        return None
+    m = np.arange(terms)
+    logs = 2 * (gammaln(cells + m) - gammaln(m + 1) - gammaln(cells) - epsilon * m)
+    return cells * log(-expm1(-2 * epsilon)) + float(logsumexp(logs))
+
+
+def _crossing_blocks(system: IntArray, cells: IntArray, epsilon: Fraction) -> Iterator[Block]:
+    """Yield ways to draw a component, each only if those before it are not light."""
+    width = system.shape[1]
+    order = best_order(system, epsilon) if offset_total.fits(width, epsilon) else None
+    if order is not None:
+        cascade = Cascade(width, order, epsilon)
+        why = "the invariants cross, and each can be met in turn"
+        name = "crossing invariants, one after the other"
+        first = Block(cells, cascade, name, why, cascade.acceptance, cascade.work / width)
+    else:
+        best = max((Rejection(split, epsilon) for split in splits(system)), key=lambda r: r.acceptance)
+        why = "the invariants have weights or the noise is very wide, so they are solved for"
+        name = "crossing invariants, by rejection"
+        first = Block(cells, best, name, why, best.acceptance, best.work / width)
+    yield first
+    if first.work < LIGHT * cells.shape[0]:
+        return
+    try:
+        angles = Torus(system, epsilon)
+    except SamplingError:  # too wide, or no basis in integers
+        return
+    why = "the invariants cross, and all of them are met at once"
+    name = "crossing invariants, by angles on a torus"
+    yield Block(cells, angles, name, why, angles.acceptance, angles.work / width)
+
+
+def _gaussian_block(system: IntArray, cells: IntArray, sigma_squared: Fraction) -> Block:
+    rows, width = system.shape
+    if rows == 0:
+        independent = _Independent(width, DiscreteGaussian(sigma_squared))
+        constant = width * float(log_sum(np.array([sqrt(sigma_squared)]))[0])
+        return Block(cells, independent, *FREE, log_constant=constant)
+    gaussian = KernelGaussian(system, sigma_squared)
+    name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
+    if rows == 1 and np.all(system == 1):
+        name, why = "one total, by halving", "half of the cells sum to a nearly Gaussian number"
+    return Block(cells, gaussian, name, why, gaussian.acceptance, gaussian.work / width)
+
+
+class _Cell(Protocol):
+    @property
+    def floats(self) -> bool: ...
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray: ...
+
+
+class _Independent:
+    def __init__(self, width: int, cell: _Cell) -> None:
+        self._width, self._cell, self.floats = width, cell, cell.floats
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        return self._cell.sample(entropy, size * self._width).reshape(size, self._width)

@@ -1,0 +1,1 @@
+"""Exact laws of one integer, or of a few that need no lattice."""

@@ -1,1 +1,0 @@
-"""Contingency tables: their schema, margins, selections and invariants, and their files."""

@@ -1,0 +1,82 @@
+"""What mechanisms, tests and studies are made of, for those who build their own."""
+
+from holdfast.certificate.public import Published, mechanism_of, public_of
+from holdfast.data.two_by_two import Margins, TwoByTwo
+from holdfast.estimation.conforming import Conforming
+from holdfast.inference.count_law import CountLaw
+from holdfast.inference.count_test import power
+from holdfast.inference.intervals import interval, intervals, simultaneous
+from holdfast.inference.odds_ratio import OddsRatioTest, odds_ratio_test
+from holdfast.inference.stratified import stratified_odds_ratio_test
+from holdfast.lattice.markov import markov_basis, markov_basis_two_way
+from holdfast.mechanisms.canonical import Normal, Tulap
+from holdfast.mechanisms.catalogue import MECHANISMS
+from holdfast.mechanisms.conditioned import Conditioned
+from holdfast.mechanisms.congeniality import Inequalities, congeniality
+from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.mechanism import (
+    Additive,
+    Law,
+    Mechanism,
+    MechanismOptions,
+    MechanismRecord,
+    NoiseLaw,
+    Traits,
+    premises_at,
+    premises_for,
+)
+from holdfast.mechanisms.noisy_count import NoisyCount
+from holdfast.postprocess.bias import bias
+from holdfast.postprocess.methods import METHODS
+from holdfast.premises import Premises
+from holdfast.public import Public
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.universe.universe import Universe
+
+__all__ = [
+    "MECHANISMS",
+    "METHODS",
+    "Additive",
+    "Conditioned",
+    "Conforming",
+    "CountLaw",
+    "Inequalities",
+    "KNorm",
+    "LatticeGaussian",
+    "LatticeGaussianLaw",
+    "LatticeLaplace",
+    "LatticeLaplaceLaw",
+    "Law",
+    "Margins",
+    "Mechanism",
+    "MechanismOptions",
+    "MechanismRecord",
+    "NoiseLaw",
+    "NoisyCount",
+    "Normal",
+    "OddsRatioTest",
+    "Premises",
+    "Public",
+    "Published",
+    "Traits",
+    "Tulap",
+    "TwoByTwo",
+    "Universe",
+    "bias",
+    "congeniality",
+    "interval",
+    "intervals",
+    "markov_basis",
+    "markov_basis_two_way",
+    "mechanism_of",
+    "odds_ratio_test",
+    "power",
+    "premises_at",
+    "premises_for",
+    "public_of",
+    "simultaneous",
+    "stratified_odds_ratio_test",
+]

@@ -1,0 +1,225 @@
+"""What every mechanism is tried on: one entry a class, of one or more small cases.
+
+A mechanism without an entry fails the contract.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.conditioned import Conditioned
+from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
+from holdfast.mechanisms.noisy_count import NoisyCount
+from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
+from holdfast.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class World:
+    """A small confidential table, with what is kept of it.
+
+    Attributes:
+        levels: the levels of each attribute, in letters.
+        counts: the table in row-major order.
+        invariants: as a spec gives them.
+        constraints: as a spec gives them: structural zeros.
+        weights: the file weights.csv, where an invariant names it.
+
+    """
+
+    levels: Mapping[str, str]
+    counts: tuple[int, ...]
+    invariants: tuple[Mapping[str, Any], ...]
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    weights: str = ""
+
+
+BOTH = ({"margin": ["row"]}, {"margin": ["column"]})
+WORLDS = {
+    "2 x 2": World({"row": "ab", "column": "xy"}, (3, 0, 1, 1), BOTH),
+    "three records": World({"row": "ab", "column": "xy"}, (1, 1, 1, 0), BOTH),
+    "equal margins": World({"row": "ab", "column": "xy"}, (2, 2, 2, 2), BOTH),
+    "2 x 3": World({"row": "ab", "column": "xyz"}, (2, 1, 0, 0, 1, 2), BOTH),
+    "3 x 3": World({"row": "abc", "column": "xyz"}, (1, 0, 0, 0, 1, 0, 0, 0, 1), BOTH),
+    "two states": World({"row": "ab", "column": "xy"}, (2, 1, 0, 2), ({"margin": ["row"]},)),
+    "one total": World({"level": "abc"}, (2, 1, 1), ({"total": True, "equals": 4},)),
+    "selections": World(
+        {"level": "abcd"},
+        (1, 1, 1, 1),
+        ({"where": {"level": ["a", "b", "c"]}}, {"where": {"level": ["b", "d"]}}, {"total": True}),
+    ),
+    "weights": World(
+        {"level": "abc"},
+        (1, 1, 1),
+        ({"total": True}, {"weights": {"file": "weights.csv"}}),
+        weights="invariant,level,weight\npoints,a,1\npoints,b,2\npoints,c,1\n",
+    ),
+    "a structural zero": World(
+        {"row": "ab", "column": "xyz"},
+        (2, 1, 1, 0, 1, 1),
+        ({"margin": ["row"]}, {"where": {"column": ["x", "y"]}, "name": "part"}),
+        {"structural_zeros": [{"row": "b", "column": "x"}]},
+    ),
+    "two strata": World(
+        {"stratum": "st", "row": "ab", "column": "xy"},
+        (3, 0, 1, 1, 1, 1, 0, 1),
+        ({"margin": ["row", "stratum"]}, {"margin": ["stratum", "column"]}),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism on a small world, at a strength that leaves few likely outputs.
+
+    Attributes:
+        world: a name among the worlds.
+        privacy: the keys of [privacy], numbers as text.
+        options: the keys of [mechanism] beside the name, numbers as text.
+        constraints: further constraints on a release.
+        attained: whether the guarantee is what the mechanism loses, rather than a bound of it.
+        reach: how far from a table outputs are listed, in every cell.
+        steps: how many outputs are listed for each unit of a real number.
+
+    """
+
+    world: str
+    privacy: Mapping[str, str | int]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Mapping[str, Any] = field(default_factory=dict)
+    attained: bool = True
+    reach: int = 8
+    steps: int = 1
+
+    def __str__(self) -> str:
+        keys = {**self.privacy, **self.options, **self.constraints}
+        return ", ".join([self.world, *(f"{key} {value}" for key, value in keys.items())])
+
+    def scaled(self, by: Fraction) -> "Case":
+        """Return the case with noise that is narrower by a factor: epsilon and mu grow by it, rho twice."""
+        grown = {
+            key: str(Fraction(self.privacy[key]) * by**power)
+            for key, power in (("epsilon", 1), ("mu", 1), ("rho", 2))
+            if key in self.privacy
+        }
+        own = {
+            key: str(Fraction(value) * by) for key, value in self.options.items() if key == "epsilon_per_unit"
+        }
+        return replace(self, privacy={**self.privacy, **grown}, options={**self.options, **own})
+
+    def spec(self, kind: type[AnyMechanism], folder: Path) -> Spec:
+        """Return the spec of the case, its files written to a folder."""
+        world = WORLDS[self.world]
+        _write(world, folder)
+        data = {
+            "path": "data.csv",
+            "cells": list(world.levels),
+            "count": "n",
+            "levels": {name: list(levels) for name, levels in list(world.levels.items())[1:]},
+        }
+        return Spec.of(
+            {
+                "data": data,
+                "invariants": list(world.invariants),
+                "constraints": {**world.constraints, **self.constraints},
+                "privacy": dict(self.privacy),
+                "mechanism": {"name": kind.name, **self.options},
+            },
+            folder=folder,
+        )
+
+
+def _write(world: World, folder: Path) -> None:
+    cells = [""]
+    for levels in world.levels.values():
+        cells = [f"{cell}{level}," for cell in cells for level in levels]
+    rows = [f"{cell}{count}" for cell, count in zip(cells, world.counts, strict=True)]
+    (folder / "data.csv").write_text("\n".join([",".join([*world.levels, "n"]), *rows]) + "\n")
+    if world.weights:
+        (folder / "weights.csv").write_text(world.weights)
+
+
+PURE = {"epsilon": "4"}
+EACH = {"epsilon": "4", "adjacency": "unit"}
+ZCDP = {"standard": "zcdp", "rho": "2"}
+GAUSSIAN = {"standard": "gaussian", "mu": "2"}
+NOT_NEGATIVE = {"nonnegative": True}
+AT_LEAST = {"inequalities": [{"where": {"level": "a"}, "at_least": 1}]}
+
+CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
+    LatticeLaplace: (
+        Case("2 x 2", PURE),
+        Case("2 x 3", {"epsilon": "4", "distance": 4}),
+        Case("3 x 3", PURE, reach=7),
+        Case("two states", EACH),
+        Case("one total", PURE),
+        Case("selections", PURE, {"norm": "l1"}),
+        Case("weights", PURE, {"norm": "l2"}),
+        Case("a structural zero", PURE, {"norm": "l2"}, reach=16),
+        Case("2 x 3", EACH, {"norm": "l2"}),
+        Case("2 x 2", {}, {"epsilon_per_unit": "3/4"}),
+    ),
+    LatticeGaussian: (
+        Case("2 x 2", ZCDP),
+        Case("3 x 3", ZCDP, reach=6),
+        Case("two states", {**ZCDP, "adjacency": "unit"}),
+        Case("weights", ZCDP),
+        Case("a structural zero", ZCDP),
+        Case("selections", {"standard": "approximate", "epsilon": "4", "delta": "1/100"}),
+    ),
+    KNorm: (
+        Case("2 x 2", PURE),
+        Case("2 x 3", PURE, reach=5),
+        Case("one total", PURE),
+        Case("a structural zero", {"epsilon": "6"}, reach=8),
+    ),
+    Conditioned: (
+        Case("2 x 3", PURE, constraints=NOT_NEGATIVE),
+        Case("two states", EACH, constraints=NOT_NEGATIVE),
+        Case("a structural zero", PURE, constraints=NOT_NEGATIVE),
+        Case("weights", PURE, constraints=NOT_NEGATIVE),
+        Case("one total", PURE, constraints={**NOT_NEGATIVE, **AT_LEAST}),
+        Case("one total", PURE, constraints=AT_LEAST, attained=False, reach=12),
+        Case(
+            "2 x 2",
+            {"standard": "approximate", "epsilon": "2", "delta": "1/10"},
+            {"chain": True},
+            NOT_NEGATIVE,
+            attained=False,
+        ),
+    ),
+    ProjectedGaussian: (
+        Case("2 x 2", GAUSSIAN, steps=16),
+        Case("one total", ZCDP, steps=8, reach=4),
+        Case("a structural zero", GAUSSIAN, steps=4, reach=12),
+    ),
+    NaiveLaplace: (
+        Case("one total", PURE, reach=12),
+        Case("weights", PURE, reach=12),
+        Case("one total", EACH, reach=12),
+    ),
+    NaiveGaussian: (
+        Case("one total", ZCDP),
+        Case("weights", ZCDP),
+        Case("one total", {**ZCDP, "adjacency": "unit"}),
+    ),
+    NoisyCount: (
+        Case("2 x 2", PURE, steps=16),
+        Case("equal margins", {"epsilon": "4", "distance": 5}, reach=10, steps=16),
+        Case("2 x 2", {"standard": "approximate", "epsilon": "2", "delta": "1/20"}, reach=4, steps=1024),
+        Case("2 x 2", ZCDP, steps=16),
+        Case("two strata", GAUSSIAN, reach=4, steps=16),
+        Case("two strata", PURE, steps=4),
+    ),
+}
+
+
+def uncovered(mechanisms: Iterable[type[AnyMechanism]]) -> list[str]:
+    """Return the names of mechanisms that no case tries."""
+    return [kind.name for kind in mechanisms if not CASES.get(kind)]

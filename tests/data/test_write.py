@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from holdfast.data.attributes import Attributes
+from holdfast.data.public_table import PublicTable
+from holdfast.data.read import read_release
+from holdfast.data.schema import Schema
+from holdfast.data.table import Table
+from holdfast.errors import ReleaseError
+
+SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "place": ("a, b", "01")}), frozenset({3}))
+TABLE = PublicTable(SCHEMA, np.array([1, -2, 3, 0]), "n")
+
+
+def test_lists_every_cell_in_order(tmp_path: Path) -> None:
+    TABLE.write(tmp_path / "release.csv")
+    expected = b'sex,place,n\nf,"a, b",1\nf,01,-2\nm,"a, b",3\nm,01,0\n'
+    assert (tmp_path / "release.csv").read_bytes() == expected
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@settings(deadline=None)
+@given(data=st.data())
+def test_round_trips_and_repeats_byte_for_byte(
+    tmp_path_factory: pytest.TempPathFactory,
+    tables: SearchStrategy[Table],
+    suffix: str,
+    data: st.DataObject,
+) -> None:
+    some = data.draw(tables)
+    table = PublicTable(some.schema, some.counts, "count")
+    folder = tmp_path_factory.mktemp("write")
+    one, other = folder / f"one.{suffix}", folder / f"other.{suffix}"
+    table.write(one)
+    table.write(str(other))
+    assert read_release(one, table.schema, "count") == table
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_refuses_what_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="neither CSV nor Parquet"):
+        TABLE.write(tmp_path / "release.txt")
+    with pytest.raises(ReleaseError, match="cannot be written"):
+        TABLE.write(tmp_path / "none" / "release.csv")

@@ -1,0 +1,88 @@
+"""Small releases of every mechanism that can make one: what tests of certificates look at."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from holdfast.release import Prepared, Release, prepare
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec import Spec
+
+TABLE = "sex,age,n\nf,young,3\nf,middle,4\nf,old,5\nm,young,6\nm,middle,2\nm,old,0\n"
+SQUARE = "sex,age,n\nf,young,3\nf,old,5\nm,young,6\nm,old,2\n"
+STRATA = "stratum," + SQUARE.replace("\nf", "\n1,f").replace("\nm", "\n1,m") + "2,f,old,3\n2,m,young,9\n"
+WEIGHTS = "invariant,sex,age,weight\na,f,young,2\na,f,middle,2\na,f,old,2\n"
+
+MARGINS = [{"margin": ["sex"]}, {"margin": ["age"]}]
+ZERO = {"structural_zeros": [{"sex": "m", "age": "old"}]}
+BOTH = [{"margin": ["stratum", "sex"]}, {"margin": ["stratum", "age"]}]
+ZCDP = {"standard": "zcdp", "rho": "1/2"}
+APPROXIMATE = {"standard": "approximate", "epsilon": "1", "delta": "1/10"}
+GAUSSIAN = {"standard": "gaussian", "mu": "1"}
+CONDITIONED = {"name": "conditioned"}
+NOISY = {"name": "noisy-count"}
+LOW = {"where": {"age": "old"}, "at_least": 2}
+EACH = {"margin": ["sex"], "where": {"age": ["young", "middle"]}, "at_least": 1}
+WEIGHTED = {"name": "weighted", "weights": {"file": "w.csv"}, "at_least": 12}
+
+KINDS: dict[str, dict[str, Any]] = {
+    "lattice-laplace": {},
+    "lattice-laplace, l2": {"mechanism": {"norm": "l2"}},
+    "lattice-laplace, by distance": {"privacy": {"epsilon": "1", "adjacency": "unit"}},
+    "lattice-laplace, farther": {"privacy": {"epsilon": "1", "distance": 5}},
+    "lattice-laplace, per unit": {"privacy": {}, "mechanism": {"epsilon_per_unit": "1/7"}},
+    "lattice-laplace, nothing kept": {"invariants": []},
+    "lattice-laplace, zeros and weights": {
+        "invariants": [*MARGINS, {"name": "weighted", "weights": {"file": "w.csv"}}],
+        "constraints": ZERO,
+    },
+    "lattice-gaussian": {"mechanism": {"name": "lattice-gaussian"}, "privacy": ZCDP},
+    "lattice-gaussian, by distance": {
+        "mechanism": {"name": "lattice-gaussian"},
+        "privacy": {**ZCDP, "adjacency": "unit"},
+    },
+    "lattice-gaussian, approximate": {"mechanism": {"name": "lattice-gaussian"}, "privacy": APPROXIMATE},
+    "k-norm": {"mechanism": {"name": "k-norm"}},
+    "conditioned": {"mechanism": CONDITIONED, "constraints": {"nonnegative": True}},
+    "conditioned, inequalities": {
+        "mechanism": CONDITIONED,
+        "constraints": {"nonnegative": True, "inequalities": [LOW, EACH, WEIGHTED]},
+        "invariants": [{"total": True}],
+    },
+    "conditioned, below zero": {"mechanism": CONDITIONED, "constraints": {"inequalities": [LOW], **ZERO}},
+    "conditioned, by a chain": {
+        "mechanism": {**CONDITIONED, "chain": True},
+        "constraints": {"nonnegative": True},
+        "privacy": APPROXIMATE,
+    },
+    "noisy-count": {"mechanism": NOISY},
+    "noisy-count, approximate": {"mechanism": NOISY, "privacy": APPROXIMATE},
+    "noisy-count, zcdp": {"mechanism": NOISY, "privacy": ZCDP},
+    "noisy-count, gaussian": {"mechanism": NOISY, "privacy": GAUSSIAN},
+    "noisy-count, strata": {"mechanism": NOISY, "invariants": BOTH},
+}
+"""What each says beside the data, one margin each of sex and age, and epsilon 1."""
+
+
+@cache
+def prepared(kind: str) -> Prepared:
+    """Return a small table with everything settled; its levels are taken from it."""
+    with TemporaryDirectory() as folder:
+        return prepare(spec(kind, Path(folder)))
+
+
+def spec(kind: str, folder: Path) -> Spec:
+    """Write a table, and return what is asked of it."""
+    rows = STRATA if kind == "noisy-count, strata" else SQUARE if kind.startswith("noisy-count") else TABLE
+    (folder / "data.csv").write_text(rows)
+    (folder / "w.csv").write_text(WEIGHTS)
+    data = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
+    asked = {"data": data, "invariants": MARGINS, "privacy": {"epsilon": "1"}, **KINDS[kind]}
+    return Spec.of(asked, folder=folder)
+
+
+@cache
+def released(kind: str) -> Release:
+    """Return a release of it, from a seed."""
+    return prepared(kind).release(SeededEntropy(1))

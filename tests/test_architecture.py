@@ -1,0 +1,133 @@
+"""The house stays as it is drawn: imports point one way, and pages import from the public rooms only."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import calculus, workshop
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "holdfast"
+
+FLOW = (
+    ("errors", "version"),
+    ("figures",),
+    ("lattice",),
+    ("programs",),
+    ("sampling",),
+    ("spec",),
+    ("data",),
+    ("universe",),
+    ("estimation",),
+    ("privacy",),
+    ("premises",),
+    ("public",),
+    ("outputs",),
+    ("mechanisms",),
+    ("certificate",),
+    ("account",),
+    ("release",),
+    ("plan",),
+    ("compare",),
+    ("postprocess",),
+    ("inference",),
+    ("audit",),
+    ("calculus",),
+    ("workshop",),
+    ("cli",),
+)
+"""Rooms in the order of the flow: each may import from those before it, and from itself."""
+PLACE = {room: place for place, rooms in enumerate(FLOW) for room in rooms}
+
+
+def imports(path: Path, *, types: bool = True) -> Iterator[str]:
+    """Yield the modules of the package that a file imports, early or late, for types alone or not."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if not types and id(node) in guarded:
+            continue
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        yield from (name.removeprefix("holdfast.") for name in names if name.startswith("holdfast."))
+
+
+def files() -> list[Path]:
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room(path) for path in files()} == set(PLACE)
+
+
+@pytest.mark.parametrize("name", PLACE)
+def test_imports_point_one_way(name: str) -> None:
+    wrong = {
+        f"{path.relative_to(PACKAGE)} imports {module}"
+        for path in files()
+        if room(path) == name
+        for module in imports(path)
+        if (other := module.partition(".")[0]) != name and PLACE.get(other, -1) >= PLACE[name]
+    }
+    assert not wrong
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Within a room, too: no cycle of modules that run, early or late."""
+    known = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in files()}
+    edges = {name: set(imports(path, types=False)) & set(known) for name, path in known.items()}
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail[trail.index(name) :], name))
+        if name not in done:
+            for other in edges[name] - {name}:
+                visit(other, (*trail, name))
+            done.add(name)
+
+    for name in known:
+        visit(name, ())
+
+
+def test_an_edge_against_the_flow_is_seen(tmp_path: Path) -> None:
+    late = tmp_path / "late.py"
+    late.write_text("def f():\n    from holdfast.cli import app\n    import holdfast.spec.model\n")
+    assert {"cli", "cli.app", "spec.model"} == set(imports(late))
+
+
+ROOMS = ("holdfast", "holdfast.calculus", "holdfast.workshop")
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))], ids=lambda page: page.name
+)
+def test_pages_import_from_the_public_rooms_only(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    asked = set(re.findall(r"^(?:>>>|\.\.\.)\s+(?:from|import) (holdfast[\w.]*)", text, re.M))
+    assert asked <= set(ROOMS)
+
+
+def test_public_names_are_there_and_told() -> None:
+    for name in (*holdfast.__all__, *holdfast.__dict__["_HOME"]):
+        assert getattr(holdfast, name) is not None
+    assert set(holdfast.__dict__["_HOME"]) | {"HoldfastError", "__version__"} == set(holdfast.__all__)
+    for module in (calculus, workshop):
+        assert sorted(module.__all__) == sorted(name for name in module.__all__ if hasattr(module, name))
+    guide = (ROOT / "docs" / "guides" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in holdfast.__all__ if f"hf.{name}" not in guide] == []

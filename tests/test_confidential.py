@@ -1,0 +1,174 @@
+"""A release has no way back to the data, and what holds the data does not show them."""
+
+import gc
+import pickle
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, ModuleType
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.releases import KINDS, prepared, released
+
+import holdfast
+from holdfast.data.read import Reading
+from holdfast.data.records import Records
+from holdfast.data.table import Table
+from holdfast.errors import HoldfastError
+from holdfast.privacy.ledger.account import Ledger
+from holdfast.release import Prepared, Release
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec import Spec
+
+CONFIDENTIAL = (Prepared, Reading, Table, Records, pl.DataFrame, pl.Series)
+CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
+"""What every object of a kind shares: it leads to the whole program, and holds nothing of one release."""
+
+
+def reachable(root: object) -> Iterator[object]:
+    """Yield all that an object refers to, itself first, and what arrays are views of."""
+    found, seen = [root], set()
+    while found:
+        here = found.pop()
+        if id(here) in seen or isinstance(here, CODE):
+            continue
+        seen.add(id(here))
+        yield here
+        found += gc.get_referents(here)
+        found += [vars(here)] if hasattr(here, "__dict__") else []
+        found += [here.base] if isinstance(here, np.ndarray) else []
+
+
+def another(own: Prepared) -> Release:
+    """Return a release that is not, by chance, the table itself."""
+    releases = (own.release(SeededEntropy(seed)) for seed in range(20))
+    true = own.reading.table.counts.tolist()
+    return next(r for r in releases if "table" not in r.outputs or r.table.counts.tolist() != true)
+
+
+def leaks(root: object, own: Prepared) -> list[object]:
+    """Return what an object leads to that is confidential: what holds the data, or an array of the counts."""
+    counts = own.reading.table.counts
+    possible = counts[own.public.possible]
+    return [
+        here
+        for here in reachable(root)
+        if isinstance(here, CONFIDENTIAL)
+        or (
+            isinstance(here, np.ndarray)
+            and (np.shares_memory(here, counts) or any(np.array_equal(here, c) for c in (counts, possible)))
+        )
+        or (isinstance(here, list | tuple) and [*here] in (counts.tolist(), possible.tolist()))
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_leads_to_nothing_confidential(kind: str) -> None:
+    own = prepared(kind)
+    assert leaks(another(own), own) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_public_leads_to_nothing_confidential(kind: str) -> None:
+    own = prepared(kind)
+    assert leaks(own.public, own) == []
+    assert leaks(own.certify(secure=True), own) == []
+
+
+def test_what_would_lead_to_the_data_is_found() -> None:
+    own = prepared("lattice-laplace")
+    kinds = {type(here) for here in leaks(own, own)}
+    assert {Prepared, Reading, Table, np.ndarray} <= kinds
+    release = another(own)
+    assert not leaks(release, own)
+    for carried in (own.reading.table, own.reading.table.counts[:], own.reading.table.counts.tolist()):
+        held = Release(release.certificate, release.outputs)
+        object.__setattr__(held, "carried", [carried])
+        assert leaks(held, own)
+
+
+def test_a_charged_release_leads_to_nothing_confidential(tmp_path: Path) -> None:
+    own = prepared("lattice-laplace")
+    ledger = Ledger.create(tmp_path / "ledger.db", standard="pure", budget=Fraction(1))
+    release = own.release(ledger=ledger)
+    assert release.row is not None
+    assert not any(isinstance(here, CONFIDENTIAL) for here in reachable(release))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_can_be_pickled(kind: str) -> None:
+    release = released(kind)
+    again = pickle.loads(pickle.dumps(release))  # noqa: S301 - our own
+    assert again.certificate == release.certificate
+    assert again.outputs == release.outputs
+    if "table" in release.outputs:
+        assert again.table == release.table
+        assert again.table.to_frame().equals(release.table.to_frame())
+    else:
+        assert again.statistics == release.statistics
+
+
+def test_a_pickled_release_writes_the_same_folder(tmp_path: Path) -> None:
+    release = released("lattice-laplace, zeros and weights")
+    again = pickle.loads(pickle.dumps(release))  # noqa: S301 - our own
+    one, two = release.write(tmp_path / "one"), again.write(tmp_path / "two")
+    assert {path.name: path.read_bytes() for path in one.iterdir()} == {
+        path.name: path.read_bytes() for path in two.iterdir()
+    }
+    assert holdfast.verify(two).kept
+
+
+# what shows
+
+SECRET = [48271, 69621, 16807, 40014]
+"""Counts that stand nowhere else."""
+
+
+@pytest.fixture
+def confidential() -> Prepared:
+    frame = pl.DataFrame({"sex": ["f", "f", "m", "m"], "age": ["young", "old"] * 2, "n": SECRET})
+    asked = {
+        "data": {"cells": ["sex", "age"], "count": "n"},
+        "invariants": [{"margin": ["sex"]}],
+        "privacy": {"epsilon": "1"},
+    }
+    return holdfast.prepare(Spec.of(asked), frame)
+
+
+def shows(text: str) -> bool:
+    return any(str(count) in text or f"{count:,}" in text for count in SECRET)
+
+
+def test_no_count_shows_in_what_holds_the_data(confidential: Prepared) -> None:
+    for held in (confidential, confidential.reading, confidential.reading.table):
+        assert not shows(repr(held))
+        assert not shows(str(held))
+    assert shows(repr(confidential.reading.table.counts))  # it would be found
+
+
+def test_no_count_shows_in_what_is_public(confidential: Prepared) -> None:
+    certificate = confidential.certify(secure=True)
+    for public in (confidential.public, confidential.mechanism, confidential.guarantee, certificate):
+        assert not shows(repr(public))
+    assert not shows(certificate.to_json())
+
+
+def test_no_count_shows_in_a_refusal(confidential: Prepared, tmp_path: Path) -> None:
+    ledger = Ledger.create(tmp_path / "ledger.db", standard="pure", budget=Fraction(1, 2))
+    with pytest.raises(HoldfastError) as over_budget:
+        confidential.release(ledger=ledger)
+    frame = pl.DataFrame({"sex": ["f", "f", "m", "m"], "age": ["young", "old"] * 2, "n": SECRET})
+    every = {
+        "data": {"cells": ["sex", "age"], "count": "n"},
+        "invariants": [{"margin": ["sex", "age"]}],
+        "privacy": {"epsilon": "1"},
+    }
+    with pytest.raises(HoldfastError) as vacuous:
+        holdfast.prepare(Spec.of(every), frame)
+    zeros = {**every, "constraints": {"structural_zeros": [{"sex": "f"}]}}
+    with pytest.raises(HoldfastError) as zero:
+        holdfast.prepare(Spec.of(zeros), frame)
+    for refusal in (over_budget, vacuous, zero):
+        assert not shows(str(refusal.value))
