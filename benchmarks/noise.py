@@ -22,9 +22,11 @@ from scipy import stats
 
 from holdfast.sampling.entropy import Entropy, SystemEntropy
 from holdfast.sampling.numbers.derangement import derangement_count, derangements
-from holdfast.sampling.numbers.exponential import DoubleGeometric, Geometric
+from holdfast.sampling.numbers.exponential import DoubleGeometric
 from holdfast.sampling.numbers.gaussian import DiscreteGaussian
-from holdfast.sampling.numbers.hypergeometric import Hypergeometric
+from holdfast.sampling.numbers.inversion import Inversion
+from holdfast.sampling.numbers.log_concave import LogConcave
+from holdfast.sampling.numbers.near import draw_near
 
 SCALES = (4, 1000)
 REPEATS = 3
@@ -129,20 +131,21 @@ def check(size: int, show: Callable[[str], None]) -> Results:
         noise = DoubleGeometric(Fraction(1, scale))
         cases[f"laplace {scale}"] = (_drawing(noise, entropy), z[0], _normalised(-np.abs(z) / scale))
     k = np.arange(60 * 3000)
-    cases["geometric 3000"] = (_drawing(Geometric(Fraction(1, 3000)), entropy), 0, _normalised(-k / 3000))
-    for sigma, centre in ((4, Fraction(0)), (1000, Fraction(0)), (4, Fraction(1, 3)), (3000, Fraction(1, 3))):
-        z = np.arange(-12 * sigma, 12 * sigma + 1)
-        gaussian = DiscreteGaussian(Fraction(sigma**2), centre)
-        mass = _normalised(-((z - float(centre)) ** 2) / (2 * sigma**2))
-        cases[f"gaussian {sigma} at {centre}"] = (_drawing(gaussian, entropy), z[0], mass)
-    moved = DiscreteGaussian(Fraction(16))
-    z = np.arange(-48, 49)
-    cases["gaussian 4, centres moved"] = (
-        lambda n: moved.draw_at(np.full(n, 1), 3, entropy),
-        z[0],
-        _normalised(-((z - 1 / 3) ** 2) / 32),
+    cases["geometric 3000"] = (
+        _one_sided(DoubleGeometric(Fraction(1, 3000)), entropy),
+        0,
+        _normalised(-k / 3000),
     )
-    drawn = Hypergeometric(1000, 300, 77)
+    for sigma, third in ((4, 0), (1000, 0), (4, 1), (3000, 1)):
+        z = np.arange(-12 * sigma, 12 * sigma + 1)
+        exact = _drawing(DiscreteGaussian(Fraction(sigma**2)), entropy)
+        mass = _normalised(-((z - third / 3) ** 2) / (2 * sigma**2))
+        name = f"gaussian {sigma} at {Fraction(third, 3)}"
+        cases[name] = (_near(sigma, 0, entropy) if third else exact), z[0], mass
+    z = np.arange(-48, 49)
+    cases["gaussian 4, centres moved"] = _near(4, 7, entropy), z[0], _normalised(-((z - 1 / 3) ** 2) / 32)
+    law = LogConcave.by_ratio(23, lambda k: ((300 - k) * (77 - k), (k + 1) * (624 + k)))
+    drawn = Inversion(law.cdf, around=23)
     mass = stats.hypergeom(1000, 300, 77).pmf(np.arange(78))
     cases["hypergeometric 1000, 300, 77"] = (_drawing(drawn, entropy), 0, mass)
     listed = [p for p in permutations(range(5)) if all(i != p[i] for i in range(5))]
@@ -164,6 +167,26 @@ def check(size: int, show: Callable[[str], None]) -> Results:
 
 def _drawing(law: Law, entropy: Entropy) -> Draw:
     return lambda size: law.sample(entropy, size)
+
+
+def _one_sided(law: Law, entropy: Entropy) -> Draw:
+    """Fold double geometric noise: z, or -1 - z below zero, is geometric."""
+
+    def draw(size: int) -> Numbers:
+        z = law.sample(entropy, size)
+        return np.where(z < 0, -1 - z, z)
+
+    return draw
+
+
+def _near(width: int, apart: int, entropy: Entropy) -> Draw:
+    """Draw near 1/3, or near centres that are ``apart``, and move what is drawn to 1/3."""
+
+    def draw(size: int) -> Numbers:
+        moved = apart * np.arange(size)
+        return draw_near(moved + 1 / 3, np.full(size, float(width)), entropy) - moved
+
+    return draw
 
 
 def _normalised(log_weight: Masses) -> Masses:

@@ -247,13 +247,6 @@ def test_invariants_that_are_kept_before_cost_nothing_more(monkeypatch: pytest.M
     assert joint_distance(scope_of(made, file)) == 2
 
 
-def test_renamed_columns_are_other_attributes() -> None:
-    file = records("000", "010", "101", "111")
-    renamed = [{"x": record["a"], "b": record["b"]} for record in file]
-    charges = [Made(("a", "b"), (("a",),)).charge(file), Made(("x", "b"), (("x",),)).charge(renamed)]
-    assert charged(charges) == [4, 12]  # 3 records apart, so 6 each: more, and never less
-
-
 def test_a_table_that_others_reveal_has_no_guarantee_left() -> None:
     file = records("00", "01", "10", "11", names="ab")
     halves = [

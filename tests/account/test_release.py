@@ -3,14 +3,16 @@
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InvariantError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.ledger import Ledger, verify_ledger
 from holdfast.release import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
+from holdfast.spec.model import Data, Invariant, Privacy, Spec
 
 
 @pytest.fixture
@@ -247,3 +249,34 @@ def test_rho_is_no_epsilon(demo: Path) -> None:
     with pytest.raises(HoldfastError, match='set standard = "pure"'):
         prepare(gaussian(demo)).release(ledger=account)
     assert account.spent() == 0
+
+
+CUBE = pl.DataFrame(
+    [(f"{n % 3 + 1}", f"{n // 3 % 3 + 1}", f"{n // 9 + 1}") for n in range(27)]
+    + [("1", "1", "2"), ("1", "2", "2")],
+    schema=["a", "b", "c"],
+    orient="row",
+)
+
+
+def pairs(names: str, *kept: str) -> Spec:
+    """Return the spec of a table of three attributes that keeps margins of two."""
+    invariants = tuple(Invariant(margin=tuple(margin)) for margin in kept)
+    return Spec(data=Data(cells=tuple(names)), invariants=invariants, privacy=Privacy(epsilon="1"))
+
+
+def test_a_column_is_one_attribute_in_all_releases_of_a_file(demo: Path) -> None:
+    account = ledger(demo, "100")
+    prepare(pairs("abc", "ab", "bc"), CUBE).release(ledger=account)
+    # taken for other attributes, x, y and z would be tied to nothing, and the total 10/3 in place of 45/2
+    with pytest.raises(InvariantError, match="row 1 are of one file, and the column 'x' has another name"):
+        prepare(pairs("xyz", "xz"), CUBE.rename({"a": "x", "b": "y", "c": "z"})).release(ledger=account)
+    with pytest.raises(InvariantError, match="row 1 and this release are of one file, and the column 'a'"):
+        prepare(pairs("abc", "a", "c"), CUBE.rename({"a": "b", "b": "a"})).release(ledger=account)
+    respelt = CUBE.with_columns(pl.col("a").replace({"1": "01"}))
+    with pytest.raises(InvariantError, match="levels that are written otherwise"):
+        prepare(pairs("abc", "ab"), respelt).release(ledger=account)
+    assert account.spent() == 1
+    row = prepare(pairs("cab", "ac"), CUBE.select("b", "c", "a").reverse()).release(ledger=account).row
+    assert row is not None
+    assert row.total == Fraction(45, 2)

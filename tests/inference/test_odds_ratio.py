@@ -33,7 +33,6 @@ from holdfast.privacy.intensity import (
 )
 from holdfast.privacy.tradeoff import EpsilonDelta, group
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.numbers.hypergeometric import Hypergeometric
 from holdfast.universe.sensitivity import sensitivity
 
 TABLE = TwoByTwo(10, 2, 3, 15)
@@ -49,7 +48,8 @@ NOISES: dict[str, CanonicalNoise] = {
 
 def null_counts(entropy: Entropy, table: TwoByTwo = TABLE) -> np.ndarray:
     (row, _), (column, _) = table.margins
-    return Hypergeometric(sum(table), column, row).sample(entropy, TRIALS)
+    generator = np.random.default_rng(int(entropy.words(1)[0]))
+    return generator.hypergeometric(column, sum(table) - column, row, TRIALS)
 
 
 # the law of x_11

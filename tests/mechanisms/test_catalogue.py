@@ -109,7 +109,7 @@ def test_inequalities_are_kept_and_paid_for(prepared: Prepare) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "inequality", "said"),
     [
-        ("lattice-laplace", LOW, "inequalities bounds the release, .* set name = 'conditioned'"),
+        ("lattice-laplace", LOW, "inequalities bound the release, .* set name = 'conditioned'"),
         ("conditioned", {"where": {"county": "Omega"}, "at_least": 1}, "inequalities"),
         ("conditioned", {"where": {"region": "Alpha"}, "at_least": 1}, "not among the cells"),
         ("conditioned", {"total": True, "at_least": 1, "equals": 5}, "equals"),
@@ -225,3 +225,14 @@ def test_every_mechanism_says_what_it_is() -> None:
         assert get_args(kind.Record.model_fields["name"].annotation) == (kind.name,)
     assert [kind.name for kind in MECHANISMS if kind.bounded] == ["conditioned"]
     assert [kind.name for kind in MECHANISMS if kind.output != "table"] == ["noisy-count"]
+
+
+def test_the_way_out_of_a_standard_can_be_released() -> None:
+    for standard in ("pure", "zcdp", "approximate", "gaussian"):
+        able = [kind for kind in MECHANISMS if standard in kind.standards and kind.released]
+        assert able, standard
+    assert {kind.name for kind in MECHANISMS if not kind.released} == {
+        "projected-gaussian",
+        "naive-laplace",
+        "naive-gaussian",
+    }

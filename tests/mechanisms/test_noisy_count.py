@@ -10,7 +10,7 @@ from tests.contract.cases import Case
 from tests.contract.contract import Subject
 
 from holdfast.data.two_by_two import Margins, TwoByTwo
-from holdfast.errors import GuaranteeError, ReleaseError, SpecError
+from holdfast.errors import GuaranteeError, ReleaseError, SamplingError, SpecError
 from holdfast.mechanisms.canonical import Normal, Tulap
 from holdfast.mechanisms.noisy_count import CountWithNoise, NoisyCount, margins_of, public_margins
 from holdfast.outputs import StatisticOutput
@@ -99,3 +99,9 @@ def test_a_record_has_one_intensity() -> None:
     for wrong in ({}, {"epsilon": "1", "rho": "1"}, {"delta": "1/2"}, {"mu": "-1"}):
         with pytest.raises(ValueError, match=r"intensity|positive"):
             NoisyCount.Record.model_validate({**fields, **wrong})
+
+
+@pytest.mark.parametrize("intensity", [Pure(Fraction(1, 10**9)), GaussianDP(Fraction(1, 10**9))])
+def test_what_cannot_be_drawn_is_refused_before_a_charge(intensity: Pure | GaussianDP) -> None:
+    with pytest.raises(SamplingError, match="64-bit integers: give"):
+        NoisyCount.calibrate([TwoByTwo.of([3, 4, 5, 2]).margins], intensity)

@@ -45,3 +45,9 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_spec(tmp_path / "none.toml")
     with pytest.raises(SpecError, match="is a folder"):
         read_spec(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [None, {"data": {}}, 3])
+def test_what_is_no_file_is_refused_in_a_sentence(wrong: object) -> None:
+    with pytest.raises(SpecError, match="a spec is a file or a Spec, not a"):
+        read_spec(wrong)  # type: ignore[arg-type]

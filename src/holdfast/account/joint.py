@@ -7,7 +7,7 @@ An invariant says nothing of attributes that it does not involve, so it is one o
 that hold those. A table over S is thus restricted by all invariants within S, whichever release keeps them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.account.terms import Stated, Terms
 from holdfast.data.schema import Schema
+from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
 from holdfast.privacy.ledger.canonical import canonical
 from holdfast.universe.cliques import Clique, maximal
@@ -143,3 +144,27 @@ class JointScope:
             place = np.array([attribute.code(level) for level in levels], dtype=np.intp)
             own.append(place[codes.get(attribute.name, np.zeros_like(codes[REST]))])
         return np.ravel_multi_index(tuple(own), schema.shape).astype(np.int64)
+
+
+def require_same_columns(releases: Sequence[Terms]) -> None:
+    """Raise where one file has come with columns of other names, or levels that are written otherwise.
+
+    Under two names one column would be two attributes, and invariants that tie it would seem apart.
+    """
+    marked: dict[tuple[str, str], tuple[str, str]] = {}
+    for release in releases:
+        for name, mark in release.marks.items():
+            other, before = marked.setdefault((release.file, name), (release.name, mark))
+            if mark != before:
+                raise _other_columns(name, other, release.name)
+    for release in releases:
+        for (file, name), (other, _) in marked.items():
+            if file == release.file and release.header is not None and name not in release.header:
+                raise _other_columns(name, other, release.name)
+
+
+def _other_columns(column: str, one: str, other: str) -> InvariantError:
+    return InvariantError(
+        f"{one} and {other} are of one file, and the column {column!r} has another name, or levels that are"
+        " written otherwise, in one of them: name columns and levels alike in all releases of a file."
+    )

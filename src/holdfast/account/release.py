@@ -23,5 +23,7 @@ def charge_release(
         guarantee=guarantee,
         stated=certificate.guarantee.model_dump(mode="json"),
         certificate=certificate.settled,
+        header=reading.header,
+        marks={name: ledger.fingerprint(mark) for name, mark in reading.marks.items()},
     )
     return ledger.charge(charge, lambda rows, new: spend(rows, new, ledger.standard))

@@ -8,7 +8,7 @@ A total never falls.
 from collections.abc import Sequence
 from fractions import Fraction
 
-from holdfast.account.joint import JointScope
+from holdfast.account.joint import JointScope, require_same_columns
 from holdfast.account.losses import at_distance, per_record
 from holdfast.account.terms import NEW, Terms, amount
 from holdfast.errors import GuaranteeError
@@ -51,6 +51,7 @@ def _scopes(releases: Sequence[Terms]) -> list[JointScope]:
 
     Two columns of counts in one file are of different records, as in different files.
     """
+    require_same_columns(releases)
     found: list[list[Terms]] = []
     for release in releases:
         fitting = (one for one in found if not any(release.contradicts(other) for other in one))

@@ -41,6 +41,8 @@ def new_charge(
     guarantee: Guarantee,
     stated: Mapping[str, Any],
     certificate: str,
+    header: Sequence[str] | None = None,
+    marks: Mapping[str, str] | None = None,
 ) -> Charge:
     """Return the charge of a release.
 
@@ -53,6 +55,8 @@ def new_charge(
         guarantee: what is proved of the release.
         stated: the guarantee as its certificate states it.
         certificate: the SHA-256 of the certificate's content.
+        header: the names of all columns of the file.
+        marks: the fingerprint of the column of each attribute, by which it is known under another name.
 
     """
     held = [
@@ -76,6 +80,8 @@ def new_charge(
             "cliques": None if None in margins else [sorted(margin or ()) for margin in margins],
             "unit": {"adjacency": guarantee.unit.adjacency, "distance": guarantee.unit.distance},
             "loss": None if profile is None else profile.to_dict(),
+            "header": None if header is None else sorted(header),
+            "marks": dict(marks or {}),
         },
     )
 
@@ -159,6 +165,9 @@ class Terms:
     unit: Unit
     intensity: Intensity
     profile: Profile | None
+    file: str
+    header: frozenset[str] | None
+    marks: Mapping[str, str]
 
     @classmethod
     def of(cls, charge: Charge, name: str) -> "Terms":
@@ -173,7 +182,9 @@ class Terms:
         if profile is None and unit.adjacency == "unit":
             profile = PerRecord(intensity)
         held = tuple(Stated(schema, item) for item in detail["invariants"])
-        return cls(name, schema, held, unit, intensity, profile)
+        header = None if detail.get("header") is None else frozenset(detail["header"])
+        marks = detail.get("marks", {})
+        return cls(name, schema, held, unit, intensity, profile, charge.dataset, header, marks)
 
     @property
     def attributes(self) -> frozenset[str]:

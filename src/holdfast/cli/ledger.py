@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,29 +16,29 @@ from holdfast.privacy.ledger import (
     Ledger,
     LedgerCheck,
     LedgerError,
-    Row,
+    LedgerReport,
     Standard,
     export_csv,
     export_json,
-    files,
+    ledger_report,
     salt_path,
     verify_ledger,
 )
-from holdfast.privacy.ledger.account import spent
 from holdfast.privacy.ledger.canonical import shown
+from holdfast.privacy.ledger.report import DIGITS
 from holdfast.spec.rational import parse_rational
 
 MOST_PROBLEMS = 20
-DIGITS = 12
-"""Of a scope's and a file's name, for people."""
 
 
 def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | None) -> None:
     """Open a new account with a budget of epsilon, rho or mu."""
-    asked: list[tuple[Standard, str, str]] = []
-    for standard, option, text in (("pure", "budget", budget), ("zcdp", "rho", rho), ("gaussian", "mu", mu)):
-        if text is not None:
-            asked.append((standard, option, text))  # type: ignore[arg-type]
+    options: tuple[tuple[Standard, str, str | None], ...] = (
+        ("pure", "budget", budget),
+        ("zcdp", "rho", rho),
+        ("gaussian", "mu", mu),
+    )
+    asked = [(standard, option, text) for standard, option, text in options if text is not None]
     if len(asked) != 1:
         raise LedgerError("a ledger has one budget: give exactly one of --budget, --rho and --mu.")
     standard, option, text = asked[0]
@@ -54,40 +53,26 @@ def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | No
 
 def show(file: Path, *, as_json: bool) -> None:
     """Print the budget, what is spent and left, and a row a release."""
-    ledger = Ledger.open(file)
-    rows = ledger.rows()
+    report = ledger_report(file)
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "opening": ledger.opening.to_dict(),
-                    "budget": str(ledger.budget),
-                    "spent": str(spent(rows)),
-                    "left": str(ledger.budget - spent(rows)),
-                    "rows": [
-                        {**row.to_dict(), "file": name} for row, name in zip(rows, _files(rows), strict=True)
-                    ],
-                },
-                indent=2,
-            )
-        )
+        typer.echo(json.dumps(report.to_dict(), indent=2))
         return
-    console, measure = terminal(), MEASURES[ledger.standard]
+    console, measure = terminal(), MEASURES[report.opening.standard]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
-    grid.add_row("Budget", f"{measure} {shown(ledger.budget)}")
-    grid.add_row("Spent", shown(spent(rows)))
-    grid.add_row("Left", shown(ledger.budget - spent(rows)))
+    grid.add_row("Budget", f"{measure} {shown(report.opening.budget)}")
+    grid.add_row("Spent", shown(report.spent))
+    grid.add_row("Left", shown(report.left))
     console.print(grid)
-    console.print(_table(rows, ledger.standard) if rows else "No release is charged yet.")
+    console.print(_table(report) if report.rows else "No release is charged yet.")
 
 
 def verify(file: Path, releases: list[Path], *, as_json: bool) -> None:
     """Recompute the account, and look for the rows of releases in it; exit 0 if all is kept and 1 if not."""
     check = verify_ledger(file, known=dict(_row_of(folder) for folder in releases))
     if as_json:
-        typer.echo(json.dumps(asdict(check), indent=2))
+        typer.echo(json.dumps(check.to_dict(), indent=2))
     else:
         _print_check(file, check, terminal())
     if not check.kept:
@@ -128,23 +113,16 @@ def _positive(option: str, text: str) -> Fraction:
     return value
 
 
-def _table(rows: tuple[Row, ...], standard: Standard) -> Table:
+def _table(report: LedgerReport) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("row", "time", "file", "scope", "intensity", "total"):
         table.add_column(title, justify="right" if title == "row" else "left", overflow="fold")
-    for row, name in zip(rows, _files(rows), strict=True):
-        time = row.time[:19].replace("T", " ")
-        other = "" if row.charge.standard == standard else f"{MEASURES[row.charge.standard]} "
-        alone = other + shown(row.charge.intensity)
-        table.add_row(str(row.index), time, name, row.charge.scope[:DIGITS], alone, shown(row.total))
+    for row, name in zip(report.rows, report.files, strict=True):
+        time, charge = row.time[:19].replace("T", " "), row.charge
+        other = "" if charge.standard == report.opening.standard else f"{MEASURES[charge.standard]} "
+        alone = other + shown(charge.intensity)
+        table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, shown(row.total))
     return table
-
-
-def _files(rows: tuple[Row, ...]) -> list[str]:
-    """Return one name for all rows of a file: the beginning of its last fingerprint."""
-    charges = [row.charge for row in rows]
-    names = {place: charges[places[-1]].dataset for places in files(charges) for place in places}
-    return [names[place][:DIGITS] for place in range(len(rows))]
 
 
 def _print_check(file: Path, check: LedgerCheck, console: Console) -> None:

@@ -48,6 +48,16 @@ def identity(columns: Sequence[pl.Series]) -> bytes:
     return stream.digest()
 
 
+def column_identity(column: pl.Series) -> bytes:
+    """Return the identity of one column of levels: how often it has each, whatever the order of rows."""
+    counted = column.alias("level").value_counts().sort("level")
+    stream = hashlib.sha256(b"holdfast-column/1\n")
+    for level, times in counted.iter_rows():
+        text = level.encode()
+        stream.update(b"%d:%b %d\n" % (len(text), text, times))
+    return stream.digest()
+
+
 def plain_text(value: str) -> str:
     """Return the one text of all that mean the same value.
 

@@ -15,7 +15,7 @@ from holdfast.data.columns import Columns
 from holdfast.data.declare import schema_of
 from holdfast.data.files import open_file
 from holdfast.data.frames import open_frame
-from holdfast.data.identity import identity
+from holdfast.data.identity import column_identity, identity
 from holdfast.data.numeric import number
 from holdfast.data.public_table import PublicTable
 from holdfast.data.records import Records
@@ -45,6 +45,17 @@ class Reading:
     def identity(self) -> bytes:
         """The identity of all that the source holds, not only of what the table counts: confidential."""
         return identity([*self.columns.frame, *self.columns.rest()])
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of all columns of the source."""
+        return tuple(self.columns.source.header)
+
+    @property
+    def marks(self) -> dict[str, bytes]:
+        """The identity of the column of each attribute: confidential."""
+        names = self.table.schema.names
+        return {name: column_identity(self.columns.frame[name]) for name in names}
 
 
 def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Reading:

@@ -95,16 +95,16 @@ def _mechanism_of(spec: Spec) -> Choice:
     name, standard = kind.name, spec.privacy.standard
     if standard not in kind.standards:
         able = " or ".join(f'"{s}"' for s in kind.standards)
-        other = [m.name for m in MECHANISMS if standard in m.standards]
+        other = [m.name for m in MECHANISMS if standard in m.standards and m.released]
         raise SpecError(
             f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
             + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
         )
     if (spec.constraints.nonnegative or spec.constraints.inequalities) and not kind.bounded:
         able = " or ".join(repr(m.name) for m in MECHANISMS if m.bounded)
-        asked = "nonnegative = true" if spec.constraints.nonnegative else "inequalities"
+        asked = "nonnegative = true bounds" if spec.constraints.nonnegative else "inequalities bound"
         raise SpecError(
-            f"[constraints] {asked} bounds the release, and {name} may go below any bound: leave it out, or"
+            f"[constraints] {asked} the release, and {name} may go below any bound: leave it out, or"
             f" set name = {able} in [mechanism]."
         )
     if _intensity(spec.privacy) is None and options.sets_intensity is None:

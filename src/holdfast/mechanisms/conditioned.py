@@ -237,7 +237,7 @@ class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
             noise = TruncatedLaw(self.premises.universe.matrix, low=-counts, epsilon=self.kappa)
         if self.inequalities is not None:
             rows = self.inequalities.rows
-            noise = Kept(noise, rows, self.inequalities.least - rows @ counts)
+            noise = Kept.by_inequalities(noise, rows, self.inequalities.least - rows @ counts)
         return Shifted(counts, noise)
 
     def by_chain(

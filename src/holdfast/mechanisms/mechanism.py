@@ -156,6 +156,8 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """What it releases, by the name of its file [holdfast, outputs.py]."""
     most_dimensions: ClassVar[int | None] = None
     """Dimensions of a lattice beyond which its calibration takes too long for a comparison."""
+    released: ClassVar[bool] = True
+    """Whether a spec may release with it; if not, it is there to compare with."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
 

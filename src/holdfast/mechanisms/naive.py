@@ -57,6 +57,7 @@ class NaiveLaplace(Calibrated[MechanismOptions, NaiveLaplaceRecord]):
     Record = NaiveLaplaceRecord
     standards = ("pure",)
     intensities = (Pure,)
+    released = False
 
     @property
     def traits(self) -> Traits:
@@ -101,6 +102,7 @@ class NaiveGaussian(Calibrated[MechanismOptions, NaiveGaussianRecord]):
     Record = NaiveGaussianRecord
     standards = ("zcdp",)
     intensities = (ZeroConcentrated,)
+    released = False
 
     @property
     def traits(self) -> Traits:

@@ -137,6 +137,7 @@ class NoisyCount(Mechanism[MechanismOptions, NoisyCountRecord]):
             )
         premises = premises_for(public, target)
         noise, reached = _noise(target.intensity, premises.unit.distance // 2)
+        noise.require_drawable()  # what cannot be drawn is refused before it is charged
         return cls(premises, margins, noise, reached)
 
     @classmethod

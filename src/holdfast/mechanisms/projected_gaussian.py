@@ -80,6 +80,7 @@ class ProjectedGaussian(Calibrated[MechanismOptions, ProjectedGaussianRecord]):
     Record = ProjectedGaussianRecord
     standards = ("gaussian", "zcdp")
     intensities = (GaussianDP, ZeroConcentrated)
+    released = False
 
     @classmethod
     def calibrate(

@@ -9,6 +9,8 @@ from holdfast.spec.model import Spec
 
 def read_spec(path: str | Path) -> Spec:
     """Return the spec in a TOML file; its paths are relative to the file's folder."""
+    if not isinstance(path, str | Path):
+        raise SpecError(f"a spec is a file or a Spec, not a {type(path).__name__}: name one, or make one.")
     path = Path(path)
     try:
         text = path.read_bytes().decode("utf-8-sig")

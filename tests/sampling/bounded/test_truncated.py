@@ -51,7 +51,8 @@ def test_a_scale_off_by_three_percent_is_rejected(wrong: float, monkeypatch: pyt
 def test_both_methods_agree_on_probabilities_up_to_a_constant() -> None:
     law = TruncatedLaw(csr_array(two_way(2, 3)), epsilon=Fraction(1, 2), low=-X)
     points = np.array([[1, 0, -1, -1, 0, 1], [0, 0, 0, 0, 0, 0], [-3, 3, 0, 3, -3, 0], [1, 0, 0, 0, 0, 0]])
-    thinned = truncated._Thinned(law.matrix, Fraction(1, 2), -X, None)
+    thinned = law._kept()
+    assert thinned is not None
     difference = law.log_prob(points)[:2] - thinned.log_prob(points)[:2]
     assert difference[0] == pytest.approx(difference[1])
     for log_prob in (law.log_prob(points), thinned.log_prob(points)):
@@ -95,7 +96,7 @@ def test_what_neither_method_draws_is_refused_in_a_sentence() -> None:
 def test_draws_that_keep_inequalities_have_the_law_given_them() -> None:
     law = TruncatedLaw(csr_array(two_way(2, 3)), epsilon=Fraction(1, 2), low=-X)
     rows, least = np.array([[1, -1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 1]]), np.array([0, -1])
-    kept = Kept(law, rows, least)
+    kept = Kept.by_inequalities(law, rows, least)
     full = enumerated(0.5)
     given = {z: share for z, share in full.items() if (rows @ np.array(z) >= least).all()}
     total = sum(given.values())
@@ -111,4 +112,4 @@ def test_draws_that_keep_inequalities_have_the_law_given_them() -> None:
 def test_inequalities_that_noise_never_keeps_are_refused() -> None:
     law = TruncatedLaw(csr_array(two_way(2, 3)), epsilon=Fraction(1, 2), low=-X)
     with pytest.raises(SamplingError, match="hardly ever keeps these inequalities"):
-        Kept(law, np.array([[1, 0, 0, 0, 0, 0]]), np.array([100]))
+        Kept.by_inequalities(law, np.array([[1, 0, 0, 0, 0, 0]]), np.array([100]))

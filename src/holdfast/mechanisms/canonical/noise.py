@@ -44,6 +44,9 @@ class CanonicalNoise(ABC):
     def add_to(self, counts: IntArray, entropy: Entropy) -> Floats:
         """Return each count plus an independent draw."""
 
+    def require_drawable(self) -> None:  # noqa: B027
+        """Raise where no draw is within reach; most have no limit."""
+
     @property
     @abstractmethod
     def evidence(self) -> tuple[Evidence, ...]:

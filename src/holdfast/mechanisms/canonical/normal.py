@@ -121,14 +121,18 @@ class Normal(CanonicalNoise):
         exponent = x * (2 * k + x) / (2 * self._variance)
         return (flint.arb(-exponent.numerator) / exponent.denominator).exp()
 
-    @cached_property
-    def _shift(self) -> int:
-        """The least s with 2^s >= CELLS mu."""
+    def require_drawable(self) -> None:
+        """Raise where the noise is too wide or too narrow for integers."""
         if not SMALLEST <= self.mu <= LARGEST_MU:
             raise SamplingError(
                 "this mu is out of reach of noise in 64-bit integers: give one between 1e-6 and 1e7 (or a rho"
                 " between 1e-12 and 1e14)."
             )
+
+    @cached_property
+    def _shift(self) -> int:
+        """The least s with 2^s >= CELLS mu."""
+        self.require_drawable()
         least = CELLS * self.mu
         s = least.numerator.bit_length() - least.denominator.bit_length() - 1
         while Fraction(2) ** s < least:

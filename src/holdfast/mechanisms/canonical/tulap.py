@@ -150,8 +150,8 @@ class Tulap(CanonicalNoise):
                     return bool(one < other)
             bits *= 2
 
-    @cached_property
-    def _integers(self) -> DoubleGeometric:
+    def require_drawable(self) -> None:
+        """Raise where the noise is too wide for integers, or hardly any is left."""
         if self.epsilon < SMALLEST:
             raise SamplingError(
                 f"an epsilon of {float(self.epsilon):.1e} is too small for noise in 64-bit integers: give at"
@@ -162,6 +162,10 @@ class Tulap(CanonicalNoise):
                 f"a delta of {float(self.delta):.2g} beside an epsilon of {float(self.epsilon):.2g} leaves"
                 " hardly any noise to draw from: give a smaller delta."
             )
+
+    @cached_property
+    def _integers(self) -> DoubleGeometric:
+        self.require_drawable()
         return DoubleGeometric(self.epsilon)
 
     @cached_property

@@ -14,6 +14,7 @@ from holdfast.privacy.ledger.entry import MEASURES, STANDARDS, Charge, Opening, 
 from holdfast.privacy.ledger.errors import BudgetError, LedgerError
 from holdfast.privacy.ledger.export import export, export_csv, export_json
 from holdfast.privacy.ledger.files import files
+from holdfast.privacy.ledger.report import LedgerReport, ledger_report
 from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, table_fingerprint
 from holdfast.privacy.ledger.verify import LedgerCheck, verify_ledger
 
@@ -25,6 +26,7 @@ __all__ = [
     "Ledger",
     "LedgerCheck",
     "LedgerError",
+    "LedgerReport",
     "Opening",
     "Row",
     "Spend",
@@ -34,6 +36,7 @@ __all__ = [
     "export_json",
     "files",
     "fingerprint",
+    "ledger_report",
     "read_salt",
     "salt_path",
     "table_fingerprint",

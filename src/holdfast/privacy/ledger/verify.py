@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from holdfast.privacy.ledger import store
 from holdfast.privacy.ledger.chain import judge
@@ -22,6 +23,10 @@ class LedgerCheck:
     problems: tuple[str, ...]
     rows: int
     sealed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {**asdict(self), "problems": list(self.problems)}
 
 
 def verify_ledger(path: str | Path, *, known: Mapping[int, str] | None = None) -> LedgerCheck:

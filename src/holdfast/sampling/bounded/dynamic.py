@@ -47,8 +47,8 @@ class DynamicLaw:
 
     Give ``epsilon`` or ``sigma``. ``low`` and ``high`` bound the cells; None is no bound. ``entries``
     predicts how many numbers one draw tabulates; a law for which they are too many is refused with a
-    SamplingError, before anything is tabulated, and ``fits`` answers the same question. ``bits`` is how
-    much of a word is used at first; few bits serve tests.
+    SamplingError, before anything is tabulated. ``bits`` is how much of a word is used at first; few bits
+    serve tests.
     """
 
     def __init__(
@@ -80,23 +80,6 @@ class DynamicLaw:
             for node in self._circuit.occurrences
             if isinstance(self._circuit.nodes[node], Sum)
         }
-
-    @classmethod
-    def fits(
-        cls,
-        matrix: csr_array | IntArray,
-        *,
-        epsilon: Fraction | None = None,
-        sigma: Fraction | None = None,
-        low: IntArray | None = None,
-        high: IntArray | None = None,
-    ) -> bool:
-        """Whether such a law can be drawn from."""
-        try:
-            cls(matrix, epsilon=epsilon, sigma=sigma, low=low, high=high)
-        except SamplingError:
-            return False
-        return True
 
     @cached_property
     def log_constant(self) -> float:

@@ -17,6 +17,7 @@ would bound that variation, not remove it, so neither method closes the channel 
 ``acceptance`` must not leave the curator's machine.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 
@@ -78,7 +79,7 @@ class TruncatedLaw:
         """Return the log probability of each row up to one constant, minus infinity outside."""
         return self._sampler.log_prob(points)
 
-    def _choose(self) -> "DynamicLaw | _Thinned":
+    def _choose(self) -> "DynamicLaw | Kept":
         try:
             dynamic = DynamicLaw(
                 self.matrix, epsilon=self.epsilon, sigma=self.sigma, low=self._low, high=self._high
@@ -89,36 +90,72 @@ class TruncatedLaw:
             dynamic = None
         if dynamic is not None and (dynamic.entries <= LIGHT or self.epsilon is None):
             return dynamic
-        if self.epsilon is not None:
-            thinned = _Thinned(self.matrix, self.epsilon, self._low, self._high)
-            if dynamic is not None:
-                return thinned if thinned.work < dynamic.entries else dynamic
-            if thinned.work <= MOST_WORK:
-                return thinned
+        kept = self._kept()
+        if kept is not None and kept.work < (MOST_WORK if dynamic is None else dynamic.entries):
+            return kept
+        if dynamic is not None:
+            return dynamic
         raise SamplingError(
             f"no exact sampler keeps noise on {self.matrix.shape[1]:,} cells within its bounds in reasonable"
             " time: keep fewer margins or coarser attributes, or allow negative counts."
         )
 
+    def _kept(self) -> "Kept | None":
+        """Return the l1 law without bounds, thinned; None where that cannot be drawn either."""
+        if self.epsilon is None:
+            return None
+        free = LatticeLaplaceLaw(self.matrix, self.epsilon, "l1")
+        try:
+            return Kept(free, self._inside, cells=self.matrix.shape[1], effort=free.work)
+        except SamplingError:
+            return None
+
+    def _inside(self, points: IntArray) -> Flags:
+        inside = points >= self._low
+        if self._high is not None:
+            inside &= points <= self._high
+        return np.asarray(inside.all(axis=1))
+
 
 class Kept:
-    """Draws of a law, kept when B z >= least: the law given these inequalities, by rejection.
+    """Draws of a law, kept where a condition holds: the law given the condition, by rejection.
 
-    A law of which a pilot keeps no draw is refused with a SamplingError. As with ``TruncatedLaw``, that and
-    the time of a draw depend on ``least``.
+    ``effort`` is how many integers a draw takes. As with ``TruncatedLaw``, how long it is until one is kept
+    depends on the condition.
     """
 
-    def __init__(self, law: Law, rows: IntArray, least: IntArray) -> None:
-        self._law, self._rows, self._least = law, np.ascontiguousarray(rows.T), least
-        size = PILOT
-        while not (kept := int(self._inside(law.sample(SeededEntropy(0), size)).sum())):
-            size *= 4
-            if size * rows.shape[1] > PILOT_WORK:
-                raise SamplingError(
-                    "noise hardly ever keeps these inequalities: ask for less noise a cell, or for fewer of"
-                    " them."
-                )
-        self._acceptance = kept / size
+    def __init__(self, law: Law, inside: Callable[[IntArray], Flags], *, cells: int, effort: float) -> None:
+        self._law, self._inside, self._cells, self._effort = law, inside, cells, effort
+
+    @classmethod
+    def by_inequalities(cls, law: Law, rows: IntArray, least: IntArray) -> "Kept":
+        """Return the law given B z >= least; one of which a pilot keeps no draw is refused."""
+        transposed, cells = np.ascontiguousarray(rows.T), rows.shape[1]
+        kept = cls(
+            law,
+            lambda points: np.asarray((points @ transposed >= least).all(axis=1)),
+            cells=cells,
+            effort=cells,
+        )
+        if not kept.acceptance:
+            raise SamplingError(
+                "noise hardly ever keeps these inequalities: ask for less noise a cell, or for fewer of them."
+            )
+        return kept
+
+    @cached_property
+    def acceptance(self) -> float:
+        """The share of draws that is kept, from a seeded pilot; 0 where it found none."""
+        entropy, tried, kept, size = SeededEntropy(0), 0, 0, PILOT
+        while not kept and (tried == 0 or (tried + size) * self._effort <= PILOT_WORK):
+            kept += int(self._inside(self._law.sample(entropy, size)).sum())
+            tried, size = tried + size, 4 * size
+        return kept / tried
+
+    @property
+    def work(self) -> float:
+        """Integers drawn for one that is kept, expected."""
+        return self._effort / self.acceptance if self.acceptance else np.inf
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent exact draws, one a row."""
@@ -127,54 +164,8 @@ class Kept:
             drawn = self._law.sample(entropy, count)
             return drawn[self._inside(drawn)]
 
-        return first_accepted(attempt, size, chance=self._acceptance, most=rows_at_once(self._rows.shape[0]))
+        return first_accepted(attempt, size, chance=self.acceptance, most=rows_at_once(self._cells))
 
     def log_prob(self, points: IntArray) -> NDArray[np.float64]:
         """Return the log probability of each row up to one constant, minus infinity outside."""
         return np.where(self._inside(points), self._law.log_prob(points), -np.inf)
-
-    def _inside(self, points: IntArray) -> Flags:
-        return np.asarray((points @ self._rows >= self._least).all(axis=1))
-
-
-class _Thinned:
-    """Draws of the l1 Laplace law without bounds, kept when they lie within them."""
-
-    def __init__(self, matrix: csr_array, epsilon: Fraction, low: IntArray, high: IntArray | None) -> None:
-        self._law = LatticeLaplaceLaw(matrix, epsilon, "l1")
-        self._low, self._high = low, high
-
-    @cached_property
-    def work(self) -> float:
-        """Integers proposed for one draw, expected; infinite where the law without bounds is refused."""
-        try:
-            proposals = self._law.work
-        except SamplingError:
-            return np.inf
-        return proposals / self.acceptance if self.acceptance else np.inf
-
-    @cached_property
-    def acceptance(self) -> float:
-        """The share of draws within the bounds, from a seeded pilot; 0 where it found none."""
-        entropy, tried, kept, size = SeededEntropy(0), 0, 0, PILOT
-        while not kept and (tried == 0 or (tried + size) * self._law.work <= PILOT_WORK):
-            kept += int(self._inside(self._law.sample(entropy, size)).sum())
-            tried, size = tried + size, 4 * size
-        return kept / tried
-
-    def sample(self, entropy: Entropy, size: int) -> IntArray:
-        def attempt(count: int) -> IntArray:
-            drawn = self._law.sample(entropy, count)
-            return drawn[self._inside(drawn)]
-
-        most = rows_at_once(self._law.matrix.shape[1])
-        return first_accepted(attempt, size, chance=self.acceptance, most=most)
-
-    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
-        return np.where(self._inside(points), self._law.log_prob(points), -np.inf)
-
-    def _inside(self, points: IntArray) -> Flags:
-        inside = points >= self._low
-        if self._high is not None:
-            inside &= points <= self._high
-        return np.asarray(inside.all(axis=1))

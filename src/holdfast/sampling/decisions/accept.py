@@ -54,7 +54,12 @@ def until_accepted(
     waiting, tries = np.arange(draws.shape[0]), 0
     while waiting.size:
         each = max(1, min(times, max(draws.shape[0], TOGETHER) // waiting.size))
-        proposed, accepted = attempt(np.repeat(waiting, each) if each > 1 else waiting)
+        if each == 1:
+            draws[waiting], accepted = attempt(waiting)
+            tries += waiting.size
+            waiting = waiting[~accepted]
+            continue
+        proposed, accepted = attempt(np.repeat(waiting, each))
         won = accepted.reshape(-1, each)
         first, some = won.argmax(axis=1), won.any(axis=1)
         draws[waiting[some]] = proposed[np.arange(0, accepted.size, each)[some] + first[some]]

@@ -6,6 +6,8 @@ below a threshold only where the two are farther apart than both can be off (``c
 raises: a comparison with NaN would be silently false, and a draw silently wrong.
 """
 
+from math import isfinite
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,9 @@ def uniforms(words: Words, bits: int = 64) -> Floats:
 
     The word and its middle are rounded once each, by at most 2^-53 relatively.
     """
-    middles = (words.astype(np.float64) + 0.5) * 2.0**-bits
+    middles = words.astype(np.float64)
+    middles += 0.5
+    middles *= 2.0**-bits
     return np.minimum(middles, BELOW_ONE, out=middles)
 
 
@@ -34,9 +38,9 @@ def blur(uniform: Floats, bits: int = 64) -> Floats:
     return 2.0**-51 * uniform + 2.0**-bits
 
 
-def compare(left: Floats, right: Floats, margin: Floats | float) -> tuple[Flags, Flags]:
+def compare(left: Floats, right: Floats | float, margin: Floats | float) -> tuple[Flags, Flags]:
     """Return where left < right, and where that is unsure as they are no farther apart than the margin."""
     gap = right - left
-    if not (np.isfinite(gap).all() and np.isfinite(margin).all()):
+    if not isfinite(float(np.sum(gap)) + float(np.sum(margin))):  # a sum with NaN or infinity is neither
         raise ArithmeticError("a float that would decide a draw is not finite")
     return gap > 0, np.abs(gap) <= margin

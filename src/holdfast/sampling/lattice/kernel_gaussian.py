@@ -61,7 +61,7 @@ class Crossing:
             self._basis[solved.closing[0]] = -solved.coefficients[0]
         form = (self._basis.T @ self._basis).astype(np.float64)
         least = 1.0 if solved is not None else 0.5 * float(np.linalg.eigvalsh(form)[0])
-        self._factor = factor(form, least)
+        self._factor = factor(form, least, cells)
 
     @property
     def shapes(self) -> Floats:

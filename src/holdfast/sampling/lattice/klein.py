@@ -12,9 +12,9 @@ joint probability is prod exp(-(c_i - m_i)^2 / (2 s_i^2)) / rho_{s_i}(m_i), and 
 
 is exact. U, s and every m_i are computed in floats, and *taken as what they are*: the probability of a
 proposal is exact however they were rounded, and only a <= 1 asks for more. Widths are stretched a little, so
-that the second sum falls short of the first: by more than four times what the rounding of the factors, at
-most n (n + 1) 2^-52 ||Q|| [higham2002, Theorem 10.3], can add relative to the least eigenvalue. SLACK covers
-the rounding of m_i. An a above 1 is never taken for 1: it raises.
+that the second sum falls short of the first: by more than what the rounding of Q and of its factors can add
+[higham2002, Theorem 10.3]. SLACK covers the rounding of m_i; [theory, 6] has the bound. An a above 1 is never
+taken for 1: it raises.
 """
 
 from collections.abc import Sequence
@@ -101,16 +101,19 @@ def check_width(width: float) -> None:
         )
 
 
-def factor(forms: Floats, least: Floats | float) -> Factor:
-    """Factor positive definite forms Q, one or a stack; ``least`` is at most their least eigenvalues."""
+def factor(forms: Floats, least: float, cells: int) -> Factor:
+    """Factor positive definite forms Q, one or a stack; ``least`` is at most their least eigenvalues.
+
+    The entries of Q are sums over ``cells`` cells, right to a few roundings a term.
+    """
     size = forms.shape[-1]
     try:
         # Q with its order turned round is L L'; turned back, L is U' with its columns scaled
         root = np.linalg.cholesky(forms[..., ::-1, ::-1])[..., ::-1, ::-1]
     except np.linalg.LinAlgError:
         raise SamplingError(TOO_CLOSE) from None
-    residual = 2.0**-51 * size * (size + 1) * np.linalg.norm(forms, axis=(-2, -1))
-    stretch = np.maximum(4 * residual / np.asarray(least), TINY)
+    residual = 2.0**-50 * cells * (cells + 1) * np.linalg.norm(forms, axis=(-2, -1))
+    stretch = np.maximum(4 * residual / least, TINY)
     if not np.all(stretch <= MOST_STRETCH):
         raise SamplingError(TOO_CLOSE)
     scale = np.diagonal(root, axis1=-2, axis2=-1)

@@ -7,10 +7,9 @@ as many *closing* cells outside the strata. Fewer closing cells mean fewer rejec
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import flint
 import numpy as np
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import IntArray, to_flint
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +93,7 @@ def _closing(rest: IntArray, cells: IntArray) -> list[int]:
     """Return the first cells of an order whose columns are independent and span."""
     if not rest.shape[0]:
         return []
-    reduced, _, rank = _flint(rest[:, cells]).rref()
+    reduced, _, rank = to_flint(rest[:, cells]).rref()
     entries = np.array(reduced.tolist(), dtype=object) != 0
     return [int(cells[np.flatnonzero(entries[r])[0]]) for r in range(rank)]
 
@@ -105,19 +104,15 @@ def _solved(matrix: IntArray, strata: list[int], rest: IntArray, closing: IntArr
     free = np.concatenate([*groups, single]).astype(np.int64)
     if not closing.size:
         return Split(groups, single, closing, np.zeros((0, free.size), dtype=np.int64), 1)
-    square = _flint(matrix[np.ix_(rest, closing)])
+    square = to_flint(matrix[np.ix_(rest, closing)])
     determinant = int(square.det())
     # Cramer: adj(C) (-R z_free) / det(C), whole numbers throughout.
-    solved = square.solve(_flint(-matrix[np.ix_(rest, free)]))
+    solved = square.solve(to_flint(-matrix[np.ix_(rest, free)]))
     whole = [[int(entry.p) * determinant // int(entry.q) for entry in row] for row in solved.tolist()]
     solve = np.array(whole, dtype=np.int64).reshape(closing.size, free.size)
     return Split(groups, single, closing, solve, determinant)
 
 
-def _flint(matrix: IntArray) -> flint.fmpz_mat:
-    return flint.fmpz_mat(matrix.tolist()) if matrix.size else flint.fmpz_mat(*matrix.shape)
-
-
 def rank(matrix: IntArray) -> int:
     """Return the rank over the rationals."""
-    return int(_flint(matrix).rank()) if matrix.size else 0
+    return int(to_flint(matrix).rank()) if matrix.size else 0

@@ -274,7 +274,7 @@ class Walks:
         scaled = self._matrix * free[:, None, :] / closing[:, :, None]
         forms = np.swapaxes(scaled, 1, 2) @ scaled
         forms[:, np.arange(forms.shape[1]), np.arange(forms.shape[1])] += 1.0
-        unit = factor(forms, 1.0)
+        unit = factor(forms, 1.0, self._k.shape[1])
         return Factor(unit.lower * (free[:, :, None] / free[:, None, :]), unit.widths * free)
 
     def draw(self, entropy: Entropy) -> tuple[IntArray, int]:

@@ -3,9 +3,8 @@
 With a = exp(-epsilon), epsilon a positive rational:
 
 * ``ExpCoin`` is heads with probability a^s for an integer s >= 0 given per toss;
-* ``Geometric`` has P(k) = (1 - a) a^k on 0, 1, 2, ...;
-* ``DoubleGeometric`` has P(z) = (1 - a)/(1 + a) a^|z| on the integers (the discrete Laplace law of
-  [canonne2020], the difference of two such geometric variables).
+* ``DoubleGeometric`` has P(z) = (1 - a)/(1 + a) a^|z| on the integers: the discrete Laplace law of
+  [canonne2020], the difference of two geometric variables, P(k) = (1 - a) a^k on 0, 1, 2, ...
 
 Powers factorise over digits: with s = s_0 + s_1 R + ..., a^s is the product of the powers
 (a^(R^j))^(s_j). So a coin for a^s is one coin a digit, all heads, and the digits of a geometric variable
@@ -103,24 +102,6 @@ class _PowerTable:
             power = _power(self._epsilon * s)
             heads[i] = s == 0 or is_below(int(words[i]), self._bits, power, entropy)
         return heads
-
-
-class Geometric:
-    """P(k) = (1 - a) a^k, drawn digit by digit."""
-
-    def __init__(self, epsilon: Fraction, *, bits: int = WORD_BITS) -> None:
-        top = _digits(checked_rate(epsilon)) - 1
-        self._laws = [
-            Inversion(_digit_cdf(epsilon * 2 ** (RADIX_BITS * j), bounded=j < top), bits=bits)
-            for j in range(top + 1)
-        ]
-
-    def sample(self, entropy: Entropy, size: int) -> IntArray:
-        """Return ``size`` independent draws."""
-        total = np.zeros(size, dtype=np.int64)
-        for j, law in enumerate(self._laws):
-            total += law.sample(entropy, size) << (RADIX_BITS * j)
-        return total
 
 
 def _digit_cdf(epsilon: Fraction, *, bounded: bool) -> Cdf:

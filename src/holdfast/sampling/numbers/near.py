@@ -63,17 +63,10 @@ def draw_near(centres: Floats, widths: Floats, entropy: Entropy) -> IntArray:
     narrow = np.flatnonzero(widths < WIDE)
     if narrow.size:
         values[narrow] = _draw_narrow(centres[narrow], widths[narrow], entropy)
-    wide = np.flatnonzero(widths >= WIDE)
-    if wide.size:
-
-        def attempt(places: IntArray) -> tuple[IntArray, Flags]:
-            m, s = centres[wide[places]], widths[wide[places]]
-            drawn = _round(m, s, entropy)
-            return drawn, _accept(drawn, m, s, entropy)
-
-        found = np.empty(wide.size, dtype=np.int64)
-        until_accepted(attempt, found)
-        values[wide] = found
+    if narrow.size == centres.size:
+        return values
+    wide = np.flatnonzero(widths >= WIDE) if narrow.size else slice(None)
+    values[wide] = _draw_wide(centres[wide], widths[wide], entropy)
     return values
 
 
@@ -123,6 +116,17 @@ def sum_ball(width: float) -> flint.arb:
     return ball_of(width) * (2 * flint.arb.pi()).sqrt() * _waves_ball(0.0, width)
 
 
+def _draw_wide(m: Floats, s: Floats, entropy: Entropy) -> IntArray:
+    def attempt(places: IntArray) -> tuple[IntArray, Flags]:
+        centres, widths = m[places], s[places]
+        drawn = _round(centres, widths, entropy)
+        return drawn, _accept(drawn, centres, widths, entropy)
+
+    draws = np.empty(m.size, dtype=np.int64)
+    until_accepted(attempt, draws)
+    return draws
+
+
 def _round(m: Floats, s: Floats, entropy: Entropy) -> IntArray:
     """Return the integers nearest to normal variables."""
     words = entropy.words(m.size)
@@ -134,7 +138,7 @@ def _round(m: Floats, s: Floats, entropy: Entropy) -> IntArray:
     density = np.exp(-x * x / 2) / sqrt(2 * pi)
     margin = WIDE_MARGIN * (np.abs(m) + s * (1 - x)) + s * 2.0**-62 / density
     drawn: IntArray = nearest.astype(np.int64)
-    for i in np.flatnonzero(compare(np.abs(places - nearest), np.full(m.size, 0.5), margin)[1]):
+    for i in np.flatnonzero(compare(np.abs(places - nearest), 0.5, margin)[1]):
         uniform = LazyUniform(int(words[i]) >> 1, 63, entropy)
         drawn[i] = _nearest(float(m[i]), float(s[i]), int(drawn[i]), uniform, flipped=bool(flip[i]))
     return drawn
@@ -161,7 +165,7 @@ def _accept(drawn: IntArray, m: Floats, s: Floats, entropy: Entropy) -> Flags:
     def exact(i: int) -> Real:
         return real(lambda: _spread_ball(int(drawn[i]), float(m[i]), float(s[i])))
 
-    return toss_coins(log_chance, np.full(d.size, 2.0**-46), exact, entropy)
+    return toss_coins(log_chance, 2.0**-46, exact, entropy)
 
 
 def _spread(d: Floats, s: Floats) -> Floats:
@@ -193,7 +197,7 @@ def _draw_narrow(m: Floats, s: Floats, entropy: Entropy) -> IntArray:
     words = entropy.words(m.size)
     uniform = uniforms(words)[:, None]
     above, unsure = compare(uniform * total, sums, NARROW_MARGIN * total)
-    unsure |= compare(uniform, np.zeros(1), NARROW_MARGIN)[1]  # the last sum is the one at 1
+    unsure |= compare(uniform, 0.0, NARROW_MARGIN)[1]  # the last sum is the one at 1
     values: IntArray = nearest.astype(np.int64) + (reach + 1 - above.sum(axis=1))
     for i in np.flatnonzero(unsure.any(axis=1)):
         number = LazyUniform(int(words[i]), 64, entropy)
