@@ -218,6 +218,8 @@ def test_structural_zeros_of_one_table_count_in_the_joint_scope() -> None:
     ]
     open_c = [made[0], Made(("b",), (("b",),), levels=levels)]  # c costs nothing
     assert joint_distance(scope_of(made, file)) == Files(open_c, file).one_change == 4
+    scope = scope_of(made, file)
+    assert scope.universe(scope.attributes).cells == (9 - 2) * 2
     everything = [replace(each, zeros=()) for each in open_c]
     assert Files(everything, file).one_change == 3
 
@@ -237,6 +239,16 @@ def test_margins_in_a_cycle_are_searched_where_they_are_small_enough(monkeypatch
     both = scope_of([made[0], Made(("c", "d"), where=({"d": "0"},), levels={"d": ("1", "0")})], file)
     monkeypatch.setattr(JointScope, "universe", None)
     assert joint_distance(both) == both.releases[0].unit.distance == 3
+
+
+def test_a_large_table_is_not_searched_where_its_margins_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = records("000", "011", "100", "111")  # two and two, by a and by b
+    made = [Made(("a", "b", "c"), (("a",),)), Made(("b", "c"), (("b",),))]
+    assert joint_semi_adjacency(scope_of(made, file)) == 2  # by a search
+    monkeypatch.setattr(distance, "MOST_CELLS", 3)
+    scope = scope_of(made, file)
+    monkeypatch.setattr(JointScope, "universe", None)
+    assert joint_semi_adjacency(scope) == 3  # by the number of margins
 
 
 def test_invariants_that_are_kept_before_cost_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:

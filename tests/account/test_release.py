@@ -199,6 +199,25 @@ def test_two_tables_of_one_file_add_up_and_a_third_over_budget_is_refused(tmp_pa
     assert verify_ledger(account.path).kept
 
 
+def test_other_invariants_of_another_table_of_the_file_lengthen_the_distance(tmp_path: Path) -> None:
+    # each keeps one margin of its own at 2 records; both together take 3, in any form of the file
+    frame = pl.read_csv(PEOPLE.encode())
+    account = Ledger.create(tmp_path / "ledger.db", standard="pure", budget=Fraction(5))
+    frame.write_csv(tmp_path / "people.csv")
+    prepare(table(tmp_path, "county", "sex")).release(ledger=account)
+    spec = table(tmp_path, "age", "sex").read_text().replace("'county'", "'age'")
+    (tmp_path / "other.toml").write_text(spec.replace("csv", "parquet"))
+    frame.select(reversed(frame.columns)).reverse().write_parquet(tmp_path / "people.parquet")
+    row = prepare(tmp_path / "other.toml").release(ledger=account).row
+    assert row is not None
+    assert row.total == 2 * Fraction(6, 4)
+    # another year adds up at its own distance
+    frame.head(5).write_parquet(tmp_path / "people.parquet")
+    row = prepare(tmp_path / "other.toml").release(ledger=account).row
+    assert row is not None
+    assert row.total == 3 + 1
+
+
 def test_a_gaussian_release_stated_as_epsilon_and_delta_is_charged_by_its_rho(demo: Path) -> None:
     account = ledger(demo, "2", "zcdp")
     text = gaussian(demo).read_text().replace('"zcdp"', '"approximate"')

@@ -42,6 +42,16 @@ def test_files_add_whatever_they_hold() -> None:
     assert charged([*years, AGE.charge(FILE, "2020")]) == [4, 8, 10, 14]
 
 
+def test_a_total_never_falls() -> None:
+    # one margin: ||u||_2^2 is 8 at 2 records; both: 6 at 3, so that the first release costs less than before
+    levels = dict.fromkeys("ab", ("0", "1", "2"))
+    file = records("00", "01", "02", "10", "11", "12", "20", "21", "22", names="ab")
+    one = Made(("a", "b"), (("a",),), profile=SquaredLoss(Fraction(8)), levels=levels)
+    both = Made(("a", "b"), (("a",), ("b",)), profile=SquaredLoss(Fraction(600)), levels=levels)
+    before, after = charged([one.charge(file), both.charge(file)], "zcdp")
+    assert before == after == Fraction(1, 2) > Fraction(6, 16) + Fraction(6, 1200)
+
+
 def test_counts_that_contradict_each_other_are_of_different_records() -> None:
     # two columns of counts in one file: other counts by b, or another number of records
     lower = Made(("b", "c"), (("b",),))

@@ -30,12 +30,13 @@ def joint_semi_adjacency(scope: JointScope) -> int:
 
     Raises GuaranteeError where none is known, and where the invariants leave one table.
     """
-    listed = _listed_before(scope)
-    if not listed and (bound := decomposable_bound(scope.cliques(scope.attributes))) is not None:
+    listed, few = _listed_before(scope), _few_cells(scope)
+    bound = decomposable_bound(scope.cliques(scope.attributes))
+    if bound is not None and not (listed and few):
         if _margins_leave_one_table(scope):
             raise nothing_left(scope.attributes)
         return bound.value
-    if not (listed or _few_cells(scope)):
+    if not (listed or few):
         raise _out_of_reach()
     try:
         found = semi_adjacency(scope.universe(scope.attributes)).worst_case

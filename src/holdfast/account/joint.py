@@ -52,14 +52,17 @@ class JointScope:
             found[attribute.name] = tuple(level for level in before if level in listed)
         return found
 
+    @cached_property
+    def distinct(self) -> tuple[Stated, ...]:
+        """The invariants of all releases, each once."""
+        return tuple({held.key: held for release in self.releases for held in release.held}.values())
+
     def held(self, over: Names) -> tuple[Stated, ...]:
         """Return the invariants of the table over some attributes, without margins that others imply."""
-        distinct = {
-            held.key: held for release in self.releases for held in release.held if held.involved <= over
-        }
-        outermost = maximal(held.margin for held in distinct.values() if held.margin is not None)
+        within = [held for held in self.distinct if held.involved <= over]
+        outermost = maximal(held.margin for held in within if held.margin is not None)
         kept = (None, *(outermost or (Names(),)))
-        return tuple(held for held in distinct.values() if held.margin in kept)
+        return tuple(held for held in within if held.margin in kept)
 
     def zeros(self, over: Names) -> tuple[Schema, ...]:
         """Return the schemas with structural zeros among some attributes."""

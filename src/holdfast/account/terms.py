@@ -93,12 +93,12 @@ class Stated:
     schema: Schema
     item: Mapping[str, Any]
 
-    @property
+    @cached_property
     def margin(self) -> frozenset[str] | None:
         """The attributes it is the full margin of, the total being that of none; None for anything else."""
         return frozenset(self.item["attributes"]) if self._by_levels and not self.item["where"] else None
 
-    @property
+    @cached_property
     def involved(self) -> frozenset[str]:
         """The attributes that it depends on."""
         if self._by_levels:
@@ -186,7 +186,7 @@ class Terms:
         marks = detail.get("marks", {})
         return cls(name, schema, held, unit, intensity, profile, charge.dataset, header, marks)
 
-    @property
+    @cached_property
     def attributes(self) -> frozenset[str]:
         """The attributes of its table."""
         return frozenset(self.schema.names)

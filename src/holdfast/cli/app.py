@@ -20,7 +20,7 @@ app = typer.Typer(
 )
 audit = typer.Typer(help="Say what invariants leave to protect.", no_args_is_help=True)
 app.add_typer(audit, name="audit")
-ledger_app = typer.Typer(help="Keep an account of the privacy budget of a table.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Keep an account of the privacy budget of a population.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
 certificate_app = typer.Typer(help="Say what certificates are made of.", no_args_is_help=True)
 app.add_typer(certificate_app, name="certificate")
