@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "holdfast"
 
 FLOW = (
     ("errors", "version"),
+    ("durable",),
     ("figures",),
     ("lattice",),
     ("programs",),

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.durable import write_new
 from holdfast.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ def require_picture(path: Path) -> None:
 
 
 def save_figure(figure: "Figure", path: Path) -> None:
-    """Write a picture; raises ReleaseError where it cannot be written."""
+    """Write a picture, whole and synced; raises ReleaseError where it cannot be written."""
     try:
-        figure.savefig(path, dpi=160)
+        write_new(path, lambda draft: figure.savefig(draft, dpi=160), replace=True)
     except OSError as error:
         raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from holdfast.durable import write_new_text
 from holdfast.errors import SpecError
 
 EXAMPLE_DATA = """\
@@ -87,7 +88,9 @@ def write_example(folder: str | Path) -> tuple[Path, ...]:
             raise SpecError(f"{path} exists already: name another folder, nothing is overwritten.")
     try:
         for path, text in zip(paths, EXAMPLE_FILES.values(), strict=True):
-            path.write_text(text, encoding="utf-8")
+            write_new_text(path, text)
+    except FileExistsError:
+        raise SpecError(f"{path} exists already: name another folder, nothing is overwritten.") from None
     except OSError as error:
         raise SpecError(f"{folder} cannot be written ({error.strerror}): name another folder.") from None
     return paths
