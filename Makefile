@@ -2,23 +2,25 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test check stress studies format schema lock clean
+.PHONY: demo test check lowest stress studies format schema lock clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
 
 test: check
 	$(BIN)/pytest
+	$(BIN)/python -m tests.stress --short
 
 check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# The ledger under whole processes and kill -9; takes several minutes.
+# Races, kills, faults at system calls, power cuts, tampering, fuzzing, places; `make test` runs a short part of it.
 stress: $(READY)
-	$(BIN)/python tests/stress/ledger.py
+	$(BIN)/python -m tests.stress
 
 # Each paper's tables and figures; pictures and numbers go to studies/*/output. Minutes, not seconds.
 studies: $(READY)
@@ -34,16 +36,44 @@ format: $(READY)
 schema: $(READY)
 	$(BIN)/python -c 'import json; from holdfast.certificate.model import json_schema as s; print(json.dumps(s(), indent=2))' > src/holdfast/certificate/schema.json
 
-$(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Holdfast needs Python 3.11 or newer: call make PYTHON=/path/to/python3.11 ...'; exit 1; }
-	@$(PYTHON) -m venv .venv || { echo 'Python could not make a virtual environment: install its venv module (Debian: apt-get install python3-venv).'; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $(READY)
+# The oldest dependencies that pyproject.toml allows: the demo, the contract of all mechanisms, every command.
+# What old releases say of newer ones beside them is not looked at.
+lowest: .venv-lowest/.ready
+	.venv-lowest/$(PIP) install --no-deps --no-build-isolation --force-reinstall .
+	@rm -rf .venv-lowest/demo
+	.venv-lowest/bin/holdfast demo --out .venv-lowest/demo
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/cli
 
-# The lock names versions only: any index serves it.
+$(READY): requirements.lock pyproject.toml
+	$(call venv,.venv)
+	.venv/$(PIP) install --require-hashes --requirement requirements.lock
+	.venv/$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-lowest/.ready: requirements-lowest.lock
+	$(call venv,.venv-lowest)
+	.venv-lowest/$(PIP) install --require-hashes --requirement requirements-lowest.lock
+	@touch $@
+
+# Makes a virtual environment, or says what it takes.
+define venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Holdfast needs Python 3.11 or newer: call make PYTHON=/path/to/python3.11 ...'; exit 1; }
+	@$(PYTHON) -m venv $(1) || { echo 'Python could not make a virtual environment: install its venv module (Debian: apt-get install python3-venv).'; exit 1; }
+endef
+
+# Both locks, for every system and Python: versions and the hashes of their files, so any index serves them.
+# Versions stay as they are where they can; `make lock UPGRADE=--upgrade` takes the newest. In the lowest lock
+# tools are those of the other one.
+TOOLS := editables|hatchling|hypothesis|mpmath|pytest|pytest-xdist
+COMPILE = .venv-lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --custom-compile-command 'make lock'
 lock:
-	$(BIN)/python -m pip freeze --exclude-editable | grep -v '^-e' > requirements.lock
+	$(call venv,.venv-lock)
+	.venv-lock/$(PIP) install uv==0.13.7
+	$(COMPILE) --extra dev $(UPGRADE) --output-file requirements.lock
+	@sed -nE 's/^(($(TOOLS))==[^ ]+).*/\1/p' requirements.lock > .venv-lock/tools.txt
+	$(COMPILE) --extra build --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
+		--output-file requirements-lowest.lock
 
 clean:
-	rm -rf .venv demo-release
+	rm -rf .venv .venv-lowest .venv-lock demo-release

@@ -14,8 +14,10 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "holdfast"
 
 FLOW = (
-    ("errors", "version"),
+    ("errors", "version", "visible"),
+    ("plain",),
     ("durable",),
+    ("drafts",),
     ("figures",),
     ("lattice",),
     ("programs",),
@@ -31,6 +33,7 @@ FLOW = (
     ("mechanisms",),
     ("certificate",),
     ("account",),
+    ("resume",),
     ("release",),
     ("plan",),
     ("compare",),

@@ -24,7 +24,7 @@ from holdfast.spec.choice import levels_or_range
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))

@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError
 from holdfast.version import VERSION
 
 if TYPE_CHECKING:
+    from holdfast.account.verify import verify_ledger
     from holdfast.audit.census import census_2020
     from holdfast.audit.compose import audit_compose
     from holdfast.audit.exposure import audit_exposure
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from holdfast.plan import plan_release
     from holdfast.postprocess.processed import postprocess_release
     from holdfast.privacy.ledger.account import Ledger
-    from holdfast.privacy.ledger.verify import verify_ledger
     from holdfast.release import Prepared, Release, make_release, prepare
     from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
     from holdfast.spec.example import write_example
@@ -83,7 +83,7 @@ _HOME = {
     "read_spec": "spec.load",
     "make_release": "release",
     "verify": "certificate.verify",
-    "verify_ledger": "privacy.ledger.verify",
+    "verify_ledger": "account.verify",
     "write_example": "spec.example",
 }
 

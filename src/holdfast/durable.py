@@ -6,10 +6,18 @@ only when it is whole: a reader never sees a part of it, and a killed run leaves
 
 import errno
 import os
+import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+if sys.platform != "win32":
+    import fcntl
+
+PREFIX = ".holdfast-"
+"""How the names of drafts begin."""
+JOURNAL = "-journal"
 UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES}
 """What file systems and platforms answer that cannot sync a folder."""
 
@@ -44,15 +52,43 @@ def sync_tree(folder: Path) -> None:
     sync_folder(folder)
 
 
+def held(path: Path) -> int | None:
+    """Return a handle that holds a file or folder; None where another process does, or removed it meanwhile.
+
+    The hold ends with the handle, at the latest with the process: what is not held is in nobody's hands.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return None
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if leads_to(path, handle):
+            return handle
+    except BlockingIOError:
+        pass
+    os.close(handle)
+    return None
+
+
+def leads_to(path: Path, handle: int) -> bool:
+    """Whether a path still leads to the file or folder of a handle."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
 def write_new(path: Path, write: Callable[[Path], None], *, mode: int = 0o644, replace: bool = False) -> None:
     """Let ``write`` fill a file that then appears under its name, whole and synced; raises OSError.
 
-    FileExistsError where the name is taken, unless ``replace`` allows to take its place.
+    FileExistsError where the name is taken, unless ``replace`` allows to take its place. What killed runs
+    left of such files in that folder is removed.
     """
     folder = path.absolute().parent
-    handle, name = tempfile.mkstemp(prefix=".holdfast-", suffix=path.suffix, dir=folder)
-    os.close(handle)
-    draft = Path(name)
+    sweep(folder)
+    draft, handle = _draft(folder, path.suffix)
     try:
         write(draft)
         draft.chmod(mode)
@@ -64,6 +100,31 @@ def write_new(path: Path, write: Callable[[Path], None], *, mode: int = 0o644, r
         sync_folder(folder)
     finally:
         draft.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _draft(folder: Path, suffix: str) -> tuple[Path, int]:
+    """Return a new hidden file, held by this process."""
+    while True:
+        opened, name = tempfile.mkstemp(prefix=PREFIX, suffix=suffix, dir=folder)
+        os.close(opened)
+        if (handle := held(Path(name))) is not None:
+            return Path(name), handle
+
+
+def sweep(folder: Path) -> None:
+    """Remove the hidden files that killed runs left, with the journals of databases among them."""
+    with suppress(OSError):
+        for path in folder.glob(f"{PREFIX}*"):
+            if path.is_symlink() or not path.is_file():
+                continue
+            if path.name.endswith(JOURNAL):
+                if not path.with_name(path.name.removesuffix(JOURNAL)).exists():
+                    path.unlink(missing_ok=True)
+            elif (handle := held(path)) is not None:
+                path.unlink(missing_ok=True)
+                path.with_name(path.name + JOURNAL).unlink(missing_ok=True)
+                os.close(handle)
 
 
 def write_new_text(path: Path, text: str, *, mode: int = 0o644, replace: bool = False) -> None:

@@ -73,6 +73,8 @@ class Public:
     inferred: tuple[str, ...] = ()
     occupied: bool = field(default=False, repr=False)
     """Whether the invariants were evaluated on a table, which then has them."""
+    quoted_formulas: bool = field(default=False, repr=False)
+    """Whether the file of the released table quotes what a spreadsheet would run."""
 
     @cached_property
     def possible(self) -> IntArray:
@@ -105,6 +107,9 @@ class Public:
 
     def premises(self, adjacency: Adjacency, distance: int | None = None) -> Premises:
         """Return what a guarantee for these pairs of tables rests on, worked out once; it may be vacuous."""
+        usual = self._premises.get(("semi", None))
+        if usual is not None and adjacency == "semi" and distance == usual.unit.distance:
+            return usual  # it was said how far that is
         return self._premises.setdefault(
             (adjacency, distance), Premises(self.universe, self.scope, adjacency, distance)
         )
@@ -166,6 +171,12 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
         Floor(block, item.at_least)
         for block, item in zip(inequality_blocks(spec, schema), spec.constraints.inequalities, strict=True)
     )
+    for floor in floors:
+        if (floor.block.evaluate(table.counts) < floor.at_least).any():
+            raise InvariantError(
+                f"the inequality {floor.block.name!r} does not hold in the data, which is to be known without"
+                " them: correct one of the two."
+            )
     return Public(
         schema, count_column(spec), held, spec.constraints.nonnegative, floors, inferred, occupied=True
     )
@@ -179,6 +190,7 @@ def public_from(
     nonnegative: bool,
     inequalities: tuple[Mapping[str, Any], ...],
     inferred: tuple[str, ...],
+    quoted_formulas: bool = False,
 ) -> Public:
     """Return what `Public.to_dict` described, part by part."""
     return Public(
@@ -191,6 +203,7 @@ def public_from(
         nonnegative,
         tuple(Floor(InvariantBlock.from_dict(item, schema), int(item["at_least"])) for item in inequalities),
         inferred,
+        quoted_formulas=quoted_formulas,
     )
 
 

@@ -4,30 +4,38 @@ spec -> public -> mechanism -> guarantee -> release -> certificate
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holdfast.account import charge_release
+from holdfast.account import charge_release, resume_release
 from holdfast.certificate.certify import certify
 from holdfast.certificate.model import Certificate, LedgerSection
-from holdfast.certificate.write import refuse_to_overwrite, write_release
+from holdfast.certificate.sign import SigningKey
+from holdfast.certificate.write import cannot_write, write_outputs, write_page, write_release
 from holdfast.data.public_table import PublicTable
 from holdfast.data.read import Reading, read_table
+from holdfast.drafts import Draft, drafted, require_new
 from holdfast.errors import GuaranteeError, ReleaseError
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
-from holdfast.mechanisms.mechanism import Draws
+from holdfast.mechanisms.mechanism import Draws, Law
 from holdfast.outputs import Output, StatisticOutput, TableOutput
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Row
 from holdfast.public import Public, publish
+from holdfast.resume import charged, finish, worth_keeping
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
+
+LONGEST_COUNT = 22
+"""Bytes of a count with its sign and the end of its line."""
+SPARE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +68,61 @@ class Prepared:
 
         With a ledger the cost is committed before anything is drawn, and a release over budget is refused.
         """
-        self._require_releasable()
-        source = entropy or SystemEntropy()
-        certificate = self.certify(secure=source.secure)
-        row = (
-            None
-            if ledger is None
-            else charge_release(ledger, self.reading, self.public, self.guarantee, certificate)
-        )
-        outputs = self.mechanism.outputs(self.reading.table, self.public, source)
-        return Release(certificate, outputs, row)
+        drawing = self._drawing(entropy)
+        if ledger is None:
+            return Release(drawing.certificate, drawing.draw())
+        row = charge_release(ledger, *self._terms(drawing))
+        with charged(ledger, row):
+            outputs = drawing.draw()
+            # whoever calls this sees what was drawn, so the row is complete
+            ledger.complete(row.index, certificate=drawing.certificate.settled, release=None)
+        return Release(drawing.certificate, outputs, row)
+
+    def publish(
+        self,
+        draft: Draft,
+        entropy: Entropy | None = None,
+        *,
+        parquet: bool = False,
+        ledger: Ledger | None = None,
+        resume: int | None = None,
+        key: SigningKey | None = None,
+        quote_formulas: bool = False,
+    ) -> "Release":
+        """Draw one release into a draft, and give that its name.
+
+        ``resume`` draws for a row that was charged and of which nothing was ever released.
+        All that can fail on public grounds comes first: law, page, room on the disk. Then the charge, the
+        draw and the files. Before the folder appears the ledger binds its files to the row: a row that is
+        not complete was never seen by anyone.
+        """
+        drawing = self._drawing(entropy)
+        with cannot_write(draft.folder):
+            write_page(drawing.certificate, draft)
+            draft.reserve(self._size(drawing.certificate))
+        row = None
+        if ledger is not None and resume is None:
+            row = charge_release(ledger, *self._terms(drawing), draft=draft.path)
+        elif ledger is not None and resume is not None:
+            row = resume_release(ledger, resume, *self._terms(drawing), draft=draft.path)
+        with nullcontext() if ledger is None or row is None else charged(ledger, row, draft):
+            outputs = drawing.draw()
+            with cannot_write(draft.folder):
+                draft.free()
+                sealed = write_outputs(
+                    outputs,
+                    drawing.certificate,
+                    draft,
+                    parquet=parquet,
+                    ledger=_section(row),
+                    key=key,
+                    quote_formulas=quote_formulas,
+                )
+            if ledger is not None and row is not None:
+                draft.holds = sealed.digest
+                ledger.complete(row.index, certificate=sealed.settled, release=sealed.digest)
+            draft.publish()
+        return Release(sealed, outputs, row)
 
     def sample(self, size: int, entropy: Entropy | None = None) -> Draws:
         """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget."""
@@ -78,6 +131,26 @@ class Prepared:
         if self.mechanism.output != "table":
             return drawn
         return self.public.spread(drawn)
+
+    def _drawing(self, entropy: Entropy | None) -> "_Drawing":
+        """Settle everything but the noise; what no source of noise could draw is refused here."""
+        self._require_releasable()
+        source = entropy or SystemEntropy()
+        law = self.mechanism.law(self.reading.table.counts[self.public.possible])
+        certificate = self.certify(secure=source.secure)
+        if self.accuracy is None and self.mechanism.noise is not None:
+            self.mechanism.noise.sample(SeededEntropy(0), 1)  # a rehearsal, where none was simulated
+        return _Drawing(self, law, certificate, source)
+
+    def _terms(self, drawing: "_Drawing") -> tuple[Reading, Public, Guarantee, Certificate]:
+        """Return what a ledger is told of a release."""
+        return self.reading, self.public, self.guarantee, drawing.certificate
+
+    def _size(self, certificate: Certificate) -> int:
+        """Return no fewer bytes than the files of a release take beside the page."""
+        attributes = self.public.schema.attributes
+        row = sum(max(map(_longest, one.levels)) for one in attributes) + LONGEST_COUNT
+        return row * (self.public.schema.size + 1) + 2 * len(certificate.to_json().encode()) + SPARE
 
     def _require_releasable(self) -> None:
         traits, name = self.mechanism.traits, self.mechanism.name
@@ -91,6 +164,20 @@ class Prepared:
                 f'{name} keeps no invariant and is there to compare with: use name = "lattice-laplace" or'
                 ' "lattice-gaussian" in [mechanism].'
             )
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawing:
+    """A release of which only the noise is missing."""
+
+    prepared: Prepared = field(repr=False)
+    law: Law = field(repr=False)
+    certificate: Certificate
+    source: Entropy = field(repr=False)
+
+    def draw(self) -> Mapping[str, Output]:
+        """Draw what is published, by name."""
+        return self.prepared.mechanism.outputs(self.law, self.prepared.public, self.source)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +204,27 @@ class Release:
             raise ReleaseError(f"this release has no statistics: it has {', '.join(self.outputs)}.")
         return output.values
 
-    def write(self, folder: str | Path, *, parquet: bool = False) -> Path:
-        """Write the outputs and their certificate to a new folder, all or nothing."""
-        ledger = None if self.row is None else LedgerSection(row=self.row.index, hash=self.row.hash)
-        return write_release(self.outputs, self.certificate, Path(folder), parquet=parquet, ledger=ledger)
+    def write(
+        self,
+        folder: str | Path,
+        *,
+        parquet: bool = False,
+        key: SigningKey | None = None,
+        quote_formulas: bool = False,
+    ) -> Path:
+        """Write the outputs and their certificate to a new folder, all or nothing.
+
+        In CSV, names that a spreadsheet would run as formulas can be quoted; the certificate says so.
+        """
+        return write_release(
+            self.outputs,
+            self.certificate,
+            Path(folder),
+            parquet=parquet,
+            ledger=_section(self.row),
+            key=key,
+            quote_formulas=quote_formulas,
+        )
 
 
 def prepare(spec: Spec | str | Path, data: Any = None) -> Prepared:
@@ -135,21 +239,22 @@ def prepare(spec: Spec | str | Path, data: Any = None) -> Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A release that was drawn and written; ``left`` is the budget of its ledger, if it was charged."""
+    """A release as it was written; ``left`` is the budget of its ledger, if it was charged."""
 
-    release: Release
+    certificate: Certificate
     folder: Path
+    row: Row | None = None
     left: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        row = self.release.row
+        row = self.row
         return {
             "folder": str(self.folder),
             "files": sorted(path.name for path in self.folder.iterdir()),
             "charged": None if row is None else {"row": row.index, "total": str(row.total)},
             "left": None if self.left is None else str(self.left),
-            "certificate": self.release.certificate.to_dict(),
+            "certificate": self.certificate.to_dict(),
         }
 
 
@@ -161,15 +266,36 @@ def make_release(
     parquet: bool = False,
     seed: int | None = None,
     ledger: str | Path | Ledger | None = None,
+    resume: int | None = None,
+    key: SigningKey | None = None,
+    quote_formulas: bool = False,
 ) -> Written:
-    """Prepare, charge, draw and write a release to a new folder; a seed is for tests and studies only."""
-    refuse_to_overwrite(Path(out))
+    """Prepare, charge, draw and write a release to a new folder; a seed is for tests and studies only.
+
+    ``resume`` is a row of the ledger that was charged for this release before, and never released: it is not
+    charged again. ``key`` signs the certificate.
+    """
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
-    drawn = prepare(spec, data).release(None if seed is None else SeededEntropy(seed), ledger=account)
-    folder = drawn.write(out, parquet=parquet)
-    return Written(
-        drawn, folder, None if account is None or drawn.row is None else account.budget - drawn.row.total
-    )
+    folder = require_new(out)
+    if resume is not None:
+        if account is None:
+            raise ReleaseError("a row to resume is one of a ledger: name the ledger too.")
+        if (finished := finish(account, resume, folder)) is not None:
+            row = account.row(resume)
+            return Written(finished, Path(out), row, account.budget - row.total)
+    with drafted(out, lambda draft: worth_keeping(draft, account)) as draft:
+        prepared = prepare(spec, data)
+        drawn = prepared.publish(
+            draft,
+            None if seed is None else SeededEntropy(seed),
+            parquet=parquet,
+            ledger=account,
+            resume=resume,
+            key=key,
+            quote_formulas=quote_formulas,
+        )
+    left = None if account is None or drawn.row is None else account.budget - drawn.row.total
+    return Written(drawn.certificate, Path(out), drawn.row, left)
 
 
 def published(spec: Spec | str | Path, data: Any = None) -> Public:
@@ -182,3 +308,12 @@ def published(spec: Spec | str | Path, data: Any = None) -> Public:
 def _prepared(spec: Spec, reading: Reading) -> Prepared:
     public = publish(spec, reading.table, reading.inferred)
     return Prepared(spec, reading, public, answer(spec, public))
+
+
+def _section(row: Row | None) -> LedgerSection | None:
+    return None if row is None else LedgerSection(row=row.index, hash=row.hash)
+
+
+def _longest(level: str) -> int:
+    """Return how many bytes a level takes in a file at most, with quotation marks and a separator."""
+    return 2 * len(level.encode(errors="surrogatepass")) + 3

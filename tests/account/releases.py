@@ -25,6 +25,7 @@ from holdfast.data.schema import Schema
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.ledger import Charge, Row, Standard
+from holdfast.privacy.ledger.past import Replay
 from holdfast.privacy.profile import NormLoss, Profile
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
@@ -191,10 +192,11 @@ class Files:
 
 def charged(charges: Sequence[Charge], standard: Standard = "pure") -> list[Fraction]:
     """Return the totals of charges, made one after the other."""
-    rows: list[Row] = []
+    past = Replay(standard)
     for index, charge in enumerate(charges, start=1):
-        rows.append(Row(index, "", charge, spend(rows, charge, standard), ""))
-    return [row.total for row in rows]
+        spent = spend(past, charge)
+        past.add(Row(index, "", charge, spent.total, ""), spent)
+    return [row.total for row in past]
 
 
 def digest(text: str) -> str:

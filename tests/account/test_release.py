@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError, InvariantError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.ledger import Ledger, verify_ledger
 from holdfast.release import prepare
+from holdfast.resume import ChargedError
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
 from holdfast.spec.model import Data, Invariant, Privacy, Spec
@@ -76,7 +77,7 @@ def test_the_charge_stands_before_anything_is_drawn(demo: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LatticeLaplace, "outputs", crash)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(ChargedError, match="it was stopped"):
         prepared.release(ledger=account)
     assert account.spent() == 1
 

@@ -12,6 +12,7 @@ from holdfast.account.terms import Terms
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
 from holdfast.privacy.ledger import Charge, LedgerError, Row
+from holdfast.privacy.ledger.past import Replay
 from holdfast.privacy.profile import NormLoss, PerRecord, SquaredLoss
 
 FILE = records("000", "010", "011", "101", "110", "111")
@@ -80,7 +81,7 @@ def test_a_version_of_the_future_is_refused() -> None:
     charge = SEX.charge(FILE)
     future = Row(1, "", replace(charge, detail={**charge.detail, "version": 3}), Fraction(4), "")
     with pytest.raises(LedgerError, match=r"row 1 .* newer"):
-        spend([future], charge, "pure")
+        spend(Replay("pure", charged=[future]), charge)
 
 
 def test_the_first_release_sets_the_adjacency() -> None:

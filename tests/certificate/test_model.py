@@ -11,8 +11,9 @@ from pydantic import ValidationError
 from tests.certificate.places import changed, places
 from tests.releases import KINDS, prepared, released
 
-from holdfast.certificate.model import FORMAT, Certificate, LedgerSection, digest
+from holdfast.certificate.model import Certificate, LedgerSection
 from holdfast.certificate.schema import schema_text
+from holdfast.certificate.text import FORMAT, digest
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.catalogue import MECHANISMS
 from holdfast.release import Prepared, prepare
@@ -93,7 +94,7 @@ def test_unknown_and_missing_keys_are_refused_everywhere(kind: str) -> None:
             other = changed(content, place, {**value, "something": "else"})
             with pytest.raises(ValidationError):
                 Certificate.from_json(json.dumps(other))
-    for key in content.keys() - {"format", "ledger", "files", "digest"}:
+    for key in content.keys() - {"format", "ledger", "files", "quoted_formulas", "digest"}:
         with pytest.raises(ValidationError):
             Certificate.from_json(json.dumps({name: v for name, v in content.items() if name != key}))
 

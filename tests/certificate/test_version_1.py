@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from tests.certificate.places import ABSURD, changed, tried
 
-from holdfast.certificate.model import FORMAT, Certificate, digest
+from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.public import Published, mechanism_of, public_of
 from holdfast.certificate.read import read_certificate
+from holdfast.certificate.text import FORMAT, canonical, digest
 from holdfast.certificate.verify import Verification, verify
 from holdfast.certificate.write import sha256
 from holdfast.errors import GuaranteeError, ReleaseError
@@ -75,11 +76,17 @@ def content_of(release: Path) -> dict[str, Any]:
     return content
 
 
+def put(release: Path, content: dict[str, Any]) -> None:
+    """Write a record as certificates are written."""
+    text = canonical(content)
+    (release / "certificate.json").write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
 def seal(release: Path, content: dict[str, Any]) -> None:
     """Write a record with hashes and a digest that are right."""
     files = {name: sha256(release / name) for name in content["files"]}
     body = {**{name: value for name, value in content.items() if name != "digest"}, "files": files}
-    (release / "certificate.json").write_text(json.dumps({**body, "digest": digest(body)}))
+    put(release, {**body, "digest": digest(body)})
 
 
 def rewrite(release: Path, counts: list[int]) -> None:
@@ -124,7 +131,7 @@ def test_tampering_is_found(unpack: Unpack, name: str) -> None:
     seal(release, content)
     assert failed(verify(release)) == []
     content["guarantee"]["intensity"] = {"epsilon": "1/9"}
-    (release / "certificate.json").write_text(json.dumps(content))
+    put(release, content)
     assert failed(verify(release)) == ["certificate unchanged"]
 
 

@@ -1,6 +1,5 @@
 """A release appears whole or not at all."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,9 @@ import pytest
 from tests.releases import released
 
 import holdfast.certificate.write
-from holdfast.certificate.write import refuse_to_overwrite, sha256, write_release
+from holdfast.certificate.write import sha256, write_release
 from holdfast.data.public_table import PublicTable
+from holdfast.drafts import Draft
 from holdfast.errors import ReleaseError
 from holdfast.outputs import StatisticOutput
 from holdfast.release import Release
@@ -74,18 +74,6 @@ def test_nothing_is_overwritten(release: Release, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
-def test_a_folder_needs_a_place(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match="does not exist: create it first"):
-        refuse_to_overwrite(tmp_path / "none" / "out")
-    refuse_to_overwrite(tmp_path / "out")
-
-
-def test_a_closed_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ReleaseError, match="cannot be written to"):
-        refuse_to_overwrite(tmp_path / "out")
-
-
 def full(*_: object, **__: object) -> Any:
     raise OSError(28, "No space left on device")
 
@@ -118,14 +106,14 @@ def test_a_failure_leaves_nothing(
         write(release, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
     if error is ReleaseError:
-        assert "out cannot be written (No space left on device)" in str(caught.value)
+        assert "out cannot be written (no space left on device)" in str(caught.value)
 
 
 def test_a_failure_of_the_last_step_leaves_nothing(
     release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(ReleaseError, match="No space left"):
+    monkeypatch.setattr(Draft, "seal", full)
+    with pytest.raises(ReleaseError, match="no space left"):
         write(release, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
@@ -134,15 +122,15 @@ def test_a_folder_that_fills_meanwhile_is_kept(
     release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another release to the same folder, between the look and the last step."""
-    rename = Path.rename
+    publish = Draft.publish
 
-    def late(draft: Path, target: Path) -> Path:
-        target.mkdir()
-        (target / "table.csv").write_text("theirs")
-        return rename(draft, target)
+    def late(draft: Draft) -> None:
+        draft.folder.mkdir()
+        (draft.folder / "table.csv").write_text("theirs")
+        publish(draft)
 
-    monkeypatch.setattr(Path, "rename", late)
-    with pytest.raises(ReleaseError, match="cannot be written"):
+    monkeypatch.setattr(Draft, "publish", late)
+    with pytest.raises(ReleaseError, match="directory not empty"):
         write(release, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out" / "table.csv").read_text() == "theirs"

@@ -228,8 +228,8 @@ def test_an_out_that_exists_is_never_overwritten(run: Run, example: Path, tmp_pa
     ("out", "words"),
     [
         ("none/out", "does not exist: create it first"),
-        ("x" * 300, "name another place"),
-        ("link", "exists already"),
+        ("x" * 300, "name a new folder"),
+        ("link", "is a symbolic link"),
     ],
 )
 def test_an_out_that_cannot_be_is_refused(

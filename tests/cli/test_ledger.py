@@ -2,13 +2,16 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import typer
 from tests.privacy.ledger.accounts import filled, tamper
 
 from holdfast.cli.ledger import export, open_ledger, show, verify
+from holdfast.errors import HoldfastError
 from holdfast.privacy.ledger import Ledger, LedgerError, salt_path
 
 
@@ -40,7 +43,7 @@ def test_open(
     ],
 )
 def test_open_refuses(tmp_path: Path, budget: str | None, rho: str | None, message: str) -> None:
-    with pytest.raises(LedgerError, match=message):
+    with pytest.raises(HoldfastError, match=message):
         open_ledger(tmp_path / "a", budget=budget, rho=rho, mu=None)
     assert not list(tmp_path.iterdir())
 
@@ -65,24 +68,79 @@ def test_show_of_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "No release is charged yet." in capsys.readouterr().out
 
 
+def test_show_says_what_was_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path / "a").complete(2, certificate="a" * 64, release=None)
+    show(tmp_path / "a", as_json=False)
+    lines = capsys.readouterr().out.splitlines()[-3:]
+    assert [line.strip().split("  ")[-1].strip() for line in lines] == [
+        "not released: --resume 1",
+        "released",
+        "not released: --resume 3",
+    ]
+    show(tmp_path / "a", as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [row["released"] for row in told["rows"]] == [False, True, False]
+    assert [(one["index"], one["row"]) for one in told["completions"]] == [(1, 2)]
+    assert told["warnings"] == []
+    (tmp_path / "a.salt").chmod(0o644)
+    show(tmp_path / "a", as_json=True)
+    caught = capsys.readouterr()
+    assert caught.err.startswith(f"warning: {tmp_path / 'a.salt'} is open to others")
+    assert len(json.loads(caught.out)["warnings"]) == 1
+
+
 def test_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     filled(tmp_path / "a")
     verify(tmp_path / "a", [], as_json=False)
-    assert "3 rows, every check holds." in capsys.readouterr().out
+    caught = capsys.readouterr()
+    assert "3 rows, every check holds." in caught.out
+    assert caught.err.startswith("warning: row 1: its total cannot be composed again")
     salt_path(tmp_path / "a").unlink()
-    verify(tmp_path / "a", [], as_json=False)
+    with pytest.raises(LedgerError, match=r"a\.salt is missing.*--without-salt"):
+        verify(tmp_path / "a", [], as_json=False)
+    verify(tmp_path / "a", [], without_salt=True, as_json=False)
     assert "the seals are not checked" in capsys.readouterr().out
     tamper(tmp_path / "a", "UPDATE charges SET total = '1/1000'")
-    with pytest.raises(typer.Exit) as caught:
-        verify(tmp_path / "a", [], as_json=False)
-    assert caught.value.exit_code == 1
+    with pytest.raises(typer.Exit) as caught_exit:
+        verify(tmp_path / "a", [], without_salt=True, as_json=False)
+    assert caught_exit.value.exit_code == 1
     assert "VIOLATED row 1: its content does not have its hash" in capsys.readouterr().out
     with pytest.raises(typer.Exit):
-        verify(tmp_path / "a", [], as_json=True)
+        verify(tmp_path / "a", [], without_salt=True, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["kept"], told["rows"], told["sealed"]) == (False, 3, False)
+    assert (told["completions"], told["warnings"], told["releases"]) == (0, [], [])
     with pytest.raises(LedgerError, match="does not exist"):
         verify(tmp_path / "b", [], as_json=False)
+
+
+def test_a_salt_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
+    filled(tmp_path / "a")
+    with (
+        patch.object(Path, "read_text", side_effect=PermissionError(13, "Permission denied")),
+        pytest.raises(LedgerError, match=r"a\.salt cannot be read \(Permission denied\): it is the salt"),
+    ):
+        verify(tmp_path / "a", [], as_json=False)
+    salt_path(tmp_path / "a").unlink()
+    salt_path(tmp_path / "a").mkdir()
+    with pytest.raises(LedgerError, match=r"a\.salt is a folder: it should be the salt of the ledger"):
+        verify(tmp_path / "a", [], as_json=False)
+
+
+def test_verify_holds_releases_against_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = Path(__file__).parents[1] / "privacy" / "ledger" / "data"
+    for name in ("format-1.ledger", "format-1.ledger.salt"):
+        shutil.copy(data / name, tmp_path / name)
+        (tmp_path / name).chmod(0o600)
+    release, file = data / "format-1-release", tmp_path / "format-1.ledger"
+    verify(file, [release], as_json=False)
+    assert "Note:" in (out := capsys.readouterr().out)
+    assert "3 rows, every check holds." in out
+    filled(tmp_path / "other")
+    with pytest.raises(typer.Exit):
+        verify(tmp_path / "other", [release], as_json=True)
+    (told,) = json.loads(capsys.readouterr().out)["releases"]
+    assert (told["row"], told["kept"], len(told["problems"])) == (1, False, 1)
 
 
 def test_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_errors import sentence
 
-from holdfast.certificate.model import digest
+from holdfast.certificate.text import digest
 
 SPEC = """\
 [data]

@@ -2,9 +2,12 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.certificate.falsify import write
 from tests.cli.conftest import Run
 from tests.cli.test_errors import sentence
 
@@ -19,8 +22,69 @@ def release(run: Run, example: Path) -> Path:
 def test_a_release_is_kept(run: Run, release: Path) -> None:
     outcome = run("verify", release)
     assert (outcome.code, outcome.err) == (0, "")
-    assert [line.split()[0] for line in outcome.out.splitlines()[:-1]] == ["kept"] * 6
+    assert {line.split()[0] for line in outcome.out.splitlines()[:-1]} == {"kept"}
     assert "invariant county: 4 kept" in outcome.out
+    assert "kept     universe: semi-adjacency 3\n" in outcome.out
+    assert "kept     guarantee: epsilon 1 follows\n" in outcome.out
+    assert outcome.out.endswith("every check holds, and all that the certificate claims was derived again.\n")
+
+
+def test_a_quick_one_looks_at_files_and_invariants(run: Run, release: Path) -> None:
+    whole, quick = run("verify", release), run("verify", release, "--quick")
+    assert (quick.code, quick.err) == (0, "")
+    *checks, verdict = quick.out.splitlines()
+    assert checks == whole.out.splitlines()[: len(checks)]
+    assert "invariant education: 4 kept" in quick.out
+    assert "guarantee" not in quick.out
+    assert verdict.endswith("(files and invariants; what is claimed of privacy was not derived).")
+    told = json.loads(run("verify", "--quick", "--json", release).out)
+    assert (told["kept"], told["quick"], told["warnings"], told["derived"]) == (True, True, [], [])
+    (release / "table.csv").write_text("other")
+    assert run("verify", "--quick", release).code == 1
+    assert run("verify", "--quick", release / "none").code == 2
+    assert run("verify", "--quick").code == 2
+    assert run("verify", "--quick", "--what", release).code == 2
+
+
+def test_a_quick_one_loads_nothing_heavy(release: Path) -> None:
+    program = (
+        "import sys; from holdfast.cli import main\n"
+        "try: main()\n"
+        "finally: print(*[m for m in sys.argv[0].split() if m in sys.modules], 'loaded')"
+    )
+    heavy = "highspy flint sqlite3 pydantic polars scipy jinja2"
+    text = f"import sys; sys.argv[0] = {heavy!r}; {program}"
+    outcome = subprocess.run(
+        [sys.executable, "-c", text, "verify", str(release), "--quick"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert outcome.stdout.splitlines()[-1] == "loaded"
+
+
+def test_a_seeded_release_is_told_loudly(run: Run, example: Path) -> None:
+    out = example.parent / "seeded"
+    assert run("release", example, "--out", out, "--seed", "1").code == 0
+    for options in ((), ("--quick",)):
+        outcome = run("verify", out, *options)
+        assert outcome.code == 0
+        assert "WARNING  THIS RELEASE PROTECTS NOBODY: it was drawn from a seeded generator" in outcome.out
+        (warning,) = json.loads(run("verify", out, "--json", *options).out)["warnings"]
+        assert warning.startswith("THIS RELEASE PROTECTS NOBODY")
+
+
+def test_half_of_epsilon_with_right_hashes_is_a_violation(run: Run, release: Path) -> None:
+    content = json.loads((release / "certificate.json").read_text())
+    content["guarantee"]["intensity"]["epsilon"] = "1/2"
+    write(release, content, page=True)
+    outcome = run("verify", release)
+    assert outcome.code == 1
+    assert (
+        "VIOLATED guarantee: the certificate claims intensity epsilon 1/2, and what follows is epsilon 1\n"
+        in outcome.out
+    )
+    assert run("intervals", release).code == 1
 
 
 def test_machines_are_told_as_json(run: Run, release: Path) -> None:
@@ -81,7 +145,7 @@ def test_names_that_cannot_be_shown_are_spelt_out(run: Run, release: Path) -> No
     outcome = run("verify", release)
     assert (outcome.code, outcome.err) == (1, "")
     assert "VIOLATED certificate unchanged" in outcome.out
-    assert r"VIOLATED \ud800 unchanged: the file cannot be read" in outcome.out
+    assert r"VIOLATED \ud800 unchanged: no release has a file of this name" in outcome.out
 
 
 def test_a_damaged_certificate_is_told_by_its_place(run: Run, release: Path) -> None:

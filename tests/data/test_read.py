@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.data.attributes import Attributes
-from holdfast.data.read import read_release, read_table
+from holdfast.data.read import read_records, read_release, read_table
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError
 from holdfast.spec import Data, Privacy, Spec
@@ -291,3 +291,28 @@ def test_a_release_may_go_below_zero_in_any_order(tmp_path: Path) -> None:
     path.write_text("n,age,sex\n-3,1,f\n0,1,m\n2,0,f\n7,0,m\n")
     table = read_release(path, RELEASE, "n")
     assert np.array_equal(table.counts, [2, -3, 7, 0])
+
+
+def footer_says(path: Path, rows: int, said: int) -> None:
+    """Let the last bytes of a Parquet file say another number of rows, spelt in as many bytes."""
+
+    def spelt(number: int, length: int) -> bytes:
+        return bytes([number >> 7 * i & 127 | (128 if i < length - 1 else 0) for i in range(length)])
+
+    content = path.read_bytes()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    length = ((2 * rows).bit_length() + 6) // 7
+    footer = content[start:].replace(spelt(2 * rows, length), spelt(2 * said, length), 1)
+    assert footer != content[start:]
+    path.write_bytes(content[:start] + footer)
+
+
+def test_rows_that_a_parquet_file_does_not_tell_of_are_missed(tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    rows = 3000
+    pl.DataFrame({"sex": ["f"] * rows, "n": [1] * rows}).write_parquet(path, statistics=False)
+    footer_says(path, rows, 4)
+    with pytest.raises(DataError, match="says that it has 4 rows and has 3,000: write it anew"):
+        read_records(path, ["sex"])
+    with pytest.raises(DataError, match="repeats the cell"):
+        read_release(path, Schema(Attributes.of({"sex": ("f", "m", "x", "y", "z")})), "n")

@@ -11,3 +11,9 @@ def test_lists_only_some_of_many() -> None:
 
 def test_has_words_for_nothing() -> None:
     assert closest("a", []) == "there is none to choose from."
+
+
+def test_what_would_take_long_is_not_looked_through() -> None:
+    many = [f"level {number}" for number in range(10_001)]
+    assert closest("level 10000x", many) == "did you mean 'level 1000'?"
+    assert closest("x" * 5000, ["x" * 5001]).startswith("choose from 'xxx")

@@ -4,12 +4,16 @@ terms.py     what a charge states of its release, written and read
 joint.py     the joint scope of all releases of one file of records
 distance.py  how far apart the files are that it compares
 losses.py    what each release of a file loses there
-spending.py  the total of a history and a new charge
+design.py    releases that compose alike, up to how strong they are
+book.py      the checkpoint: each file's designs, and what they lose
+spending.py  the total with a new charge
 release.py   a release that is about to be drawn
+verify.py    an account, and the releases that were charged to it
 """
 
-from holdfast.account.release import charge_release
+from holdfast.account.release import charge_release, resume_release
 from holdfast.account.spending import spend
 from holdfast.account.terms import new_charge
+from holdfast.account.verify import verify_ledger
 
-__all__ = ["charge_release", "new_charge", "spend"]
+__all__ = ["charge_release", "new_charge", "resume_release", "spend", "verify_ledger"]

@@ -59,7 +59,12 @@ def audit_compose(
     if at >= 1:
         raise SpecError(f"--delta is {delta}: give a small probability, such as 1e-10.")
     orders = both_orders(intensities, semi_adjacency)
-    semi_first, composition_first = orders.epsilons(at)
+    try:
+        semi_first, composition_first = orders.epsilons(at)
+    except (ArithmeticError, RuntimeError, ValueError):  # no root within reach of floats
+        raise SpecError(
+            "the epsilon of these releases together is out of reach: give less extreme numbers."
+        ) from None
     return ComposeReport(len(intensities), semi_adjacency, at, orders, semi_first, composition_first)
 
 

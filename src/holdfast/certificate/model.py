@@ -4,8 +4,6 @@ One class a section of `certificate.json`. It holds nothing that depends on the 
 invariants: what is released stands in files of its own, which the certificate names by their hashes.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
@@ -17,18 +15,20 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
+    field_validator,
     model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema
 
+from holdfast.certificate.text import FORMAT, canonical, digest
 from holdfast.mechanisms.catalogue import MECHANISMS
+from holdfast.plain import plain_name
 from holdfast.privacy.guarantee import Adjacency
 from holdfast.privacy.intensity import Standard
 from holdfast.spec.model import InvariantKind
 from holdfast.spec.rational import Rational
 
-FORMAT = "holdfast-certificate/2"
-SEAL = ("ledger", "files", "digest")
+SEAL = ("ledger", "files", "quoted_formulas", "digest")
 """What is added when a release is written: the rest is settled before anything is drawn."""
 
 if TYPE_CHECKING:
@@ -298,7 +298,17 @@ class Certificate(Section):
     caveats: tuple[StrictStr, ...]
     ledger: LedgerSection | None = None
     files: dict[StrictStr, StrictStr] = {}
+    quoted_formulas: Annotated[StrictBool, Field(exclude_if=lambda quoted: not quoted)] = False
+    """Whether names that a spreadsheet would run have an apostrophe before them in table.csv."""
     digest: StrictStr = ""
+
+    @field_validator("files")
+    @classmethod
+    def _names_inside(cls, files: dict[str, str]) -> dict[str, str]:
+        for name in files:
+            if not plain_name(name):
+                raise ValueError(f"{name!r} is not the name of a file inside of the folder")
+        return files
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `certificate.json` says."""
@@ -306,7 +316,7 @@ class Certificate(Section):
 
     def to_json(self) -> str:
         """Return the text of `certificate.json`."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        return canonical(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -318,17 +328,18 @@ class Certificate(Section):
         """The digest of all that was settled before the draw, by which a ledger names the release."""
         return digest({name: value for name, value in self.to_dict().items() if name not in SEAL})
 
-    def sealed(self, files: Mapping[str, str], ledger: LedgerSection | None = None) -> "Certificate":
+    def sealed(
+        self,
+        files: Mapping[str, str],
+        ledger: LedgerSection | None = None,
+        *,
+        quoted_formulas: bool = False,
+    ) -> "Certificate":
         """Return the certificate with hashes of the files, the ledger's row, and a digest of the whole."""
-        body = self.model_copy(update={"files": dict(files), "ledger": ledger})
+        written = {"files": dict(files), "ledger": ledger, "quoted_formulas": quoted_formulas}
+        body = self.model_copy(update=written)
         content = {name: value for name, value in body.to_dict().items() if name != "digest"}
         return body.model_copy(update={"digest": digest(content)})
-
-
-def digest(body: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a record in a canonical form."""
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 class _Untitled(GenerateJsonSchema):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from functools import cache
 from math import ceil, exp, log, prod
 from typing import Any
 
@@ -24,7 +25,10 @@ from holdfast.certificate.model import (
 from holdfast.certificate.pictures import Bar, bars, noise_picture, within
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.privacy.guarantee import probability, times
+from holdfast.visible import visible
 
+WORDINGS = (2, 1)
+"""How pages are and were worded, the newest first: pages of every wording are verified."""
 MOST_BARS = 30
 """Invariants with more values show the first FEW of them only."""
 FEW = 8
@@ -60,7 +64,7 @@ class Kept:
     more: int
 
 
-def render(certificate: Certificate) -> str:
+def render(certificate: Certificate, *, wording: int = WORDINGS[0]) -> str:
     """Return the page of a certificate."""
     guarantee, target = certificate.guarantee, certificate.target
     epsilon, exception = _epsilon(guarantee)
@@ -89,6 +93,7 @@ def render(certificate: Certificate) -> str:
         verdict=_verdict(target, guarantee),
         error=_error(certificate.expected_error),
         MOST_ITEMS=MOST_ITEMS,
+        wording=wording,
     )
 
 
@@ -105,11 +110,13 @@ def _strength(parameters: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} {_rational(value)}" for name, value in parameters.items()) or "not stated"
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("holdfast", "certificate"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -123,6 +130,11 @@ def _environment() -> Environment:
         "signed": _signed,
     }
     return environment
+
+
+def _visible(value: object) -> object:
+    """Return plain text as what can be seen of it; markup has been through here in its parts."""
+    return visible(value) if type(value) is str else value
 
 
 def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.read import CERTIFICATE, read_certificate
+from holdfast.certificate.read import read_certificate
+from holdfast.certificate.text import CERTIFICATE
 from holdfast.data.read import read_release
 from holdfast.data.schema import Schema
 from holdfast.errors import ReleaseError
@@ -23,6 +24,7 @@ def public_of(certificate: Certificate) -> Public:
         nonnegative=constraints.nonnegative,
         inequalities=tuple(item.model_dump() for item in constraints.inequalities),
         inferred=table.inferred,
+        quoted_formulas=certificate.quoted_formulas,
     )
 
 
@@ -54,18 +56,26 @@ def noise_of(certificate: Certificate, public: Public) -> NoiseLaw:
 class Published:
     """A release of a table as its readers have it: everything in it is public."""
 
-    def __init__(self, folder: str | Path) -> None:
-        """Read a release that was verified before [holdfast, certificate/verify.py]."""
+    def __init__(self, folder: str | Path, public: Public | None = None) -> None:
+        """Read a release that was verified before [holdfast, certificate/verify.py].
+
+        What is ``public`` may be known by then, with all that was worked out from it.
+        """
         folder = Path(folder)
         self.certificate = read_certificate(folder)
-        self.public = public_of(self.certificate)
+        self.public = public_of(self.certificate) if public is None else public
         name = next((name for name in self.certificate.files if name.startswith("table.")), None)
         if name is None:
             raise ReleaseError(
                 f"{folder / CERTIFICATE} names no table: this is for the release of a table, and this one has"
                 " another output."
             )
-        self.table = read_release(folder / name, self.public.schema, self.public.count)
+        self.table = read_release(
+            folder / name,
+            self.public.schema,
+            self.public.count,
+            quoted_formulas=self.public.quoted_formulas,
+        )
 
     @property
     def noise(self) -> NoiseLaw:

@@ -1,90 +1,97 @@
-"""Verifying a release: hashes, the record, and every output against what is public."""
+"""Verifying a release: its files, the table against every exact claim, and all that is claimed of it.
+
+First the quick part [holdfast, certificate/quick.py]; where all of that holds, the certificate is derived
+again [holdfast, certificate/derive.py], and the page must be the page of this certificate.
+"""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate.model import digest
-from holdfast.certificate.public import Published, public_of
-from holdfast.certificate.read import CERTIFICATE, certificate_of, parse, read_text
-from holdfast.certificate.write import sha256
+from holdfast.certificate.checks import Check, Verification, ViolatedError
+from holdfast.certificate.derive import DERIVED, Derivation
+from holdfast.certificate.model import SEAL, Certificate
+from holdfast.certificate.page import WORDINGS, render
+from holdfast.certificate.public import Published
+from holdfast.certificate.quick import PAGE, kept_checks, output_of, seal_checks, verify_quick, warnings_of
+from holdfast.certificate.read import certificate_of
+from holdfast.certificate.text import CERTIFICATE, parse, read_text
+from holdfast.certificate.version_1 import FORMAT as FORMAT_1
 from holdfast.errors import HoldfastError
-from holdfast.outputs import KINDS, Check
+from holdfast.mechanisms.catalogue import NAMED
+
+__all__ = ["Verification", "ViolatedError", "verified", "verify"]
 
 
-@dataclass(frozen=True)
-class Verification:
-    """The outcome of all checks."""
+def verify(folder: str | Path, *, quick: bool = False) -> Verification:
+    """Check a release folder against its certificate, and the certificate against what follows.
 
-    folder: Path
-    checks: tuple[Check, ...]
-
-    @property
-    def kept(self) -> bool:
-        """Whether every check holds."""
-        return all(check.holds for check in self.checks)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        return {"kept": self.kept, "checks": [asdict(check) for check in self.checks]}
-
-
-class ViolatedError(HoldfastError):
-    """A release that should be used is not as it was certified."""
-
-    def __init__(self, verification: Verification) -> None:
-        super().__init__(f"{verification.folder} is not the certified release: restore it, and verify it.")
-        self.verification = verification
+    A ``quick`` one looks at files and invariants only. Raises ReleaseError where there is no release to
+    check; everything else is a check that fails.
+    """
+    return verify_quick(folder) if quick else _verification(Path(folder), whole=True)[0]
 
 
 def verified(folder: str | Path) -> Published:
-    """Return a release of a table that was verified; raises ViolatedError where it is not kept."""
-    verification = verify(folder)
-    if not verification.kept:
-        raise ViolatedError(verification)
-    return Published(folder)
+    """Return a release of a table that was verified; raises ViolatedError where it is not kept.
 
-
-def verify(folder: str | Path) -> Verification:
-    """Check a release folder against its certificate.
-
-    Raises ReleaseError where there is no release to check; everything else is a check that fails.
+    What is worked out from a release rests on its table and the law of its noise: its expected error is not
+    simulated again, nor its page drawn.
     """
-    folder = Path(folder)
-    content = parse(read_text(folder), str(folder / CERTIFICATE))
-    return Verification(folder, tuple(_checks(folder, content)))
+    verification, derivation = _verification(Path(folder), whole=False)
+    if derivation is None or not verification.kept:
+        raise ViolatedError(verification)
+    return Published(folder, derivation.public)
 
 
-def _checks(folder: Path, content: dict[str, Any]) -> Iterator[Check]:
-    body = {key: value for key, value in content.items() if key != "digest"}
-    yield Check.that("certificate unchanged", digest(body) == content.get("digest"), "its digest differs")
-    files = content.get("files")
-    outputs = (
-        {} if not isinstance(files, dict) else {_stem(name): name for name in files if _stem(name) in KINDS}
-    )
-    if not isinstance(files, dict) or not outputs:
-        yield Check("files", holds=False, detail="the certificate names no output")
-        return
-    for name, expected in files.items():
-        yield _file_check(folder / Path(name).name, name, expected)
+def _verification(folder: Path, *, whole: bool) -> tuple[Verification, Derivation | None]:
+    """Return what is found, and what was derived if it came to that."""
+    text = read_text(folder)
+    content = parse(text, str(folder / CERTIFICATE))
+    checks = [*seal_checks(folder, text, content), *_typed_checks(text, content)]
+    if all(check.name != "certificate" or check.holds for check in checks):
+        checks += kept_checks(folder, content)
+    if not all(check.holds for check in checks):
+        return Verification(folder, tuple(checks), warnings_of(content)), None
+    old = content["format"] == FORMAT_1
+    derivation = Derivation(certificate_of(content, CERTIFICATE), old)
+    checks += _derived_checks(folder, derivation, whole=whole)
+    derived = (*DERIVED, *(("expected error", "page") if whole else ()))
+    return Verification(folder, tuple(checks), warnings_of(content), derived=derived), derivation
+
+
+def _typed_checks(text: str, content: dict[str, Any]) -> Iterator[Check]:
+    """Check that the certificate is one, every field of it, and written as it would be."""
     try:
-        public = public_of(certificate_of(content, CERTIFICATE))
+        certificate = certificate_of(content, CERTIFICATE)
     except HoldfastError as error:
         yield Check("certificate", holds=False, detail=str(error).rstrip("."))
         return
-    for kind, name in outputs.items():
-        yield from KINDS[kind].checks(folder / Path(name).name, public)
+    if content["format"] != FORMAT_1 and certificate.to_json() != text:
+        yield Check("certificate text", holds=False, detail="a field is not written as certificates write it")
+    kind = NAMED[certificate.mechanism.name].output
+    name = output_of(content)
+    if name is not None and not name.startswith(f"{kind}."):
+        yield Check("files", holds=False, detail=f"{certificate.mechanism.name} has no output {name}")
 
 
-def _stem(name: object) -> str:
-    return str(name).partition(".")[0]
+def _derived_checks(folder: Path, derivation: Derivation, *, whole: bool) -> Iterator[Check]:
+    found = list(derivation.checks(simulate=whole))
+    yield from found
+    if whole and all(check.holds for check in found):  # absurd numbers have no picture
+        yield _page_check(folder / PAGE, derivation.claimed, old=derivation.old)
 
 
-def _file_check(path: Path, name: str, expected: object) -> Check:
+def _page_check(path: Path, certificate: Certificate, *, old: bool) -> Check:
+    """Check that the page says what the certificate says; its hash was compared before."""
+    if old:
+        return Check("page", holds=True, detail="worded by an older version: its hash is right")
+    unsealed = certificate.model_copy(
+        update={name: Certificate.model_fields[name].get_default() for name in SEAL}
+    )
     try:
-        return Check.that(f"{name} unchanged", sha256(path) == expected, "its SHA-256 differs")
-    except FileNotFoundError:
-        return Check(f"{name} unchanged", holds=False, detail="the file is missing")
-    except (OSError, ValueError):  # no access, a folder, or a name that no file can have
-        return Check(f"{name} unchanged", holds=False, detail="the file cannot be read")
+        page = path.read_bytes()
+        same = any(render(unsealed, wording=wording).encode("utf-8") == page for wording in WORDINGS)
+    except (OSError, ValueError, ArithmeticError, LookupError, TypeError):
+        same = False
+    return Check.that("page", same, "the page is not the page of this certificate")

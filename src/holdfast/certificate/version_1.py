@@ -6,16 +6,16 @@ there were no inequalities: such noise has the law of lattice-laplace in l1 or o
 
 import json
 import re
+from collections.abc import Mapping
+from math import prod
 from typing import Any
-
-from holdfast.data.schema import Schema
 
 FORMAT = "holdfast-certificate/1"
 _INEQUALITIES = re.compile(r"(\[.*\]) y >= (\[.*\])", re.DOTALL)
 _CHAIN = re.compile(r"([\d,]+) steps of (\d+) (pairs of rows|moves)")
 
 
-def upgraded(content: dict[str, Any]) -> dict[str, Any]:
+def upgraded(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a first certificate in the form of today."""
     mechanism = dict(content["mechanism"])
     nonnegative = mechanism.pop("nonnegative", "false") == "true"
@@ -43,7 +43,10 @@ def _inequalities(text: str | None, schema: dict[str, Any]) -> list[dict[str, An
     if found is None:
         raise ValueError("the inequalities are not told as they were written")
     rows, least = (json.loads(part) for part in found.groups())
-    possible = [i for i, can in enumerate(Schema.from_dict(schema).possible) if can]
+    zeros = set(schema["structural_zeros"])
+    size = prod(len(attribute["levels"]) for attribute in schema["attributes"])
+    told = max(map(len, rows), default=0) + len(zeros)  # a damaged schema may have more cells than memory
+    possible = [cell for cell in range(min(size, told)) if cell not in zeros]
     return [
         {
             "name": f"inequality {number}",

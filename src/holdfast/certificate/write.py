@@ -1,53 +1,53 @@
-"""Writing a release: a new folder that appears whole or not at all."""
+"""Writing a release: outputs, page and certificate into a draft, which then takes its name whole."""
 
+import errno
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.certificate.model import Certificate, LedgerSection
 from holdfast.certificate.page import render
-from holdfast.certificate.read import CERTIFICATE
+from holdfast.certificate.read import read_certificate
+from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
+from holdfast.certificate.text import CERTIFICATE
+from holdfast.drafts import Draft, drafted
 from holdfast.errors import ReleaseError
 from holdfast.outputs import Output
+from holdfast.plain import special
 
 PAGE = "certificate.html"
 
 
-def refuse_to_overwrite(folder: Path) -> None:
-    """Raise ReleaseError where a folder cannot become a new release; called before anything is drawn."""
-    try:
-        taken = os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
-    except OSError as error:
-        raise ReleaseError(f"{folder} cannot be read ({error.strerror}): name a new folder.") from None
-    if taken:
-        raise ReleaseError(f"{folder} exists already: name a new folder, a release is never overwritten.")
-    parent = folder.absolute().parent
-    if not parent.is_dir():
-        raise ReleaseError(f"the folder {parent} does not exist: create it first.")
-    if not os.access(parent, os.W_OK):
-        raise ReleaseError(f"the folder {parent} cannot be written to: name another.")
+def write_page(certificate: Certificate, draft: Draft) -> None:
+    """Write the page, which is settled before anything is drawn."""
+    (draft.path / PAGE).write_text(render(certificate), encoding="utf-8")
 
 
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a draft that becomes a new folder in one step at the end, or leaves no trace."""
-    refuse_to_overwrite(folder)
-    try:
-        draft = Path(tempfile.mkdtemp(prefix=".holdfast-", dir=folder.absolute().parent))
-    except OSError as error:
-        raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
-    try:
-        yield draft
-        draft.chmod(0o755)
-        draft.rename(folder)
-    except OSError as error:
-        raise ReleaseError(f"{folder} cannot be written ({error.strerror}): name another place.") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+def write_outputs(
+    outputs: Mapping[str, Output],
+    certificate: Certificate,
+    draft: Draft,
+    *,
+    parquet: bool,
+    ledger: LedgerSection | None = None,
+    key: SigningKey | None = None,
+    quote_formulas: bool = False,
+) -> Certificate:
+    """Write the rest of a release beside its page, the certificate last; return it sealed."""
+    quoted = quote_formulas and not parquet
+    names = [
+        output.write(draft.path, name, parquet=parquet, quote_formulas=quoted)
+        for name, output in outputs.items()
+    ]
+    hashes = {file: sha256(draft.path / file) for file in (*names, PAGE)}
+    sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted)
+    text = sealed.to_json().encode("utf-8")
+    if key is not None:
+        (draft.path / SIGNATURE).write_bytes(sign(text, key))
+    (draft.path / CERTIFICATE).write_bytes(text)
+    draft.seal()
+    return sealed
 
 
 def write_release(
@@ -57,17 +57,54 @@ def write_release(
     *,
     parquet: bool,
     ledger: LedgerSection | None = None,
+    key: SigningKey | None = None,
+    quote_formulas: bool = False,
 ) -> Path:
-    """Write the outputs, the page and the certificate into a new folder, in one step for everyone else."""
-    with new_folder(folder) as draft:
-        names = [output.write(draft, name, parquet=parquet) for name, output in outputs.items()]
-        (draft / PAGE).write_text(render(certificate), encoding="utf-8")
-        files = {file: sha256(draft / file) for file in (*names, PAGE)}
-        (draft / CERTIFICATE).write_text(certificate.sealed(files, ledger).to_json(), encoding="utf-8")
+    """Write a release that was drawn to a new folder, in one step for everyone else."""
+    with drafted(folder, charged_draft) as draft:
+        with cannot_write(folder):
+            write_page(certificate, draft)
+            write_outputs(
+                outputs,
+                certificate,
+                draft,
+                parquet=parquet,
+                ledger=ledger,
+                key=key,
+                quote_formulas=quote_formulas,
+            )
+        draft.publish()
     return folder
 
 
+@contextmanager
+def cannot_write(folder: Path) -> Iterator[None]:
+    """Say of a folder what went wrong in its draft."""
+    try:
+        yield
+    except (OSError, ReleaseError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        reason = getattr(cause, "strerror", None) or "the disk refuses"
+        raise ReleaseError(f"{folder} cannot be written ({reason.lower()}): name another place.") from error
+
+
+def charged_draft(draft: Path) -> str | None:
+    """Say why a draft must stay: it may hold a whole release whose cost a ledger has taken."""
+    try:
+        row = read_certificate(draft).ledger
+    except ReleaseError:
+        return None
+    if row is None:
+        return None
+    return (
+        f"{draft} holds a release that was charged as row {row.row} of a ledger and not given its name: run"
+        f" release with --ledger and --resume {row.row} to finish it, or name another folder."
+    )
+
+
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a plain file; raises OSError where it is another thing, or a link."""
+    if (kind := special(path, links=False)) is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}", str(path))
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,13 +1,14 @@
-"""The commands, and how errors leave the program."""
+"""The commands: each calls one function, and `ending` says how the program ends."""
 
+import os
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from holdfast.errors import HoldfastError
+from holdfast.cli.ending import exit_code
+from holdfast.cli.whole import whole
 from holdfast.version import VERSION
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app.add_typer(certificate_app, name="certificate")
 test_app = typer.Typer(help="Test a hypothesis about a confidential table.", no_args_is_help=True)
 app.add_typer(test_app, name="test")
 
+SEED, DRAWS, RECORDS = whole(0, 2**63 - 1), whole(0, 10**7), whole(1, 2**53)
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
@@ -44,9 +46,12 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the trace of an unexpected error; also HOLDFAST_DEBUG=1.")
+    ] = False,
 ) -> None:
     """Publish some statistics exactly; protect everyone behind the rest."""
-    del version
+    del version, debug  # `main` looks for --debug itself, wherever it stands
 
 
 @app.command()
@@ -65,16 +70,51 @@ def release(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the release.")],
     parquet: Annotated[bool, typer.Option("--parquet", help="Write the table as Parquet.")] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="For tests and studies only: such a release is NOT private.")
+        int | None,
+        typer.Option(
+            parser=SEED, metavar="N", help="For tests and studies only: such a release is NOT private."
+        ),
     ] = None,
     ledger: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Charge the release to this ledger first.")
     ] = None,
+    resume: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="ROW", help="Draw for a row that was charged and never released."),
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this private key.")
+    ] = None,
+    quote_formulas: Annotated[
+        bool, typer.Option("--quote-formulas", help="Put ' before names that a spreadsheet would run.")
+    ] = False,
 ) -> None:
     """Draw a release that keeps every invariant, and certify it."""
     from holdfast.cli.release import run  # noqa: PLC0415
 
-    run(spec, out, parquet=parquet, seed=seed, ledger=ledger)
+    run(
+        spec,
+        out,
+        parquet=parquet,
+        seed=seed,
+        ledger=ledger,
+        resume=resume,
+        sign=sign,
+        quote_formulas=quote_formulas,
+    )
+
+
+@app.command()
+def keygen(
+    key: Annotated[
+        Path, typer.Argument(metavar="KEY", help="The new private key; the public one gets .pub at its end.")
+    ] = Path("holdfast.key"),
+    out: Annotated[Path | None, typer.Option(metavar="KEY", help="The same.", hidden=True)] = None,
+) -> None:
+    """Make a pair of keys to sign releases with, and to check signatures."""
+    from holdfast.cli.keygen import run  # noqa: PLC0415
+
+    run(key if out is None else out)
 
 
 @app.command()
@@ -92,8 +132,8 @@ def compare(
         str | None,
         typer.Option(metavar="NAMES", help="As in lattice-laplace,k-norm; the usual seven unless given."),
     ] = None,
-    draws: Annotated[int, typer.Option(metavar="N", help="Simulated draws of each.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the simulation.")] = 0,
+    draws: Annotated[int, typer.Option(parser=DRAWS, metavar="N", help="Simulated draws of each.")] = 1000,
+    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="The seed of the simulation.")] = 0,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw it to this .png, .svg or .pdf file.")
     ] = None,
@@ -108,12 +148,18 @@ def compare(
 @app.command()
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Check files and invariants only; derive no guarantee.")
+    ] = False,
+    public_key: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Check the signature with the publisher's public key.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check a release against its certificate: exit 0 or 1."""
+    """Check a release, and derive again all that its certificate claims: exit 0 or 1."""
     from holdfast.cli.verify import run  # noqa: PLC0415
 
-    run(folder, as_json=as_json)
+    run(folder, quick=quick, public_key=public_key, as_json=as_json)
 
 
 @app.command()
@@ -143,7 +189,7 @@ def postprocess(
     method: Annotated[str, typer.Option(metavar="NAME", help="nonnegative-l2, integers-l1 or rounded-l2.")],
     output: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the processed table.")],
     bias_draws: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Simulated releases to measure the bias with.")
+        int, typer.Option(parser=DRAWS, metavar="N", help="Simulated releases to measure the bias with.")
     ] = 200,
     as_json: Json = False,
 ) -> None:
@@ -159,7 +205,8 @@ def demo(
         "demo-release"
     ),
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Repeat a demo: such a release is NOT private.")
+        int | None,
+        typer.Option(parser=SEED, metavar="N", help="Repeat a demo: such a release is NOT private."),
     ] = None,
 ) -> None:
     """Release a built-in table and verify it."""
@@ -193,7 +240,8 @@ def guarantee(
     rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised rho (zCDP).")] = None,
     mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised mu (Gaussian DP).")] = None,
     semi_adjacency: Annotated[
-        int | None, typer.Option(min=1, metavar="A", help="How many records one person's change takes.")
+        int | None,
+        typer.Option(parser=RECORDS, metavar="A", help="How many records one person's change takes."),
     ] = None,
     spec: Annotated[
         Path | None,
@@ -214,7 +262,7 @@ def compose(
     rho: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A zCDP release.")] = None,
     mu: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A Gaussian DP release.")] = None,
     semi_adjacency: Annotated[
-        int, typer.Option(min=1, metavar="A", help="Records that one change takes.")
+        int, typer.Option(parser=RECORDS, metavar="A", help="Records that one change takes.")
     ] = 1,
     as_json: Json = False,
 ) -> None:
@@ -264,12 +312,15 @@ def verify_ledger(
     release: Annotated[
         list[Path] | None, typer.Option(metavar="DIR", help="A release that must be in it; repeat for more.")
     ] = None,
+    without_salt: Annotated[
+        bool, typer.Option("--without-salt", help="Leave the seals unchecked, where the salt is not at hand.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check that the rows are as written: exit 0 or 1."""
+    """Check that the rows are as written, and that releases are in them: exit 0 or 1."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.verify(file, release or [], as_json=as_json)
+    ledger.verify(file, release or [], without_salt=without_salt, as_json=as_json)
 
 
 @ledger_app.command("export")
@@ -308,7 +359,10 @@ def odds_ratio(
     null: Annotated[str, typer.Option(metavar="NUMBER", help="The odds ratio to test.")] = "1",
     level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the test.")] = "0.05",
     seed: Annotated[
-        int | None, typer.Option(min=0, help="For tests and studies only: such a test is NOT private.")
+        int | None,
+        typer.Option(
+            parser=SEED, metavar="N", help="For tests and studies only: such a test is NOT private."
+        ),
     ] = None,
     ledger: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Charge the test to this ledger first.")
@@ -334,12 +388,25 @@ def odds_ratio(
     )
 
 
+def _started_quickly(arguments: list[str]) -> bool:
+    """Run a plain quick verification, without what typer loads to read arguments; say whether it was one."""
+    words = [word for word in arguments if word not in ("--quick", "--json")]
+    if "--quick" not in arguments or words[:1] != ["verify"] or len(words) != 2 or words[1].startswith("-"):
+        return False
+    verify(Path(words[1]), quick=True, as_json="--json" in arguments)
+    return True
+
+
 def main() -> None:
     """Run the command line."""
-    if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal cannot show is spelt out
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        app(prog_name="holdfast")
-    except HoldfastError as error:
-        sys.stderr.write(f"error: {' '.join(str(error).split())}\n")  # one line, whatever names hold
-        sys.exit(2)
+    arguments = [word for word in sys.argv[1:] if word != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("HOLDFAST_DEBUG", "0") not in ("", "0")
+
+    def command() -> None:
+        if _started_quickly(arguments):
+            return
+        group = typer.main.get_command(app)
+        with group.make_context("holdfast", arguments) as context:
+            group.invoke(context)
+
+    sys.exit(exit_code(command, debug=debug))

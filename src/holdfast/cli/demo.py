@@ -6,10 +6,10 @@ from pathlib import Path
 from rich.table import Table as Grid
 
 from holdfast.certificate.verify import verify
-from holdfast.certificate.write import refuse_to_overwrite
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import print_verification
+from holdfast.drafts import require_new
 from holdfast.release import Prepared, Release, prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.example import write_example
@@ -17,21 +17,24 @@ from holdfast.spec.example import write_example
 
 def run(out: Path, *, seed: int | None) -> None:
     """Release the built-in table, show before and after, verify, and say what to open."""
-    refuse_to_overwrite(out)
+    require_new(out)
     console = terminal()
     console.print("Delinquent children by county and education of the household head (fictitious data).")
-    console.print("Both margins must be published exactly; the cells behind them need protection.\n")
+    console.print("Both margins must be published exactly; the cells behind them need protection.")
+    console.print()
     with tempfile.TemporaryDirectory() as folder:
         spec, _ = write_example(folder)
         prepared = prepare(spec)
     release = prepared.release(None if seed is None else SeededEntropy(seed))
     release.write(out)
     console.print(_before_after(prepared, release))
-    console.print("Each cell: true count, noise, released count. A curator sees this; nobody else does.\n")
+    console.print("Each cell: true count, noise, released count. A curator sees this; nobody else does.")
+    console.print()
     print_summary(release.certificate, console)
     console.print()
     print_verification(verify(out), console)
-    console.print("\nOpen these:")
+    console.print()
+    console.print("Open these:")
     for name, what in (
         ("certificate.html", "the page for everyone"),
         ("certificate.json", "the same for machines"),

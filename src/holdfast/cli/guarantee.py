@@ -27,8 +27,8 @@ def run(
         rho=optional("--rho", rho),
         mu=optional("--mu", mu),
     )
-    if at is not None and at >= 1:
-        raise SpecError(f"--delta is {at}: give a small probability, such as 1e-10.")
+    if at is not None and float(at) >= 1:
+        raise SpecError(f"--delta is {delta}: give a small probability, such as 1e-10.")
     a, source = _semi_adjacency(semi_adjacency, spec)
     report = audit_guarantee(intensity, a, at, source=source)
     if as_json:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.certificate.read import CERTIFICATE, read_certificate
-from holdfast.cli.terminal import terminal
+from holdfast.account.verify import verify_ledger
+from holdfast.cli.terminal import terminal, warn
+from holdfast.durable import write_new_text
 from holdfast.privacy.ledger import (
     MEASURES,
     Ledger,
@@ -22,13 +24,13 @@ from holdfast.privacy.ledger import (
     export_json,
     ledger_report,
     salt_path,
-    verify_ledger,
 )
 from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.report import DIGITS
-from holdfast.spec.rational import parse_rational
+from holdfast.spec.rational import parse_rational, positive
 
 MOST_PROBLEMS = 20
+WIDE = 200  # a row stays on its line, also where the terminal is not known
 
 
 def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | None) -> None:
@@ -54,6 +56,7 @@ def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | No
 def show(file: Path, *, as_json: bool) -> None:
     """Print the budget, what is spent and left, and a row a release."""
     report = ledger_report(file)
+    _warn(report.warnings)
     if as_json:
         typer.echo(json.dumps(report.to_dict(), indent=2))
         return
@@ -65,26 +68,23 @@ def show(file: Path, *, as_json: bool) -> None:
     grid.add_row("Spent", shown(report.spent))
     grid.add_row("Left", shown(report.left))
     console.print(grid)
-    console.print(_table(report) if report.rows else "No release is charged yet.")
+    if report.rows:
+        console.width = max(console.width, WIDE)
+        console.print(_table(report))
+    else:
+        console.print("No release is charged yet.")
 
 
-def verify(file: Path, releases: list[Path], *, as_json: bool) -> None:
-    """Recompute the account, and look for the rows of releases in it; exit 0 if all is kept and 1 if not."""
-    check = verify_ledger(file, known=dict(_row_of(folder) for folder in releases))
+def verify(file: Path, releases: list[Path], *, without_salt: bool = False, as_json: bool) -> None:
+    """Recompute the account, and hold releases against their rows; exit 0 if all is kept and 1 if not."""
+    check = verify_ledger(file, releases=releases, without_salt=without_salt)
+    _warn(check.warnings)
     if as_json:
         typer.echo(json.dumps(check.to_dict(), indent=2))
     else:
         _print_check(file, check, terminal())
     if not check.kept:
         raise typer.Exit(1)
-
-
-def _row_of(folder: Path) -> tuple[int, str]:
-    """Return the row that a release was charged as, from its certificate."""
-    ledger = read_certificate(folder).ledger
-    if ledger is None:
-        raise LedgerError(f"{folder / CERTIFICATE} names no row of a ledger: the release was not charged.")
-    return ledger.row, ledger.hash
 
 
 def export(file: Path, *, as_csv: bool, out: Path | None) -> None:
@@ -94,8 +94,7 @@ def export(file: Path, *, as_csv: bool, out: Path | None) -> None:
         sys.stdout.write(text)
         return
     try:
-        with out.open("x", encoding="utf-8", newline="") as stream:
-            stream.write(text)
+        write_new_text(out, text)
     except FileExistsError:
         raise LedgerError(f"{out} exists already: name a new file.") from None
     except OSError as error:
@@ -103,25 +102,28 @@ def export(file: Path, *, as_csv: bool, out: Path | None) -> None:
     terminal().print(f"Wrote {out}", soft_wrap=True)
 
 
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        warn(warning)
+
+
 def _positive(option: str, text: str) -> Fraction:
     try:
-        value = parse_rational(text)
+        return positive(parse_rational(text))
     except ValueError as error:
         raise LedgerError(f"{option} {error}.") from None
-    if value <= 0:
-        raise LedgerError(f'{option} is {text!r}: give a positive budget such as "1/2".')
-    return value
 
 
 def _table(report: LedgerReport) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("row", "time", "file", "scope", "intensity", "total"):
+    for title in ("row", "time", "file", "scope", "intensity", "total", "release"):
         table.add_column(title, justify="right" if title == "row" else "left", overflow="fold")
-    for row, name in zip(report.rows, report.files, strict=True):
+    for row, name, released in zip(report.rows, report.files, report.released, strict=True):
         time, charge = row.time[:19].replace("T", " "), row.charge
         other = "" if charge.standard == report.opening.standard else f"{MEASURES[charge.standard]} "
         alone = other + shown(charge.intensity)
-        table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, shown(row.total))
+        state = {True: "released", False: f"not released: --resume {row.index}", None: "not known"}[released]
+        table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, shown(row.total), state)
     return table
 
 
@@ -131,6 +133,9 @@ def _print_check(file: Path, check: LedgerCheck, console: Console) -> None:
         console.print(problem, soft_wrap=True)
     if (more := len(check.problems) - MOST_PROBLEMS) > 0:
         console.print(f"and {more} more")
+    for release in check.releases:
+        for note in release["notes"]:
+            console.print(f"Note: {release['folder']}: {note}.", soft_wrap=True)
     if not check.sealed:
         console.print(f"Note: without {salt_path(file)} the seals are not checked.", soft_wrap=True)
     rows = "1 row" if check.rows == 1 else f"{check.rows:,} rows"

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
+from typer import BadParameter
 
 from holdfast.audit.guarantee import intensity_of
-from holdfast.certificate.write import refuse_to_overwrite
 from holdfast.cli.options import optional, real
 from holdfast.cli.release import print_charge
 from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.whole import whole
 from holdfast.data.two_by_two import TwoByTwo
 from holdfast.errors import DataError, SpecError
 from holdfast.inference.count_test import require_question
@@ -18,6 +19,9 @@ from holdfast.inference.private_test import odds_ratio
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Privacy
+from holdfast.spec.rational import short
+
+COUNT = whole(-(2**63), 2**63 - 1)  # the table has closer bounds
 
 
 def run(
@@ -34,8 +38,6 @@ def run(
 ) -> None:
     """Test the odds ratio of a table of four counts, and print what follows from the release."""
     odds, size = real("--null", null), real("--level", level)
-    if out is not None:
-        refuse_to_overwrite(out)
     account = None if ledger is None else Ledger.open(ledger)
     report = odds_ratio(
         [_count(name, text) for name, text in zip(TwoByTwo._fields, counts, strict=True)],
@@ -45,9 +47,8 @@ def run(
         level=size,
         entropy=None if seed is None else SeededEntropy(seed),
         ledger=account,
+        out=out,
     )
-    if out is not None:
-        report.release.write(out)
     if as_json:
         print_json(report)
         return
@@ -73,8 +74,8 @@ def run(
             " it protects nobody and is for tests and studies only.",
             style="bold red",
         )
-    if account is not None:
-        print_charge(account, report.release)
+    if account is not None and report.release.row is not None:
+        print_charge(account, report.release.row)
     if out is not None:
         for path in sorted(out.iterdir()):
             console.print(f"Wrote {path}", soft_wrap=True)
@@ -82,9 +83,11 @@ def run(
 
 def _count(name: str, text: str) -> int:
     try:
-        return int(text)
-    except ValueError:
-        raise DataError(f"{name} is {text!r}: a count is a whole number from 0 to below 2^30.") from None
+        return COUNT(text)
+    except BadParameter:
+        raise DataError(
+            f"{name} is {short(text)!r}: a count is a whole number from 0 to below 2^30."
+        ) from None
 
 
 def _privacy(budget: Mapping[str, str | None]) -> Privacy:

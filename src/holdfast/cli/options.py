@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from holdfast.errors import SpecError
-from holdfast.spec.rational import parse_rational
+from holdfast.spec.rational import LARGEST, SMALLEST, parse_rational, short
 
 
 def number(option: str, text: str) -> Fraction:
@@ -11,9 +11,11 @@ def number(option: str, text: str) -> Fraction:
     try:
         value = parse_rational(text)
     except ValueError:
-        raise SpecError(f"{option} is {text!r}: give a number such as 1, 1/2 or 1e-10.") from None
+        raise SpecError(f"{option} is {short(text)!r}: give a number such as 1, 1/2 or 1e-10.") from None
     if value <= 0:
-        raise SpecError(f"{option} is {text}: give a positive number.")
+        raise SpecError(f"{option} is {short(text)}: give a positive number.")
+    if not SMALLEST <= value <= LARGEST:
+        raise SpecError(f"{option} is {short(text)}, out of reach: give a number from 1e-300 to 1e300.")
     return value
 
 
@@ -24,7 +26,4 @@ def optional(option: str, text: str | None) -> Fraction | None:
 
 def real(option: str, text: str) -> float:
     """Return a positive number from an option as a float."""
-    try:
-        return float(number(option, text))
-    except OverflowError:
-        raise SpecError(f"{option} is {text}, which is too large: give a number such as 1.") from None
+    return float(number(option, text))

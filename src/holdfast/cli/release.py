@@ -2,31 +2,59 @@
 
 from pathlib import Path
 
+from holdfast.certificate.sign import exposed, read_signing_key
+from holdfast.cli.formulas import warn_of_formulas
 from holdfast.cli.summary import print_summary
-from holdfast.cli.terminal import terminal
+from holdfast.cli.terminal import terminal, warn
 from holdfast.privacy.ledger import MEASURES, Ledger
 from holdfast.privacy.ledger.canonical import shown
-from holdfast.release import Release, make_release
+from holdfast.privacy.ledger.entry import Row
+from holdfast.release import make_release
 
 
-def run(spec: Path, out: Path, *, parquet: bool, seed: int | None, ledger: Path | None) -> None:
+def run(
+    spec: Path,
+    out: Path,
+    *,
+    parquet: bool,
+    seed: int | None,
+    ledger: Path | None,
+    resume: int | None,
+    sign: Path | None,
+    quote_formulas: bool,
+) -> None:
     """Prepare, draw, write, and say what was done."""
     console = terminal()
+    key = None if sign is None else read_signing_key(sign)
+    if sign is not None and (risk := exposed(sign)):
+        warn(risk)
     account = None if ledger is None else Ledger.open(ledger)
     with console.status("Working out what can be protected, drawing and certifying ..."):
-        written = make_release(spec, out, parquet=parquet, seed=seed, ledger=account)
-    print_summary(written.release.certificate, console)
-    if account is not None:
-        print_charge(account, written.release)
+        written = make_release(
+            spec,
+            out,
+            parquet=parquet,
+            seed=seed,
+            ledger=account,
+            resume=resume,
+            key=key,
+            quote_formulas=quote_formulas,
+        )
+    print_summary(written.certificate, console)
+    if account is not None and written.row is not None:
+        print_charge(account, written.row, again=resume is not None)
     for path in sorted(written.folder.iterdir()):
         console.print(f"Wrote {path}", soft_wrap=True)
+    warn_of_formulas(written.certificate)
 
 
-def print_charge(account: Ledger, charged: Release) -> None:
+def print_charge(account: Ledger, row: Row, *, again: bool = False) -> None:
     """Say what a release was charged, and what is left."""
-    if charged.row is not None:
-        total, budget = charged.row.total, account.budget
-        measure = f"{MEASURES[account.standard]} {shown(total)} of {shown(budget)} spent"
-        terminal().print(
-            f"Charged to {account.path}: {measure}, {shown(budget - total)} left.", soft_wrap=True
-        )
+    left = account.budget - row.total
+    spent = f"{MEASURES[account.standard]} {shown(row.total)} of {shown(account.budget)} spent"
+    how = (
+        f"Drawn for row {row.index} of {account.path}, charged before"
+        if again
+        else f"Charged to {account.path}"
+    )
+    terminal().print(f"{how}: {spent}, {shown(left)} left.", soft_wrap=True)

@@ -1,6 +1,6 @@
 """The summary of a release, from its certificate alone: nothing else may show."""
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
 
 from holdfast.certificate.model import Certificate, ErrorSection
@@ -28,7 +28,7 @@ def print_summary(certificate: Certificate, console: Console) -> None:
         ("Drawn", _drawn(certificate)),
     ):
         if lines:
-            grid.add_row(title, "\n".join(lines))
+            grid.add_row(title, Group(*lines))
     console.print(grid)
     for caveat in certificate.caveats:
         console.print(f"Note: {caveat}", style=None if certificate.randomness.secure else "bold red")

@@ -1,6 +1,7 @@
 """CSV and Parquet files as sources of rows, and what is wrong with those that do not open."""
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,28 +10,49 @@ import polars as pl
 
 from holdfast.data.source import Source
 from holdfast.errors import DataError
+from holdfast.plain import special
+
+MOST_ROWS = 2**33
+"""Files that say they have more are damaged, or made to fill the memory."""
 
 
-def open_file(path: Path) -> Source:
-    """Return a CSV or Parquet file as a source; CSV is read at once and as text, Parquet by columns."""
+def open_file(path: Path, *, most_rows: int = MOST_ROWS, released: bool = False) -> Source:
+    """Return a CSV or Parquet file as a source; CSV is read at once and as text, Parquet by columns.
+
+    A Parquet file that says it has more rows than ``most_rows`` is refused before any of them is read. Of a
+    file that was ``released`` by somebody else no more than one row above it is read, and it may be no link.
+    """
     kind = path.suffix.lower()
     if kind not in {".csv", ".parquet"}:
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
-    if not path.exists():
-        raise DataError(f"{path} does not exist: check the path.")
-    if path.is_dir():
+    require_plain(path, links=not released)
+    read_rows = most_rows + 1 if released else None
+    return _open_csv(path, read_rows) if kind == ".csv" else _open_parquet(path, most_rows, read_rows)
+
+
+def require_plain(path: Path, *, links: bool = True) -> None:
+    """Raise DataError where a path is no plain file that can be opened: a pipe, a device, a folder."""
+    try:
+        kind = special(path, links=links)
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(f"{path} does not exist: check the path.") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): check the path.") from None
+    if kind == "a folder":
         raise DataError(f"{path} is a folder: name a .csv or .parquet file in it.")
-    return _open_csv(path) if kind == ".csv" else _open_parquet(path)
+    if kind is not None:
+        raise DataError(f"{path} is {kind}: put a plain file there.")
 
 
-def _open_csv(path: Path) -> Source:
+def _open_csv(path: Path, read_rows: int | None) -> Source:
     with _readable(path):
         header = _csv_header(path)
         try:
             # All columns, even those that are not needed: a row with too many fields shows only then.
-            columns = pl.read_csv(path, infer_schema=False, glob=False).get_columns()
+            frame = pl.read_csv(path, infer_schema=False, glob=False, n_rows=read_rows)
         except pl.exceptions.PolarsError:
             raise DataError(_csv_damage(path, len(header))) from None
+    columns = frame.get_columns()
     return Source(str(path), tuple(header), lambda places: [columns[place] for place in places], first_row=2)
 
 
@@ -67,14 +89,23 @@ def _csv_damage(path: Path, width: int) -> str:
     return f"{path} cannot be read as CSV: check its quotation marks."
 
 
-def _open_parquet(path: Path) -> Source:
+def _open_parquet(path: Path, most_rows: int, read_rows: int | None) -> Source:
     with _readable(path), _whole(path):
         header = tuple(pl.read_parquet_schema(path))
+        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()  # from its last bytes
+    if rows > most_rows:
+        raise DataError(
+            f"{path} says that it has {rows:,} rows, more than the {most_rows:,} that it can have: write it"
+            " anew."
+        )
 
     def load(places: Sequence[int]) -> list[pl.Series]:
         names = [header[place] for place in places]
         with _readable(path), _whole(path):
-            return pl.read_parquet(path, columns=names, glob=False).select(names).get_columns()
+            frame = pl.read_parquet(path, columns=names, glob=False, n_rows=read_rows).select(names)
+        if names and frame.height != rows:
+            raise DataError(f"{path} says that it has {rows:,} rows and has {frame.height:,}: write it anew.")
+        return frame.get_columns()
 
     return Source(str(path), header, load, first_row=1)
 
@@ -92,6 +123,25 @@ def _readable(path: Path) -> Iterator[None]:
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
     try:
-        yield
+        with _hushed():
+            yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # some damage makes polars panic
         raise DataError(f"{path} is not a Parquet file, or it is damaged: write it anew.") from None
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Keep the trace of a panic, which polars writes past Python, from the standard error of the process."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # it is closed
+        yield
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+        os.close(nowhere)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

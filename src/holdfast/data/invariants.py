@@ -109,7 +109,7 @@ def invariant_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
 def margin_block(schema: Schema, attributes: tuple[str, ...], name: str) -> InvariantBlock:
     """Return a margin of the whole table as an invariant."""
     matrix, kept = margin_matrix(schema, attributes, {})
-    return InvariantBlock(name, "margin", attributes, _margin_labels(schema, attributes, kept, ""), matrix)
+    return InvariantBlock(name, "margin", attributes, margin_labels(schema, attributes, kept, ""), matrix)
 
 
 def inequality_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
@@ -130,7 +130,7 @@ def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> Inva
     selection = _in_words(asked, where)
     if attributes:
         name = " by ".join(attributes) + (f" within {selection}" if selection else "")
-        labels = _margin_labels(schema, attributes, kept, selection)
+        labels = margin_labels(schema, attributes, kept, selection)
     else:
         name = selection or "total"
         labels = (name,)
@@ -166,9 +166,10 @@ def margin_matrix(
     return matrix, kept
 
 
-def _margin_labels(
+def margin_labels(
     schema: Schema, attributes: Sequence[str], kept: NDArray[np.int64], selection: str
 ) -> tuple[str, ...]:
+    """Return what the rows of a margin are called, one for each combination of levels that is kept."""
     levels = [schema.attribute(name).levels for name in attributes]
     within = f" within {selection}" if selection else ""
     labels = [

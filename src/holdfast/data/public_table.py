@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import polars as pl
 
+from holdfast.data.formulas import formulas, quoted
 from holdfast.data.table import Counts
-from holdfast.data.write import long_frame, write_frame
+from holdfast.data.write import long_frame, quoted_schema, write_frame
 from holdfast.errors import DataError, SpecError
+from holdfast.visible import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,9 +52,21 @@ class PublicTable(Counts):
                 return frame.to_arrow()
         raise DataError(f"there are no frames of the kind {kind!r}: choose polars, pandas or pyarrow.")
 
-    def write(self, path: str | Path) -> None:
-        """Write all cells as CSV or Parquet; the same table gives the same bytes."""
-        write_frame(self.to_frame(), path)
+    def write(self, path: str | Path, *, quote_formulas: bool = False) -> None:
+        """Write all cells as CSV or Parquet; the same table gives the same bytes.
+
+        In CSV, names that a spreadsheet would run can be quoted, with an apostrophe before each.
+        """
+        written = self
+        if quote_formulas and Path(path).suffix.lower() == ".csv":
+            written = PublicTable(quoted_schema(self.schema), self.counts, quoted(self.count))
+        write_frame(written.to_frame(), path)
+
+    @property
+    def formulas(self) -> list[str]:
+        """The names and levels that a spreadsheet would run."""
+        levels = (level for attribute in self.schema.attributes for level in attribute.levels)
+        return formulas((*self.schema.names, self.count, *levels))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PublicTable):
@@ -64,7 +78,7 @@ class PublicTable(Counts):
 
     def __repr__(self) -> str:
         rows = [(*self.schema.names, self.count), *self._first_rows()]
-        rows = [tuple(text if text.isprintable() else repr(text)[1:-1] for text in row) for row in rows]
+        rows = [tuple(map(visible, row)) for row in rows]
         width = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join([*map(str.ljust, levels, width[:-1]), count.rjust(width[-1])])
@@ -73,9 +87,9 @@ class PublicTable(Counts):
         return "\n".join([*lines, *self._left_out()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in (*self.schema.names, self.count))
+        head = "".join(f"<th>{escape(visible(name))}</th>" for name in (*self.schema.names, self.count))
         rows = (
-            "".join(f"<td>{escape(text)}</td>" for text in row[:-1])
+            "".join(f"<td>{escape(visible(text))}</td>" for text in row[:-1])
             + f'<td style="text-align: right">{row[-1]}</td>'
             for row in self._first_rows()
         )

@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from holdfast.data.attributes import Attributes
 from holdfast.data.columns import Columns
 from holdfast.data.declare import schema_of
-from holdfast.data.files import open_file
+from holdfast.data.files import MOST_ROWS, open_file
+from holdfast.data.formulas import quoted
 from holdfast.data.frames import open_frame
 from holdfast.data.identity import column_identity, identity
 from holdfast.data.numeric import number
 from holdfast.data.public_table import PublicTable
 from holdfast.data.records import Records
 from holdfast.data.repeats import first_repeat
-from holdfast.data.schema import Schema
+from holdfast.data.schema import MOST_CELLS, Schema
 from holdfast.data.source import Source
 from holdfast.data.table import Table
+from holdfast.data.write import quoted_schema
 from holdfast.errors import DataError
 from holdfast.spec.model import Spec
 
@@ -64,7 +66,8 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     The data are a file or a frame; without any, the file that the spec names.
     """
     asked = spec.data
-    source = open_source(spec.data_path if data is None else data)
+    rows = MOST_ROWS if asked.count is None else MOST_CELLS  # each cell once
+    source = open_source(spec.data_path if data is None else data, most_rows=rows)
     columns = Columns.of(source, asked.cells, () if asked.count is None else (asked.count,))
     attributes = _attributes(columns, asked.cells, asked.levels, ordered=asked.count is not None)
     schema = schema_of(spec, attributes)
@@ -96,9 +99,15 @@ def read_records(
         raise DataError(f"{columns.source.name} has two columns of one name: rename one.") from None
 
 
-def read_release(path: str | Path, schema: Schema, count: str) -> PublicTable:
+def read_release(
+    path: str | Path, schema: Schema, count: str, *, quoted_formulas: bool = False
+) -> PublicTable:
     """Read a released table: every cell exactly once, with a whole number that may be negative."""
-    columns = Columns.of(open_file(Path(path)), schema.names, (count,))
+    if quoted_formulas:
+        written = read_release(path, quoted_schema(schema), quoted(count))
+        return PublicTable(schema, written.counts, count)
+    source = open_file(Path(path), most_rows=schema.size, released=True)
+    columns = Columns.of(source, schema.names, (count,))
     records = columns.records(schema.attributes)
     counts = _spread(columns, schema, records, columns.integers(count), count)
     if records.size < schema.size:
@@ -109,9 +118,9 @@ def read_release(path: str | Path, schema: Schema, count: str) -> PublicTable:
     return PublicTable(schema, counts, count)
 
 
-def open_source(data: "str | Path | IntoFrame") -> Source:
+def open_source(data: "str | Path | IntoFrame", *, most_rows: int = MOST_ROWS) -> Source:
     """Return a file or a frame as a source of rows."""
-    return open_file(Path(data)) if isinstance(data, str | Path) else open_frame(data)
+    return open_file(Path(data), most_rows=most_rows) if isinstance(data, str | Path) else open_frame(data)
 
 
 def _attributes(

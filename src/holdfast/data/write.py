@@ -4,6 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
+from holdfast.data.attributes import Attributes
+from holdfast.data.formulas import quoted
 from holdfast.data.schema import Schema
 from holdfast.errors import ReleaseError
 
@@ -15,6 +17,12 @@ def long_frame(schema: Schema, values: pl.Series) -> pl.DataFrame:
         for attribute in schema.attributes
     ]
     return pl.DataFrame([*columns, values])
+
+
+def quoted_schema(schema: Schema) -> Schema:
+    """Return the schema with its names and levels as they stand where formulas are quoted."""
+    levels = {quoted(each.name): map(quoted, each.levels) for each in schema.attributes}
+    return Schema(Attributes.of(levels), schema.impossible)
 
 
 def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
@@ -29,4 +37,4 @@ def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
             raise ReleaseError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or "no access"
-        raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from None
+        raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from error

@@ -19,13 +19,16 @@ from holdfast.universe.universe import Universe
 SWEEPS = 50
 
 
-def public_tables(universe: Universe) -> tuple[IntArray, IntArray, IntArray]:
-    """Return tables of a universe made from its invariants alone: the fitted one and two extreme ones.
+def public_tables(
+    universe: Universe, floors: tuple[IntArray, IntArray] | None = None
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return tables of a universe made from public values alone: the fitted one and two extreme ones.
 
     The extreme ones are nearest to tables with all records in every other cell. Cells that no invariant
-    holds are empty.
+    holds are empty. With B and b as ``floors`` all of them keep B v >= b.
     """
-    conforming = Conforming.of(universe.matrix, universe.values)
+    B, b = (None, None) if floors is None else (csr_array(floors[0]), floors[1])
+    conforming = Conforming.of(universe.matrix, universe.values, rows=B, at_least=b)
     fitted = stand_in(np.zeros(universe.cells, dtype=np.int64), universe.matrix, universe.values, conforming)
     every_other = np.arange(universe.cells) % 2 * max(int(fitted.sum()), 1)
     one = integers_l1(every_other, conforming)

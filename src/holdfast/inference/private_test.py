@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from holdfast.certificate.certify import guarantee_section
+from holdfast.certificate.write import charged_draft
 from holdfast.data.two_by_two import TwoByTwo
+from holdfast.drafts import drafted
 from holdfast.inference.count_test import Alternative, require_question
 from holdfast.inference.odds_ratio import OddsRatioTest, outcome
 from holdfast.mechanisms.noisy_count import NoisyCount
@@ -62,10 +65,12 @@ def odds_ratio(
     level: float = 0.05,
     entropy: Entropy | None = None,
     ledger: Ledger | None = None,
+    out: str | Path | None = None,
 ) -> OddsRatioReport:
     """Release x_11 of a 2 x 2 table with noise, charged first if there is a ledger, and test the odds ratio.
 
     ``counts`` are x11, x12, x21, x22; without ``entropy`` the noise is the operating system's.
+    The release is written to a new folder ``out``, if there is one.
     """
     alternative = require_question(alternative, null, level)
     table = TwoByTwo.of(counts)
@@ -83,7 +88,11 @@ def odds_ratio(
     mechanism = prepared.mechanism
     if not isinstance(mechanism, NoisyCount):
         raise TypeError("a spec that names noisy-count has another mechanism")
-    released = prepared.release(entropy, ledger=ledger)
+    if out is None:
+        released = prepared.release(entropy, ledger=ledger)
+    else:
+        with drafted(out, charged_draft) as draft:
+            released = prepared.publish(draft, entropy, ledger=ledger)
     (statistic,) = released.statistics
     test = outcome(
         mechanism,

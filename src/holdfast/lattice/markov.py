@@ -20,6 +20,7 @@ from holdfast.lattice.components import components, patterns
 from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.product import product_features
 from holdfast.lattice.rows import independent_rows
+from holdfast.plain import special
 
 MOST_ENTRIES = 50_000_000
 """Integers in the array of all moves: a bound on memory."""
@@ -119,6 +120,8 @@ def read_moves(path: Path, matrix: csr_array) -> IntArray:
     non-negative tables is the word of whoever made the file.
     """
     try:
+        if special(path) is not None:
+            raise ValueError  # noqa: TRY301 - a pipe or a device, which is not opened
         numbers = np.array([int(word) for word in path.read_text(encoding="utf-8").split()], dtype=np.int64)
         moves = numbers[2:].reshape(int(numbers[0]), int(numbers[1]))
     except (OSError, ValueError, IndexError, OverflowError) as error:

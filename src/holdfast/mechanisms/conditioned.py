@@ -42,6 +42,7 @@ from holdfast.mechanisms.mechanism import (
     Mechanism,
     MechanismOptions,
     MechanismRecord,
+    NoiseLaw,
     Shifted,
     Traits,
     drawn_exactly,
@@ -57,6 +58,7 @@ from holdfast.privacy.profile import NormLoss
 from holdfast.public import Public
 from holdfast.sampling.bounded.truncated import Kept, TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.numbers.exponential import checked_rate
 from holdfast.spec.model import Text
 from holdfast.spec.rational import PositiveRational
 
@@ -80,11 +82,15 @@ class ConditionedOptions(MechanismOptions):
 
 
 class ConditionedRecord(MechanismRecord):
-    """Epsilon a unit, and the chain if there is one; the inequalities stand among the constraints."""
+    """Epsilon a unit, and the chain if there is one; the inequalities stand among the constraints.
+
+    ``bounds`` identifies these, as the digest of a scope identifies the invariants.
+    """
 
     name: Literal["conditioned"]
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
     chain: WalkRecord | None = None
+    bounds: str | None = Field(default=None, exclude_if=lambda bounds: bounds is None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,12 +136,14 @@ class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
                 "[privacy] standard = 'approximate' is met by a chain alone, as exact draws are pure: set"
                 ' standard = "pure", or chain = true in [mechanism].'
             )
-        return cls.calibrate(
+        found = cls.calibrate(
             premises_for(public, target),
             intensity=target.intensity,
             nonnegative=public.nonnegative,
             inequalities=Inequalities.of(public),
         )
+        found.require_drawable(public_tables(public.universe, public.floors))
+        return found
 
     @classmethod
     def of(cls, record: ConditionedRecord, public: Public, unit: Unit) -> "Conditioned":
@@ -198,8 +206,12 @@ class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Kappa, and the chain."""
-        return {"kappa": self.kappa, "chain": None if self.walk is None else self.walk.record()}
+        """Kappa, the chain, and which inequalities there are."""
+        return {
+            "kappa": self.kappa,
+            "chain": None if self.walk is None else self.walk.record(),
+            "bounds": None if self.inequalities is None else self.inequalities.digest(self.nonnegative),
+        }
 
     @property
     def traits(self) -> Traits:
@@ -229,15 +241,35 @@ class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
         return (f"{cells}, by dynamic programming or rejection",)
 
     def law(self, counts: IntArray) -> Law:
-        """Return the law of the release of a table."""
-        if self.walk is not None:
-            return self.walk.law(counts)
-        noise: Law = self._laplace.noise
+        """Return the law of the release of a table; no table is refused, but some take longer."""
+        return self.walk.law(counts) if self.walk is not None else self._exact_law(counts, patient=True)
+
+    def require_drawable(self, stand_ins: Sequence[IntArray]) -> None:
+        """Raise SamplingError unless *public* tables with the same invariants are drawn in reasonable time.
+
+        Whether a release is refused must not depend on the confidential table. The share of draws within
+        bounds is smallest where many counts are 0, so extreme tables are among the stand-ins.
+        """
+        checked_rate(self.kappa)
+        for table in stand_ins:
+            try:
+                self._exact_law(table, patient=False)
+            except SamplingError as error:
+                raise SamplingError(
+                    "not every table with these invariants can be released within its bounds in reasonable"
+                    f" time ({str(error).partition(':')[0]}): keep fewer margins or coarser attributes, ask"
+                    " for a chain (chain = true), or use lattice-laplace and postprocess its release."
+                ) from None
+
+    def _exact_law(self, counts: IntArray, *, patient: bool) -> Law:
+        noise: Kept | TruncatedLaw | NoiseLaw = self._laplace.noise
         if self.nonnegative:
-            noise = TruncatedLaw(self.premises.universe.matrix, low=-counts, epsilon=self.kappa)
+            matrix = self.premises.universe.matrix
+            noise = TruncatedLaw(matrix, low=-counts, epsilon=self.kappa, patient=patient)
         if self.inequalities is not None:
-            rows = self.inequalities.rows
-            noise = Kept.by_inequalities(noise, rows, self.inequalities.least - rows @ counts)
+            rows, least = self.inequalities.rows, self.inequalities.least
+            low = least - rows @ counts
+            noise = Kept.by_inequalities(noise, rows, low, effort=noise.work, patient=patient)
         return Shifted(counts, noise)
 
     def by_chain(

@@ -12,6 +12,7 @@ elsewhere, and observes a loss of epsilon. Charged for the one record that is re
 ``charged`` tells both.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,6 +62,13 @@ class Inequalities:
     def of(cls, public: Public) -> "Inequalities | None":
         """Return those of a spec, over the possible cells; None where it has none."""
         return None if public.floors is None else cls(*public.floors)
+
+    def digest(self, nonnegative: bool) -> str:
+        """Return what identifies them; ``nonnegative`` says whether y >= 0 as well."""
+        found = hashlib.sha256()
+        for part in (np.array([nonnegative, *self.rows.shape]), self.rows, self.least):
+            found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        return found.hexdigest()[:32]
 
     def hold(self, points: IntArray) -> NDArray[np.bool_]:
         """Tell which rows keep them."""

@@ -54,6 +54,8 @@ class LatticeLaplaceRecord(MechanismRecord):
     name: Literal["lattice-laplace"]
     norm: Norm
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
+    given: Literal["by the spec"] | None = Field(default=None, exclude_if=lambda given: given is None)
+    """Who gave kappa, where it does not follow from the target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
 
     norm: Norm
     kappa: Fraction
+    given: Literal["by the spec"] | None = None
 
     name = "lattice-laplace"
     Options = LatticeLaplaceOptions
@@ -74,7 +77,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """Take the parameter of the spec, or the one that meets the target."""
         premises = premises_for(public, target)
         if options.epsilon_per_unit is not None:
-            return cls(premises, options.norm, options.epsilon_per_unit)
+            return cls(premises, options.norm, options.epsilon_per_unit, given="by the spec")
         return cls.calibrate(premises, norm=options.norm, intensity=pure(target))
 
     @classmethod

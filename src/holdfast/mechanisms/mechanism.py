@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from holdfast.data.table import Table
 from holdfast.errors import SpecError
 from holdfast.lattice.arrays import IntArray
 from holdfast.outputs import Output, TableOutput
@@ -205,10 +204,9 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table, given by the counts of its possible cells."""
 
-    def outputs(self, table: Table, public: Public, entropy: Entropy) -> Mapping[str, Output]:
-        """Draw one release of the confidential table: what is published, by name."""
-        drawn = self.law(table.counts[public.possible]).sample(entropy, 1)
-        return {"table": TableOutput.of(public, drawn[0])}
+    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
+        """Draw one release by the law of the confidential table: what is published, by name."""
+        return {"table": TableOutput.of(public, law.sample(entropy, 1)[0])}
 
     def record(self) -> MechanismRecord:
         """Return what a certificate says of it."""

@@ -26,13 +26,14 @@ from pydantic import model_validator
 from holdfast.data.attributes import Attribute, Attributes
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Schema
-from holdfast.data.table import Table
 from holdfast.data.two_by_two import Margins
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap, canonical
+from holdfast.mechanisms.canonical.grid import LARGEST
 from holdfast.mechanisms.canonical.noise import Floats
 from holdfast.mechanisms.mechanism import (
+    Law,
     Mechanism,
     MechanismOptions,
     MechanismRecord,
@@ -135,6 +136,11 @@ class NoisyCount(Mechanism[MechanismOptions, NoisyCountRecord]):
                 "the margins leave one possible table, so there is nothing to test and nothing to protect:"
                 " give a table with no empty row or column."
             )
+        if max(each.highest for each in margins) >= LARGEST:
+            raise SpecError(
+                "[mechanism] name = 'noisy-count' leaves no room for noise beside counts of 2^30 or more: use"
+                " lattice-laplace."
+            )
         premises = premises_for(public, target)
         noise, reached = _noise(target.intensity, premises.unit.distance // 2)
         noise.require_drawable()  # what cannot be drawn is refused before it is charged
@@ -193,10 +199,10 @@ class NoisyCount(Mechanism[MechanismOptions, NoisyCountRecord]):
         """Return the law of the statistics of tables, which are given by rows, one after the other."""
         return CountWithNoise(counts[0::4], self.canonical)
 
-    def outputs(self, table: Table, public: Public, entropy: Entropy) -> Mapping[str, Output]:
+    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
         """Draw one statistic for each stratum."""
         del public
-        return {"statistic": StatisticOutput(tuple(self.law(table.counts).sample(entropy, 1)[0].tolist()))}
+        return {"statistic": StatisticOutput(tuple(law.sample(entropy, 1)[0].tolist()))}
 
     def _evidence(self) -> tuple[Evidence, ...]:
         what = "x_11" if len(self.margins) == 1 else "the x_11 of all strata together"

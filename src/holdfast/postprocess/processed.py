@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.certificate.model import digest
 from holdfast.certificate.public import Published
+from holdfast.certificate.text import digest
 from holdfast.certificate.verify import verified
-from holdfast.certificate.write import new_folder, refuse_to_overwrite, sha256
-from holdfast.data.write import long_frame, write_frame
+from holdfast.certificate.write import cannot_write, charged_draft, sha256
+from holdfast.data.formulas import quoted
+from holdfast.data.write import long_frame, quoted_schema, write_frame
+from holdfast.drafts import Draft, drafted, require_new
 from holdfast.errors import ReleaseError, SpecError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.fixed_point import FixedPoint
@@ -65,6 +67,7 @@ class Processed:
                 "kept": self.published.public.universe.rank,
                 "check": "exact equality in integers",
             },
+            "quoted_formulas": self.published.public.quoted_formulas,
             "bias": self._bias(),
         }
 
@@ -74,14 +77,22 @@ class Processed:
 
     def write(self, folder: Path) -> Path:
         """Write the table and its record to a new folder, all or nothing."""
-        public = self.published.public
-        with new_folder(folder) as draft:
-            counts = pl.Series(public.count, self.table.texts())
-            write_frame(long_frame(public.schema, counts), draft / TABLE)
-            body = {**self.record, "files": {TABLE: sha256(draft / TABLE)}}
-            sealed = json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False)
-            (draft / RECORD).write_text(sealed + "\n", encoding="utf-8")
+        with drafted(folder, charged_draft) as draft:
+            with cannot_write(folder):
+                self._fill(draft)
+            draft.publish()
         return folder
+
+    def _fill(self, draft: Draft) -> None:
+        public = self.published.public
+        schema, count = public.schema, public.count
+        if public.quoted_formulas:
+            schema, count = quoted_schema(schema), quoted(count)
+        write_frame(long_frame(schema, pl.Series(count, self.table.texts())), draft.path / TABLE)
+        body = {**self.record, "files": {TABLE: sha256(draft.path / TABLE)}}
+        sealed = json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False)
+        (draft.path / RECORD).write_text(sealed + "\n", encoding="utf-8")
+        draft.seal()
 
     def _bias(self) -> dict[str, Any]:
         if self.bias is None or self.rough is None:
@@ -104,7 +115,7 @@ def postprocess_release(
     chosen, target = method_of(method), Path(output)
     if bias_draws == 1:
         raise SpecError("--bias-draws is 1: ask for 2 or more, or for 0 to leave the bias out.")
-    refuse_to_overwrite(target)
+    require_new(target)
     processed = process(verified(folder), chosen, bias_draws=bias_draws)
     processed.write(target)
     return processed

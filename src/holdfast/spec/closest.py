@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LISTED = 8
+_COMPARED, _LONGEST = 10_000, 200
+"""More names, or longer ones, are not looked through: an error comes at once."""
 
 
 def closest(word: str, known: Iterable[str]) -> str:
@@ -15,9 +17,10 @@ def closest(word: str, known: Iterable[str]) -> str:
     "choose from 'county', 'education'."
     """
     names = list(known)
-    near = get_close_matches(word, names, n=1)
+    some = names[:_COMPARED] if len(word) <= _LONGEST else []
+    near = get_close_matches(word, some, n=1)
     if not near:
-        folded = {name.casefold(): name for name in names}
+        folded = {name.casefold(): name for name in some}
         near = get_close_matches(word.casefold(), folded, n=1)
         near = [folded[match] for match in near]
     if near:

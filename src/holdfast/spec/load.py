@@ -1,10 +1,14 @@
 """Reading a spec from its TOML file."""
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.errors import SpecError
+from holdfast.plain import special
 from holdfast.spec.model import Spec
+
+MOST_BYTES = 10 * 2**20
 
 
 def read_spec(path: str | Path) -> Spec:
@@ -13,11 +17,14 @@ def read_spec(path: str | Path) -> Spec:
         raise SpecError(f"a spec is a file or a Spec, not a {type(path).__name__}: name one, or make one.")
     path = Path(path)
     try:
+        kind = special(path)
+        if kind is not None:
+            raise SpecError(f"{path} is {kind}: name the spec file{' in it' if kind == 'a folder' else ''}.")
+        if path.stat().st_size > MOST_BYTES:
+            raise SpecError(f"{path} has more than {MOST_BYTES // 2**20} MB: name the spec, not its data.")
         text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise SpecError(f"{path} does not exist: check the path of the spec.") from None
-    except IsADirectoryError:
-        raise SpecError(f"{path} is a folder: name the spec file in it.") from None
     except OSError as error:
         raise SpecError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     except UnicodeDecodeError as error:
@@ -29,10 +36,24 @@ def read_spec(path: str | Path) -> Spec:
         raise SpecError(f"{path} is not TOML ({_first_line(error)}): correct it there.") from None
     except (ValueError, RecursionError):
         raise SpecError(f"{path} is not TOML (a value is too long or too deep): shorten it.") from None
+    for key in _too_large(values):
+        raise SpecError(f"{path}, {key} is or has a number that does not fit 64 bits: write a smaller one.")
     try:
         return Spec.of(values, folder=path.parent, file=str(path))
     except SpecError as error:
         raise SpecError(f"{path}, {error}") from None
+
+
+def _too_large(value: object, key: str = "the spec") -> Iterator[str]:
+    """Yield the keys of whole numbers that no count can be; TOML has them of any length."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        yield key
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _too_large(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _too_large(item, key)
 
 
 def _first_line(error: Exception) -> str:

@@ -11,7 +11,7 @@ from holdfast.errors import SpecError
 from holdfast.spec.choice import Where
 from holdfast.spec.closest import closest
 from holdfast.spec.part import Part
-from holdfast.spec.rational import SMALLEST, Rational
+from holdfast.spec.rational import SMALLEST, Rational, short
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
@@ -199,7 +199,9 @@ class Privacy(Part):
     @classmethod
     def _positive(cls, value: Rational | None) -> Rational | None:
         if value is not None and value <= 0:
-            raise ValueError(f'is {value}: nothing could be released; give a positive budget such as "1"')
+            raise ValueError(
+                f'is {short(str(value))}: nothing could be released; give a positive budget such as "1"'
+            )
         if value is not None and not LEAST <= value <= MOST:
             raise ValueError('is out of reach: give a budget from "1e-30" to "1e6"')
         return value
@@ -208,7 +210,7 @@ class Privacy(Part):
     @classmethod
     def _probability(cls, delta: Rational | None) -> Rational | None:
         if delta is not None and not SMALLEST <= delta < 1:
-            raise ValueError(f'is {delta}: give a small probability above 0, such as "1e-10"')
+            raise ValueError(f'is {short(str(delta))}: give a small probability above 0, such as "1e-10"')
         return delta
 
     @model_validator(mode="after")

@@ -1,6 +1,7 @@
 """Exact rational numbers in a spec: budgets are written in quotes and never rounded."""
 
 import re
+import reprlib
 from fractions import Fraction
 from math import isfinite
 from typing import Annotated
@@ -27,6 +28,8 @@ def parse_rational(value: object) -> Fraction:
     if isinstance(value, bool):
         raise ValueError(f'is {str(value).lower()}: write a number in quotes, such as "1/2"')  # noqa: TRY004
     if isinstance(value, int):
+        if abs(value) > LARGEST:
+            raise ValueError('is out of reach: give a number below "1e300"')
         return Fraction(value)
     if isinstance(value, float) and not isfinite(value):
         raise ValueError(f'is {value}, which is no budget: write it in quotes and finite, as in "1/2"')
@@ -38,13 +41,22 @@ def parse_rational(value: object) -> Fraction:
         try:
             return Fraction(value.strip())
         except ZeroDivisionError:
-            raise ValueError(f'is {value!r}, a division by zero: write a number such as "1/2"') from None
-    raise ValueError(f'is {value!r}, which is not a number: write one in quotes, such as "1/2" or "0.25"')
+            raise ValueError(
+                f'is {short(value)!r}, a division by zero: write a number such as "1/2"'
+            ) from None
+    given = repr(short(value)) if isinstance(value, str) else reprlib.repr(value)
+    raise ValueError(f'is {given}, which is not a number: write one in quotes, such as "1/2" or "0.25"')
 
 
-def _positive(value: Fraction) -> Fraction:
+def short(text: str) -> str:
+    """Return a text that fits a sentence: a long number without its middle."""
+    return text if len(text) <= 40 else f"{text[:18]}...{text[-18:]}"
+
+
+def positive(value: Fraction) -> Fraction:
+    """Return a positive number that floats have, too; raises ValueError for others."""
     if value <= 0:
-        raise ValueError(f'is {value}: give a positive number such as "1/4"')
+        raise ValueError(f'is {short(str(value))}: give a positive number such as "1/4"')
     if not SMALLEST <= value <= LARGEST:
         raise ValueError('is out of reach: give a number from "1e-300" to "1e300"')
     return value
@@ -58,4 +70,4 @@ Rational = Annotated[
 ]
 """A Fraction that a spec writes as text, "1/2", and that no float may become."""
 
-PositiveRational = Annotated[Rational, AfterValidator(_positive)]
+PositiveRational = Annotated[Rational, AfterValidator(positive)]

@@ -13,20 +13,30 @@ import pytest
 from tests.privacy.ledger.accounts import add, charge, filled, tamper
 
 from holdfast.privacy.ledger import Ledger, LedgerError, export, salt_path, verify_ledger
-from holdfast.privacy.ledger.chain import head, sealed_opening, sealed_row
-from holdfast.privacy.ledger.entry import HEAD_COLUMNS, OPENING_COLUMNS, ROW_COLUMNS
+from holdfast.privacy.ledger.chain import sealed, sealed_head
+from holdfast.privacy.ledger.entry import (
+    COMPLETION_COLUMNS,
+    HEAD_COLUMNS,
+    OPENING_COLUMNS,
+    ROW_COLUMNS,
+    foreign_format,
+)
 from holdfast.privacy.ledger.salt import read_salt
 
 CELLS = [
     *(("opening", 0, name) for name in OPENING_COLUMNS),
     *(("charges", index, name) for index in (1, 2, 3) for name in ROW_COLUMNS),
+    *(("completions", index, name) for index in (1, 2) for name in COMPLETION_COLUMNS),
     *(("head", 0, name) for name in HEAD_COLUMNS),
 ]
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return filled(tmp_path_factory.mktemp("original") / "a").path
+    ledger = filled(tmp_path_factory.mktemp("original") / "a")
+    ledger.complete(2, certificate="c" * 64, release="d" * 64)
+    ledger.complete(1, certificate="c" * 64, release=None)
+    return ledger.path
 
 
 @pytest.fixture
@@ -39,7 +49,8 @@ def path(original: Path, tmp_path: Path) -> Path:
 def changes(value: object, name: str) -> list[object]:
     """Other values of a column: every character changed in turn where it is short, and other types."""
     if isinstance(value, int):
-        return [value + 1, value + 70, -1, *([None, "x", b"x", value + 0.5] if name == "length" else [])]
+        kinds = [None, "x", b"x", value + 0.5] if name not in ("index", "row") else []
+        return [value + 1, value + 70, -1, *kinds]
     text = str(value)
     places = range(len(text)) if len(text) < 40 else (0, 1, len(text) // 2, len(text) - 2, len(text) - 1)
     flipped = [text[:i] + chr(ord(text[i]) ^ 1) + text[i + 1 :] for i in places]
@@ -80,14 +91,15 @@ def test_a_change_of_any_column_of_any_row_is_found(path: Path, table: str, inde
             tamper(path, (f'UPDATE {table} SET "{name}" = ? WHERE "index" = ?', (other, index)))
         except sqlite3.IntegrityError:
             continue  # another row has that index, or the column cannot be null
+        with pytest.raises(LedgerError):
+            Ledger.open(path).rows()
+        if name == "format" and foreign_format(other):
+            continue  # that is named, not called tampering
         check = verify_ledger(path)
         assert not check.kept, (other, value)
         assert check.problems
-        with pytest.raises(LedgerError):
-            Ledger.open(path)
-        salt_path(path).rename(path.with_name("hidden"))
-        assert verify_ledger(path).kept == (name == "seal" and isinstance(other, str)), (other, value)
-        path.with_name("hidden").rename(salt_path(path))
+        unsealed = verify_ledger(path, without_salt=True)
+        assert unsealed.kept == (name == "seal" and isinstance(other, str)), (other, value)
 
 
 SWAP = (
@@ -98,6 +110,7 @@ SWAP = (
 CLOSED_UP = tuple(f'UPDATE charges SET "index" = {i - 1} WHERE "index" = {i}' for i in (2, 3))
 SHORTER = 'UPDATE head SET length = 2, hash = (SELECT hash FROM charges ORDER BY "index" DESC LIMIT 1)'
 COPY = ", ".join(f'"{name}"' for name in ROW_COLUMNS[1:])
+COMPLETED = ", ".join(f'"{name}"' for name in COMPLETION_COLUMNS[1:])
 
 
 @pytest.mark.parametrize("sealed", [True, False])
@@ -115,7 +128,13 @@ COPY = ", ".join(f'"{name}"' for name in ROW_COLUMNS[1:])
         ((f"INSERT INTO opening SELECT 1, {', '.join(OPENING_COLUMNS[1:])} FROM opening",), "2 openings"),
         (("DELETE FROM opening",), "0 openings"),
         (("DELETE FROM head",), "0 heads"),
-        (("INSERT INTO head SELECT 1, length, hash, seal FROM head",), "2 heads"),
+        ((f"INSERT INTO head SELECT 1, {', '.join(HEAD_COLUMNS[1:])} FROM head",), "2 heads"),
+        (('DELETE FROM completions WHERE "index" = 2',), "counts 2 completions and there are 1"),
+        (('DELETE FROM completions WHERE "index" = 1',), "completion 1 is missing"),
+        (("DELETE FROM completions", 'DELETE FROM charges WHERE "index" = 2'), "counts 2 completions"),
+        (('UPDATE completions SET "row" = 3 WHERE "index" = 1',), "completion 1: its content"),
+        (("INSERT INTO entries VALUES ('file', '{}')",), "the checkpoint is not the one that the head holds"),
+        (("INSERT INTO nodes VALUES ('', 'a', 'b')",), "the checkpoint is not the one that the head holds"),
         (("UPDATE opening SET budget = '50'",), "row 0: its content"),
         (("DROP TABLE head",), "damaged"),
         (("ALTER TABLE charges ADD COLUMN note TEXT",), "columns"),
@@ -126,14 +145,12 @@ COPY = ", ".join(f'"{name}"' for name in ROW_COLUMNS[1:])
 def test_rows_that_go_come_or_move_are_found(
     path: Path, statements: tuple[str, ...], found: str, sealed: bool
 ) -> None:
-    if not sealed:
-        salt_path(path).unlink()
     if statements == ("DROP TABLE head",):
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(statements[0])
     else:
         tamper(path, *statements)
-    check = verify_ledger(path)
+    check = verify_ledger(path, without_salt=not sealed)
     assert not check.kept
     assert any(found in problem for problem in check.problems), check.problems
     assert check.sealed == (sealed and "damaged" not in found)
@@ -147,6 +164,8 @@ def test_the_triggers_forbid_changes(path: Path) -> None:
             "UPDATE opening SET budget = '9'",
             "DELETE FROM opening",
             "DELETE FROM head",
+            "DELETE FROM completions",
+            "UPDATE completions SET release = ''",
         ):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 connection.execute(statement)
@@ -161,18 +180,23 @@ def test_triggers_that_are_gone_are_found(path: Path) -> None:
 def test_who_has_no_salt_cannot_make_the_chain_anew(path: Path) -> None:
     """A chain made anew with a larger budget is consistent: only the seals, that is the salt, tell."""
     ledger, forger = Ledger.open(path), b"another salt"
-    opening = sealed_opening(replace(ledger.opening, budget=Fraction(50)), forger)
+    opening = sealed(replace(ledger.opening, budget=Fraction(50)), forger)
     previous, statements = opening.hash, []
     for row in ledger.rows():
-        forged = sealed_row(replace(row, previous=previous), forger)
+        forged = sealed(replace(row, previous=previous), forger)
         previous = forged.hash
         statements.append(_rewrite("charges", forged.record()))
-    statements += [_rewrite("opening", opening.record()), _rewrite("head", head(3, previous, forger))]
-    tamper(path, *statements)
-    assert len([p for p in verify_ledger(path).problems if "seal" in p]) == 5
-    salt_path(path).unlink()
-    assert verify_ledger(path).kept
-    assert not verify_ledger(path, known={3: ledger.opening.hash}).kept
+    last, head = opening.hash, ledger.judged().head
+    for completion in ledger.judged().completions:
+        other = sealed(replace(completion, previous=last), forger)
+        last = other.hash
+        statements.append(_rewrite("completions", other.record()))
+    assert head is not None
+    again = sealed_head(replace(head, hash=previous, completed=last), forger)
+    tamper(path, *statements, _rewrite("opening", opening.record()), _rewrite("head", again.record()))
+    assert len([p for p in verify_ledger(path).problems if "seal" in p]) == 1 + 3 + 2 + 1
+    assert verify_ledger(path, without_salt=True).kept
+    assert not verify_ledger(path, known={3: ledger.opening.hash}, without_salt=True).kept
 
 
 def test_a_total_above_the_budget_is_found_even_with_the_salt(path: Path) -> None:
@@ -182,9 +206,11 @@ def test_a_total_above_the_budget_is_found_even_with_the_salt(path: Path) -> Non
         (Fraction(1, 2), "below the one before"),
         (Fraction(1, 9), "costs alone"),
     ):
-        forged = sealed_row(replace(ledger.rows()[-1], total=Fraction(total)), salt)
-        pristine = path.read_bytes()
-        tamper(path, _rewrite("charges", forged.record()), _rewrite("head", head(3, forged.hash, salt)))
+        forged = sealed(replace(ledger.rows()[-1], total=Fraction(total)), salt)
+        pristine, head = path.read_bytes(), ledger.judged().head
+        assert head is not None
+        again = sealed_head(replace(head, hash=forged.hash), salt)
+        tamper(path, _rewrite("charges", forged.record()), _rewrite("head", again.record()))
         problems = verify_ledger(path).problems
         assert any(found in problem for problem in problems), problems
         assert all(problem.startswith("row 3: its total") for problem in problems)
@@ -204,8 +230,13 @@ def test_a_salt_that_is_another_or_none_is_found(path: Path) -> None:
     salt_path(path).write_text("ab" * 32)
     assert any("seal" in problem for problem in verify_ledger(path).problems)
     salt_path(path).write_bytes(b"\xff rubbish")
-    check = verify_ledger(path)
-    assert (check.kept, check.sealed) == (False, False)
+    with pytest.raises(LedgerError, match="does not hold a salt"):
+        verify_ledger(path)
+    salt_path(path).unlink()
+    with pytest.raises(LedgerError, match=r"is missing.*--without-salt"):
+        verify_ledger(path)
+    check = verify_ledger(path, without_salt=True)
+    assert (check.kept, check.sealed) == (True, False)
 
 
 def test_bytes_changed_on_the_disk_are_found_or_change_nothing(path: Path) -> None:

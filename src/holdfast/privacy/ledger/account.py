@@ -1,28 +1,42 @@
-"""The account itself: opened once, charged once a release."""
+"""The account itself: opened once, charged once a release, and told when the release is handed over."""
 
 import os
-import secrets
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from sqlite3 import Connection
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from holdfast.privacy.ledger import store
-from holdfast.privacy.ledger.canonical import shown
-from holdfast.privacy.ledger.chain import FIRST, Judged, alone, head, judge, sealed_opening, sealed_row
-from holdfast.privacy.ledger.entry import FORMAT, STANDARDS, Charge, Opening, Row, Standard, exact, now
+from holdfast.privacy.ledger.canonical import canonical, parse_canonical, shown
+from holdfast.privacy.ledger.chain import FIRST, Judged, alone, judge, judge_tip, sealed, sealed_head, unsound
+from holdfast.privacy.ledger.entry import (
+    STANDARDS,
+    Charge,
+    Completion,
+    Head,
+    Opening,
+    Record,
+    Row,
+    Standard,
+    exact,
+    now,
+)
 from holdfast.privacy.ledger.errors import BudgetError, DamagedError, LedgerError
-from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, table_fingerprint, write_salt
+from holdfast.privacy.ledger.opening import found
+from holdfast.privacy.ledger.past import Past, Spend, Spent, State
+from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, table_fingerprint
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Spend = Callable[[Sequence[Row], Charge], Fraction]
-"""Composition: the total of the rows and a new charge, in the standard of the ledger."""
+_MOST = 2**63 - 1  # the largest index that SQLite can hold
+_COMPARED = ("dataset", "scope", "standard", "intensity", "guarantee", "detail")
+"""What a row and a release that takes its place must share: all of a charge but the certificate."""
 
 
 @dataclass(frozen=True)
@@ -40,29 +54,18 @@ class Ledger:
             raise LedgerError(f"the standard {standard!r} is not known: use one of {', '.join(STANDARDS)}.")
         if (amount := exact("the budget", budget)) == 0:
             raise LedgerError("the budget is 0: give a positive one.")
-        if os.path.lexists(path):
-            raise LedgerError(f"{path} exists already: a ledger is never overwritten, name a new file.")
         try:
-            salt = write_salt(path)
-            try:
-                opening = _found(path, salt, standard, amount)
-            except BaseException:
-                salt_path(path).unlink(missing_ok=True)
-                raise
-        except FileExistsError:
-            raise LedgerError(
-                f"{path} exists already: a ledger is never overwritten, name a new file."
-            ) from None
+            return cls(path, found(path, standard, amount))
         except OSError as error:
             raise LedgerError(f"{path} cannot be written ({error.strerror}): name another place.") from None
-        return cls(path, opening)
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open an account that exists, after judging all of it; LedgerError where anything is wrong."""
+        """Open an account that exists, after judging where it begins and ends; `rows` judges all of it."""
         path = Path(path)
-        opening, _ = _sound(path, _judge(path))
-        return cls(path, opening)
+        with store.connected(path) as connection, store.reading(connection):
+            tip = store.read_tip(connection)
+        return cls(path, _sound(path, judge_tip(tip, _salt(path)))[0])
 
     @property
     def standard(self) -> Standard:
@@ -76,17 +79,41 @@ class Ledger:
 
     def rows(self) -> tuple[Row, ...]:
         """Return the rows as they are now, judged again."""
-        opening, rows = _sound(self.path, _judge(self.path))
-        self._same(opening)
-        return rows
+        return self.judged().rows
+
+    def judged(self) -> Judged:
+        """Return all there is in the account, without a problem; LedgerError where there is one."""
+        with store.connected(self.path) as connection, store.reading(connection):
+            stored = store.read(connection)
+        judged = judge(stored, _salt(self.path))
+        self._same(_sound(self.path, judged)[0])
+        return judged
 
     def spent(self) -> Fraction:
         """Return the composed total of all rows."""
-        return spent(self.rows())
+        with store.connected(self.path) as connection, store.reading(connection):
+            judged = judge_tip(store.read_tip(connection), _salt(self.path))
+        self._same(_sound(self.path, judged)[0])
+        return spent(judged.rows)
 
     def left(self) -> Fraction:
         """Return what is not spent."""
         return self.budget - self.spent()
+
+    def row(self, index: int) -> Row:
+        """Return a row, judged by itself; LedgerError where there is none."""
+        with store.connected(self.path) as connection, store.reading(connection):
+            return _row(connection, self.path, index, _salt(self.path))
+
+    def completion(self, index: int) -> Completion | None:
+        """Return the completion of a row: None where its release was not handed over."""
+        with store.connected(self.path) as connection, store.reading(connection):
+            return _completion(connection, self.path, index, _salt(self.path))
+
+    def draft(self, index: int) -> Path | None:
+        """Return where the last draft of a row was made, if it was told."""
+        with store.connected(self.path) as connection, store.reading(connection):
+            return store.read_draft(connection, index)
 
     def fingerprint(self, identity: bytes) -> str:
         """Name a confidential file, by the SHA-256 of its content, with the salt of this ledger."""
@@ -100,30 +127,102 @@ class Ledger:
         """Name a confidential table as rows did before files were named."""
         return table_fingerprint(read_salt(self.path), schema, counts)
 
-    def charge(self, charge: Charge, spend: Spend) -> Row:
+    def charge(self, charge: Charge, spend: Spend, *, draft: Path | None = None) -> Row:
         """Take a release's cost from the budget, durably, or raise and take nothing.
 
-        ``spend`` composes: it is called once, with all rows and the new charge, while no other process can
+        ``spend`` composes: it is called once, with the past and the new charge, while no other process can
         write; it must be quick and must not charge. The check and the insert are one transaction, and what
         was inserted is read back and judged before the commit. The row is returned after the commit has
-        reached the disk: draw only then, and whatever crashes later, the charge stands.
+        reached the disk: draw only then, and whatever crashes later, the charge stands. ``draft`` notes where
+        the release of this row is going to be drafted.
         """
-        salt = read_salt(self.path)
-        with store.connected(self.path) as connection, store.writing(connection, self.path):
-            opening, rows = _sound(self.path, judge(store.read(connection), salt))
-            self._same(opening)
-            total = exact("the composed total", spend(rows, charge))
-            self._afford(charge, rows, total)
-            previous = rows[-1].hash if rows else opening.hash
-            row = sealed_row(Row(len(rows) + FIRST, now(), charge, total, previous), salt)
-            store.append(connection, row.record(), head(len(rows) + 1, row.hash, salt))
-            if _sound(self.path, judge(store.read(connection), salt)) != (opening, (*rows, row)):
-                raise DamagedError("a row was not stored as it was written")
+        with self._writing() as (connection, head, salt, last):
+            past = _Stored(connection, self, head, salt, spent(last))
+            composed = spend(past, charge)
+            kept = composed if isinstance(composed, Spent) else None
+            total = exact("the composed total", composed.total if isinstance(composed, Spent) else composed)
+            first = _row(connection, self.path, FIRST, salt).charge if last else None
+            self._afford(charge, first, past.total, total)
+            row = sealed(Row(head.length + 1, now(), charge, total, head.hash), salt)
+            checkpoint = _checkpoint(connection, head, row.index, kept)
+            self._append(connection, row, replace(checkpoint, length=row.index, hash=row.hash), salt)
+            if draft is not None:
+                store.note_draft(connection, row.index, draft)
         return row
 
-    def _afford(self, charge: Charge, rows: Sequence[Row], total: Fraction) -> None:
-        before = spent(rows)
-        if total < (least := max(before, alone(charge, self.opening, rows))):
+    def complete(self, index: int, *, certificate: str, release: str | None) -> Completion:
+        """Record, durably, that the release of a row is handed over: call it before anybody can see it.
+
+        ``certificate`` is the digest of the settled certificate and ``release`` that of the sealed one, None
+        where outputs are handed over in memory. LedgerError for a row that has a completion.
+        """
+        with self._writing() as (connection, head, salt, _):
+            row = _row(connection, self.path, index, salt)
+            if _completion(connection, self.path, index, salt) is not None:
+                raise LedgerError(
+                    f"row {index} of {self.path} is completed already: its release was handed over."
+                )
+            last = head.completions + 1
+            completion = sealed(
+                Completion(last, row.index, now(), certificate, release, head.completed), salt
+            )
+            self._append(
+                connection, completion, replace(head, completions=last, completed=completion.hash), salt
+            )
+        return completion
+
+    def resume(self, index: int, charge: Charge, *, draft: Path) -> Row:
+        """Let a release be drawn for a row whose release was never handed over; it is not charged again.
+
+        The whole ledger is judged first: a completion that somebody took away would show. LedgerError where
+        the row has one, or where the release is not the one that was charged.
+        """
+        with self._writing() as (connection, head, salt, _):
+            _sound(self.path, judge(store.read(connection), salt))
+            row = _row(connection, self.path, index, salt)
+            if _completion(connection, self.path, index, salt) is not None:
+                raise LedgerError(
+                    f"row {index} of {self.path} is completed: its release was handed over, so another one"
+                    " must be charged; leave out --resume."
+                )
+            if index <= head.unknown:
+                raise LedgerError(
+                    f"row {index} of {self.path} was charged when ledgers did not record whether a release"
+                    " was handed over, so another one must be charged; leave out --resume."
+                )
+            if differ := [name for name in _COMPARED if getattr(row.charge, name) != getattr(charge, name)]:
+                raise LedgerError(
+                    f"row {index} of {self.path} was charged for another release (its {', '.join(differ)}"
+                    f" {'differs' if len(differ) == 1 else 'differ'}): resume it with the same spec, data and"
+                    " version of Holdfast."
+                )
+            store.note_draft(connection, index, draft)
+        return row
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Connection, Head, bytes, tuple[Row, ...]]]:
+        """Hold the right to write: give the head, the salt and the last row, if there is one."""
+        salt = read_salt(self.path)
+        with store.connected(self.path) as connection, store.writing(connection, self.path):
+            if store.version(connection) < store.VERSION:
+                judged = judge(store.read(connection), salt)
+                self._same(_sound(self.path, judged)[0])
+                store.upgrade(connection, sealed_head(_sound(self.path, judged)[1], salt))
+            judged = judge_tip(store.read_tip(connection), salt)
+            opening, head = _sound(self.path, judged)
+            self._same(opening)
+            yield connection, head, salt, judged.rows
+
+    def _append(self, connection: Connection, link: Row | Completion, head: Head, salt: bytes) -> None:
+        """Add to a chain, and judge it as it is stored."""
+        store.append(connection, link, sealed_head(head, salt))
+        judged = judge_tip(store.read_tip(connection), salt)
+        _sound(self.path, judged)
+        if link not in (*judged.rows, *judged.completions) or judged.head != sealed_head(head, salt):
+            raise DamagedError("a row was not stored as it was written")
+
+    def _afford(self, charge: Charge, first: Charge | None, before: Fraction, total: Fraction) -> None:
+        if total < (least := max(before, alone(charge, self.opening, first))):
             raise LedgerError(
                 f"the composed total {shown(total)} is below {shown(least)}, which is spent or asked for"
                 " already: composition must never lower a total."
@@ -141,52 +240,108 @@ class Ledger:
             raise LedgerError(f"{self.path} is another ledger than the one that was opened: open it again.")
 
 
+@dataclass(eq=False)
+class _Stored(Past):
+    """The past of a ledger within the transaction of a charge."""
+
+    connection: Connection
+    ledger: Ledger
+    head: Head
+    salt: bytes
+    total: Fraction
+
+    def __post_init__(self) -> None:
+        self.standard = self.ledger.standard
+        self.state = _mapping(self.head.state) if self.head.since else None
+
+    def entry(self, key: str) -> State | None:
+        """Return an entry of the checkpoint, which leads to the root that the head holds."""
+        try:
+            text = store.read_entry(self.connection, self.head.root, key)
+            return None if text is None else _mapping(text)
+        except ValueError as error:
+            raise _unsound(self.ledger.path, str(error)) from None
+
+    def row(self, index: int) -> Row:
+        """Return a row, judged by itself."""
+        return _row(self.connection, self.ledger.path, index, self.salt)
+
+    def rows(self) -> Sequence[Row]:
+        """Return all rows, judged with the whole ledger."""
+        return self._judged.rows
+
+    @cached_property
+    def _judged(self) -> Judged:
+        judged = judge(store.read(self.connection), self.salt)
+        _sound(self.ledger.path, judged)
+        return judged
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.head.length
+
+
 def spent(rows: Sequence[Row]) -> Fraction:
     """Return the composed total after the last row."""
     return rows[-1].total if rows else Fraction(0)
 
 
-def _judge(path: Path) -> Judged:
-    with store.connected(path) as connection, store.reading(connection):
-        stored = store.read(connection)
-    salt = read_salt(path) if os.path.lexists(salt_path(path)) else None
-    return judge(stored, salt)
+def _checkpoint(connection: Connection, head: Head, index: int, kept: Spent | None) -> Head:
+    """Write the checkpoint after a row; without one from composition, the ledger has none."""
+    if kept is None:
+        root = store.clear_entries(connection) if head.since else head.root
+        return replace(head, since=0, state="", root=root)
+    entries = {key: canonical(entry) for key, entry in kept.entries.items()}
+    root = store.write_entries(connection, head.root, entries)
+    return replace(head, since=head.since or index, state=canonical(kept.state), root=root)
 
 
-def _sound(path: Path, judged: Judged) -> tuple[Opening, tuple[Row, ...]]:
-    """Return the rows of a ledger without problems, and raise at the first otherwise."""
-    if judged.opening is None or judged.problems:
-        raise LedgerError(
-            f"the ledger {path} is not as it was written ({judged.problems[0]}): verify it, and"
-            " restore a copy that holds every release."
-        )
-    return judged.opening, judged.rows
+def _salt(path: Path) -> bytes | None:
+    return read_salt(path) if os.path.lexists(salt_path(path)) else None
 
 
-def _found(path: Path, salt: bytes, standard: Standard, budget: Fraction) -> Opening:
-    """Write row 0 in a folder of its own, and move the finished file to a name reserved for it."""
-    opening = sealed_opening(Opening(now(), FORMAT, secrets.token_hex(16), standard, budget), salt)
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
+def _row(connection: Connection, path: Path, index: int, salt: bytes | None) -> Row:
+    record = store.read_row(connection, index) if FIRST <= index <= _MOST else None
+    if record is None:
+        raise LedgerError(f"{path} has no row {index}: `holdfast ledger show` lists the rows.")
+    return _link(Row, "row", record, path, salt)
+
+
+def _completion(connection: Connection, path: Path, row: int, salt: bytes | None) -> Completion | None:
+    record = store.read_completion(connection, row) if FIRST <= row <= _MOST else None
+    return None if record is None else _link(Completion, "completion", record, path, salt)
+
+
+Link = TypeVar("Link", Row, Completion)
+
+
+def _link(kind: type[Link], what: str, record: Record, path: Path, salt: bytes | None) -> Link:
+    """Return a row or a completion that is sound by itself."""
     try:
-        store.create(folder / "draft", opening.record(), head(0, opening.hash, salt))
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        try:
-            (folder / "draft").chmod(0o600)
-            (folder / "draft").replace(path)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    _sync_folder(path.absolute().parent)
-    return opening
+        link = kind.parse(record)
+    except ValueError as error:
+        raise _unsound(path, f"{what} {record['index']}: {error}") from None
+    for problem in unsound(link, salt):
+        raise _unsound(path, f"{what} {link.index}: {problem}")
+    return link
 
 
-def _sync_folder(folder: Path) -> None:
-    """Force the new names to the disk, where folders can be opened."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _mapping(text: str) -> State:
+    value = parse_canonical(text)
+    if not isinstance(value, dict):
+        raise ValueError("the checkpoint is not one")  # noqa: TRY004
+    return value
+
+
+def _sound(path: Path, judged: Judged) -> tuple[Opening, Head]:
+    """Return the opening and head of a ledger without problems, and raise at the first otherwise."""
+    if judged.opening is None or judged.head is None or judged.problems:
+        raise _unsound(path, judged.problems[0])
+    return judged.opening, judged.head
+
+
+def _unsound(path: Path, problem: str) -> LedgerError:
+    return LedgerError(
+        f"the ledger {path} is not as it was written ({problem}): verify it, and restore a copy that holds"
+        " every release."
+    )

@@ -21,14 +21,19 @@ def canonical(value: object) -> str:
     >>> canonical({"b": (1, None), "a": "x"})
     '{"a":"x","b":[1,null]}'
     """
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return plain_text(_plain(value))
+
+
+def plain_text(value: object) -> str:
+    """Return the canonical text of a value that is made of JSON's own kinds, as one read from JSON."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def parse_canonical(text: str) -> object:
     """Return the value of a canonical text; ValueError where it is another text for the same value."""
     try:
         value: object = json.loads(text)
-        same = canonical(value) == text
+        same = plain_text(value) == text
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     if not same:

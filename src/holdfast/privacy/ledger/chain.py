@@ -1,9 +1,11 @@
-"""The chain: what makes a changed row show, and the judgement of a whole ledger.
+"""The chains: what makes a changed row show, and the judgement of a ledger.
 
 hash = SHA-256(canonical JSON of the row, which holds the hash before it): a change shows in every later row.
-seal = HMAC-SHA256(salt, hash): who has no salt cannot make the rows anew. The head holds the length and the
-last hash, sealed as well: rows cannot go missing at the end. What no file can show by itself is that it
-was replaced by an older copy of itself: for that, keep the hash of a row elsewhere and give it as ``known``.
+seal = HMAC-SHA256(salt, hash): who has no salt cannot make the rows anew. Completions are a second chain of
+the same kind. The head holds the length and the last hash of both, and the checkpoint, sealed as well: none
+can go missing at the end. `judge` reads everything; `judge_tip`, for a charge, reads the opening, the head
+and the last of each chain, whatever their length. What no file can show by itself is that it was replaced by
+an older copy of itself: for that, hold the releases against it, or the hash of a row as ``known``.
 """
 
 import hashlib
@@ -12,21 +14,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from reprlib import repr as brief
+from typing import TypeVar
 
-from holdfast.privacy.ledger.canonical import canonical
-from holdfast.privacy.ledger.entry import FORMAT, HEAD_COLUMNS, Charge, Opening, Record, Row
+from holdfast.privacy.ledger import tree
+from holdfast.privacy.ledger.canonical import plain_text
+from holdfast.privacy.ledger.entry import HEAD_1_COLUMNS, Charge, Completion, Head, Opening, Record, Row
 
 FIRST = 1  # row 0 is the opening
+_OLD = "holdfast-ledger/1"  # what seals of openings, rows and the heads of the first format begin with
+_NEW = "holdfast-ledger/2"
+
+Sealed = TypeVar("Sealed", Opening, Row, Completion)
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a file holds, not yet judged. ``odd`` says what is wrong with the file around the rows."""
+    """What a file holds, not yet judged. ``odd`` says what is wrong with the file around the rows.
 
+    ``entries`` are the values of the checkpoint by key, ``nodes`` the digests of their tree.
+    """
+
+    version: int
     openings: tuple[Record, ...]
     rows: tuple[Record, ...]
     heads: tuple[Record, ...]
+    completions: tuple[Record, ...] = ()
     odd: tuple[str, ...] = ()
+    entries: Mapping[str, str] | None = None
+    nodes: Mapping[tuple[str, str], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -36,130 +51,242 @@ class Judged:
     opening: Opening | None
     rows: tuple[Row, ...]
     problems: tuple[str, ...]
+    completions: tuple[Completion, ...] = ()
+    head: Head | None = None
 
 
-def sealed_opening(opening: Opening, salt: bytes) -> Opening:
-    """Complete row 0."""
-    digest = _digest(opening)
-    return replace(opening, hash=digest, seal=seal(salt, digest))
+def sealed(record: Sealed, salt: bytes) -> Sealed:
+    """Complete row 0, a row or a completion."""
+    digest = _digest(record)
+    return replace(record, hash=digest, seal=_seal(record, digest, salt))
 
 
-def sealed_row(row: Row, salt: bytes) -> Row:
-    """Complete a row."""
-    digest = _digest(row)
-    return replace(row, hash=digest, seal=seal(salt, digest))
+def sealed_head(head: Head, salt: bytes) -> Head:
+    """Complete a head."""
+    digest = _head_digest(head)
+    return replace(head, digest=digest, seal=_hmac(salt, f"{_NEW} head {digest}"))
 
 
-def head(length: int, last: str, salt: bytes) -> dict[str, object]:
-    """Return the record of a chain's length and last hash."""
-    return {"index": 0, "length": length, "hash": last, "seal": seal(salt, last, length)}
+def first_head(opening: Opening, salt: bytes) -> Head:
+    """Return the head of a ledger without rows."""
+    return sealed_head(Head(0, opening.hash, 0, opening.hash, 0, 0, "", tree.EMPTY), salt)
 
 
-def seal(salt: bytes, digest: str, length: int | None = None) -> str:
-    """Return the seal of a row, or with a length that of a head: neither passes for the other."""
-    what = f"{FORMAT} row {digest}" if length is None else f"{FORMAT} head {length} {digest}"
-    return hmac.new(salt, what.encode(), hashlib.sha256).hexdigest()
+def head_of_format_1(length: int, last: str, salt: bytes) -> dict[str, object]:
+    """Return the record that the first format kept of a chain's length and last hash."""
+    return {"index": 0, "length": length, "hash": last, "seal": _hmac(salt, f"{_OLD} head {length} {last}")}
 
 
-def alone(charge: Charge, opening: Opening, rows: Sequence[Row]) -> Fraction:
+def alone(charge: Charge, opening: Opening, first: Charge | None) -> Fraction:
     """Return the least that a total is with a charge: what it costs alone, where that is of the same kind.
 
     A ledger adds up in one standard, and for the adjacency of its first row.
     """
-    first = rows[0].charge if rows else charge
+    first = first or charge
     same = charge.unit.get("adjacency") == first.unit.get("adjacency")
     return charge.intensity if same and charge.standard == opening.standard else Fraction(0)
+
+
+def unsound(record: Opening | Row | Completion, salt: bytes | None) -> Iterator[str]:
+    """Say what is wrong with a record by itself."""
+    if _digest(record) != record.hash:
+        yield "its content does not have its hash"
+    if salt is not None and not _same(record.seal, _seal(record, record.hash, salt)):
+        yield "its seal was not made with this salt"
 
 
 def judge(stored: Stored, salt: bytes | None, known: Mapping[int, str] | None = None) -> Judged:
     """Recompute everything; with a salt, the seals too."""
     problems = list(stored.odd)
-    opening: Opening | None = None
-    if len(stored.openings) != 1:
-        problems.append(f"there are {len(stored.openings)} openings, not one")
-    else:
-        try:
-            opening = Opening.parse(stored.openings[0])
-        except ValueError as error:
-            problems.append(f"row 0: {error}")
-        else:
-            problems += [f"row 0: {problem}" for problem in _unsound(opening, salt)]
-    rows: list[Row] = []
-    previous = str(stored.openings[0].get("hash")) if stored.openings else ""
-    total, index = Fraction(0), FIRST
-    for record in stored.rows:
-        found = record.get("index")
-        if found != index:
-            problems.append(f"row {index} is missing: row {brief(found)} stands in its place")
-        try:
-            row = Row.parse(record)
-        except ValueError as error:
-            problems.append(f"row {brief(found)}: {error}")
-        else:
-            problems += [
-                f"row {row.index}: {problem}"
-                for problem in (
-                    *_unsound(row, salt),
-                    *_unchained(row, previous),
-                    *_unaccounted(row, total, opening, rows),
-                )
-            ]
-            total = row.total
-            rows.append(row)
-        previous, index = str(record.get("hash")), (found if type(found) is int else index) + 1
-    problems += _beheaded(stored, previous, salt)
+    opening = _opening(stored, salt, problems)
+    start = str(stored.openings[0].get("hash")) if stored.openings else ""
+    rows = _chain(Row, "row", stored.rows, start, salt, problems)
+    total = Fraction(0)
+    for row in rows:
+        first = None if row is rows[0] else rows[0].charge
+        problems += [f"row {row.index}: {problem}" for problem in _unaccounted(row, total, opening, first)]
+        total = row.total
+    completions = _chain(Completion, "completion", stored.completions, start, salt, problems)
+    problems += _incomplete(completions, len(stored.rows))
+    head = _head(stored, salt, problems)
+    if head is not None:
+        problems += _beheaded(head, stored, start)
+        problems += _uprooted(head, stored)
     hashes = {row.index: row.hash for row in rows} | ({0: opening.hash} if opening else {})
     problems += [
         f"row {index} is not the one that was known: its hash was {digest}"
         for index, digest in (known or {}).items()
         if hashes.get(index) != digest
     ]
-    return Judged(opening, tuple(rows), tuple(problems))
+    return Judged(opening, tuple(rows), tuple(problems), tuple(completions), head)
 
 
-def _digest(row: Opening | Row) -> str:
-    return hashlib.sha256(canonical(row.content()).encode()).hexdigest()
+def judge_tip(stored: Stored, salt: bytes | None) -> Judged:
+    """Judge the opening, the head, and the last row and completion, which are all that ``stored`` holds."""
+    problems = list(stored.odd)
+    opening = _opening(stored, salt, problems)
+    rows = _parsed(Row, "row", stored.rows, salt, problems)
+    completions = _parsed(Completion, "completion", stored.completions, salt, problems)
+    head = _head(stored, salt, problems)
+    if head is not None:
+        for what, length, digest, last in (
+            ("row", head.length, head.hash, rows),
+            ("completion", head.completions, head.completed, completions),
+        ):
+            index, found = (last[-1].index, last[-1].hash) if last else (0, opening.hash if opening else "")
+            if length != index:
+                problems.append(f"the head counts {length} {what}s and the last is {what} {index}")
+            elif digest != found:
+                problems.append(f"the head does not hold the hash of the last {what}")
+    if opening is not None and rows and rows[-1].total > opening.budget:
+        problems.append(f"row {rows[-1].index}: its total is above the budget")
+    return Judged(opening, tuple(rows), tuple(problems), tuple(completions), head)
 
 
-def _same(one: str, other: str) -> bool:
-    """Compare in constant time."""
-    return hmac.compare_digest(one.encode(errors="replace"), other.encode())
+def _opening(stored: Stored, salt: bytes | None, problems: list[str]) -> Opening | None:
+    if len(stored.openings) != 1:
+        problems.append(f"there are {len(stored.openings)} openings, not one")
+        return None
+    try:
+        opening = Opening.parse(stored.openings[0])
+    except ValueError as error:
+        problems.append(f"row 0: {error}")
+        return None
+    problems += [f"row 0: {problem}" for problem in unsound(opening, salt)]
+    return opening
 
 
-def _unsound(row: Opening | Row, salt: bytes | None) -> Iterator[str]:
-    if _digest(row) != row.hash:
-        yield "its content does not have its hash"
-    if salt is not None and not _same(row.seal, seal(salt, row.hash)):
-        yield "its seal was not made with this salt"
+Link = TypeVar("Link", Row, Completion)
 
 
-def _unchained(row: Row, previous: str) -> Iterator[str]:
-    if row.previous != previous:
-        yield "it does not follow the row before it"
+def _chain(
+    kind: type[Link],
+    what: str,
+    records: Sequence[Record],
+    previous: str,
+    salt: bytes | None,
+    problems: list[str],
+) -> list[Link]:
+    """Return what can be read of a chain, each with what is wrong with it and its place."""
+    links: list[Link] = []
+    index = FIRST
+    for record in records:
+        found = record.get("index")
+        if found != index:
+            problems.append(f"{what} {index} is missing: {what} {brief(found)} stands in its place")
+        for link in _parsed(kind, what, (record,), salt, problems):
+            if link.previous != previous:
+                problems.append(f"{what} {link.index}: it does not follow the {what} before it")
+            links.append(link)
+        previous, index = str(record.get("hash")), (found if type(found) is int else index) + 1
+    return links
 
 
-def _unaccounted(row: Row, before: Fraction, opening: Opening | None, rows: Sequence[Row]) -> Iterator[str]:
+def _parsed(
+    kind: type[Link], what: str, records: Sequence[Record], salt: bytes | None, problems: list[str]
+) -> list[Link]:
+    """Return the records that can be read, and what is wrong with each by itself."""
+    links = []
+    for record in records:
+        try:
+            link = kind.parse(record)
+        except ValueError as error:
+            problems.append(f"{what} {brief(record.get('index'))}: {error}")
+        else:
+            problems += [f"{what} {link.index}: {problem}" for problem in unsound(link, salt)]
+            links.append(link)
+    return links
+
+
+def _unaccounted(row: Row, before: Fraction, opening: Opening | None, first: Charge | None) -> Iterator[str]:
     if row.total < before:
         yield "its total is below the one before it"
-    if opening is not None and row.total < alone(row.charge, opening, rows):
+    if opening is not None and row.total < alone(row.charge, opening, first):
         yield "its total is below what it costs alone"
     if opening is not None and row.total > opening.budget:
         yield "its total is above the budget"
 
 
-def _beheaded(stored: Stored, last: str, salt: bytes | None) -> Iterator[str]:
+def _incomplete(completions: Sequence[Completion], rows: int) -> Iterator[str]:
+    seen: set[int] = set()
+    for completion in completions:
+        if not FIRST <= completion.row <= rows:
+            yield f"completion {completion.index}: there is no row {completion.row}"
+        if completion.row in seen:
+            yield f"completion {completion.index}: row {completion.row} is completed twice"
+        seen.add(completion.row)
+
+
+def _head(stored: Stored, salt: bytes | None, problems: list[str]) -> Head | None:
+    """Return the head; that of the first format as what it is now."""
     if len(stored.heads) != 1:
-        yield f"there are {len(stored.heads)} heads, not one"
-        return
+        problems.append(f"there are {len(stored.heads)} heads, not one")
+        return None
     record = stored.heads[0]
-    length, digest, mark = (record.get(name) for name in HEAD_COLUMNS[1:])
+    if stored.version == 1:
+        return _head_of_format_1(stored, record, salt, problems)
+    try:
+        head = Head.parse(record)
+    except ValueError:
+        problems.append("the head is not one")
+        return None
+    if _head_digest(head) != head.digest:
+        problems.append("the content of the head does not have its digest")
+    if salt is not None and not _same(head.seal, _hmac(salt, f"{_NEW} head {head.digest}")):
+        problems.append("the seal of the head was not made with this salt")
+    return head
+
+
+def _head_of_format_1(stored: Stored, record: Record, salt: bytes | None, problems: list[str]) -> Head | None:
+    length, digest, mark = (record.get(name) for name in HEAD_1_COLUMNS[1:])
     texts = type(digest) is str and type(mark) is str
-    if set(record) != set(HEAD_COLUMNS) or record["index"] != 0 or type(length) is not int or not texts:
-        yield "the head is not one"
+    if set(record) != set(HEAD_1_COLUMNS) or record["index"] != 0 or type(length) is not int or not texts:
+        problems.append("the head is not one")
+        return None
+    if salt is not None and not _same(str(mark), str(head_of_format_1(length, str(digest), salt)["seal"])):
+        problems.append("the seal of the head was not made with this salt")
+    start = str(stored.openings[0].get("hash")) if stored.openings else ""
+    return Head(length, str(digest), 0, start, length, 0, "", tree.EMPTY)
+
+
+def _beheaded(head: Head, stored: Stored, start: str) -> Iterator[str]:
+    for what, records, length, digest in (
+        ("row", stored.rows, head.length, head.hash),
+        ("completion", stored.completions, head.completions, head.completed),
+    ):
+        if length != len(records):
+            yield f"the head counts {length} {what}s and there are {len(records)}"
+        if digest != (str(records[-1].get("hash")) if records else start):
+            yield f"the head does not hold the hash of the last {what}"
+
+
+def _uprooted(head: Head, stored: Stored) -> Iterator[str]:
+    """Say whether the entries of the checkpoint are not those that the head holds the root of."""
+    if stored.entries is None or stored.nodes is None:
         return
-    if length != len(stored.rows):
-        yield f"the head counts {length} rows and there are {len(stored.rows)}"
-    if digest != last:
-        yield "the head does not hold the hash of the last row"
-    if salt is not None and not _same(str(mark), seal(salt, str(digest), length)):
-        yield "the seal of the head was not made with this salt"
+    nodes = tree.grown({key: tree.leaf(value) for key, value in stored.entries.items()})
+    if nodes.pop(("", "")) != head.root or nodes != stored.nodes:
+        yield "the checkpoint is not the one that the head holds"
+
+
+def _digest(record: Opening | Row | Completion) -> str:
+    return hashlib.sha256(plain_text(record.content()).encode()).hexdigest()
+
+
+def _head_digest(head: Head) -> str:
+    return hashlib.sha256(plain_text(head.content()).encode()).hexdigest()
+
+
+def _seal(record: Opening | Row | Completion, digest: str, salt: bytes) -> str:
+    """Return the seal of a record: none of one kind passes for another."""
+    kind = f"{_NEW} completion" if isinstance(record, Completion) else f"{_OLD} row"
+    return _hmac(salt, f"{kind} {digest}")
+
+
+def _hmac(salt: bytes, text: str) -> str:
+    return hmac.new(salt, text.encode(errors="replace"), hashlib.sha256).hexdigest()
+
+
+def _same(one: str, other: str) -> bool:
+    """Compare in constant time."""
+    return hmac.compare_digest(one.encode(errors="replace"), other.encode())

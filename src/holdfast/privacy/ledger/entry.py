@@ -16,6 +16,7 @@ from holdfast.privacy.ledger.canonical import (
     canonical,
     parse_canonical,
     parse_rational_text,
+    plain_text,
     rational_text,
 )
 from holdfast.privacy.ledger.errors import LedgerError
@@ -23,7 +24,10 @@ from holdfast.privacy.ledger.errors import LedgerError
 Standard = Literal["pure", "zcdp", "gaussian"]
 STANDARDS: tuple[Standard, ...] = get_args(Standard)
 MEASURES: Mapping[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu"}
-FORMAT = "holdfast-ledger/1"
+FORMAT = "holdfast-ledger/2"
+FORMATS = ("holdfast-ledger/1", FORMAT)
+"""The first has no completions and no checkpoint; its files are brought to the second when charged."""
+_FORMAT = re.compile(r"holdfast-ledger/[1-9][0-9]*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Record = Mapping[str, object]
@@ -32,7 +36,12 @@ ROW_COLUMNS = (
     *("index", "time", "dataset", "scope", "standard", "intensity"),
     *("guarantee", "certificate", "detail", "total", "previous", "hash", "seal"),
 )
-HEAD_COLUMNS = ("index", "length", "hash", "seal")
+COMPLETION_COLUMNS = ("index", "row", "time", "certificate", "release", "previous", "hash", "seal")
+HEAD_1_COLUMNS = ("index", "length", "hash", "seal")
+HEAD_COLUMNS = (
+    *("index", "length", "hash", "completions", "completed"),
+    *("unknown", "since", "state", "root", "digest", "seal"),
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +128,7 @@ class Opening:
             seal=text["seal"],
         )
         _round_trip(opening.record(), record)
-        if opening.format != FORMAT:
+        if opening.format not in FORMATS:
             raise ValueError("the format is not known")
         return opening
 
@@ -158,13 +167,13 @@ class Row:
 
     def record(self) -> dict[str, object]:
         """Return the columns as stored."""
-        texts = {name: canonical(getattr(self.charge, name)) for name in ("guarantee", "detail")}
+        texts = {name: plain_text(getattr(self.charge, name)) for name in ("guarantee", "detail")}
         return {**self.to_dict(), **texts}
 
     @classmethod
     def parse(cls, record: Record) -> Self:
         """Read a record; ValueError where it is not exactly what a row is stored as."""
-        index, text = _columns(record, ROW_COLUMNS)
+        numbers, text = _columns(record, ROW_COLUMNS)
         _utc(text["time"])
         try:
             charge = Charge(
@@ -179,7 +188,7 @@ class Row:
         except LedgerError as error:
             raise ValueError(str(error).rstrip(".")) from None
         row = cls(
-            index=index,
+            index=numbers["index"],
             time=text["time"],
             charge=charge,
             total=_column("total", parse_rational_text, text["total"]),
@@ -189,6 +198,105 @@ class Row:
         )
         _round_trip(row.record(), record)
         return row
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A row whose release was handed over: without one, nothing of the row was ever seen.
+
+    ``certificate`` is the digest of what was settled before the draw, ``release`` that of the sealed
+    certificate, which holds the hashes of all files; None where outputs were handed over in memory.
+    """
+
+    index: int
+    row: int
+    time: str
+    certificate: str
+    release: str | None
+    previous: str
+    hash: str = ""
+    seal: str = ""
+
+    def __post_init__(self) -> None:
+        for name, value in (("certificate", self.certificate), ("release", self.release)):
+            if value is None and name == "release":
+                continue
+            if not (isinstance(value, str) and _SHA256.fullmatch(value)):
+                raise LedgerError(f"the {name} of a completion is not a SHA-256 in hex.")
+
+    def content(self) -> dict[str, Any]:
+        """Return what the hash speaks of: everything but the hash and its seal."""
+        return {
+            "index": self.index,
+            "row": self.row,
+            "time": self.time,
+            "certificate": self.certificate,
+            "release": self.release,
+            "previous": self.previous,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole record, for an export."""
+        return {**self.content(), "hash": self.hash, "seal": self.seal}
+
+    def record(self) -> dict[str, object]:
+        """Return the columns as stored."""
+        return {**self.to_dict(), "release": self.release or ""}
+
+    @classmethod
+    def parse(cls, record: Record) -> Self:
+        """Read a record; ValueError where it is not exactly what a completion is stored as."""
+        numbers, text = _columns(record, COMPLETION_COLUMNS, ("index", "row"))
+        _utc(text["time"])
+        try:
+            completion = cls(**numbers, **{**text, "release": text["release"] or None})  # type: ignore[arg-type]
+        except LedgerError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        _round_trip(completion.record(), record)
+        return completion
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where both chains end, and the checkpoint: what composition needs of all rows so far.
+
+    ``unknown`` counts the rows before completions were kept. ``state`` is canonical JSON, and ``root`` the
+    root of the tree of entries that belong to it; ``since`` is the first row that was composed from it, 0
+    where there is none.
+    """
+
+    length: int
+    hash: str
+    completions: int
+    completed: str
+    unknown: int
+    since: int
+    state: str
+    root: str
+    digest: str = ""
+    seal: str = ""
+
+    def content(self) -> dict[str, Any]:
+        """Return what the digest speaks of."""
+        return {name: getattr(self, name) for name in HEAD_COLUMNS[1:-2]}
+
+    def record(self) -> dict[str, object]:
+        """Return the columns as stored."""
+        return {"index": 0, **self.content(), "digest": self.digest, "seal": self.seal}
+
+    @classmethod
+    def parse(cls, record: Record) -> Self:
+        """Read a record; ValueError where it is no head."""
+        counted = ("index", "length", "completions", "unknown", "since")
+        numbers, text = _columns(record, HEAD_COLUMNS, counted)
+        if numbers.pop("index") != 0:
+            raise ValueError("the index is not 0")
+        return cls(**numbers, **text)  # type: ignore[arg-type]
+
+
+def foreign_format(text: object) -> bool:
+    """Whether a text names a format of ledgers that this version does not know."""
+    return isinstance(text, str) and bool(_FORMAT.fullmatch(text)) and text not in FORMATS
 
 
 def now() -> str:
@@ -212,20 +320,25 @@ def _names() -> str:
     return ", ".join(STANDARDS)
 
 
-def _columns(record: Record, columns: tuple[str, ...]) -> tuple[int, dict[str, str]]:
-    """Return the index and the columns of text; nothing else may be there."""
+def _columns(
+    record: Record, columns: tuple[str, ...], counted: tuple[str, ...] = ("index",)
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Return the columns of whole numbers and those of text; nothing else may be there."""
     if set(record) != set(columns):
         raise ValueError("its columns are not those of a ledger")
-    index = record["index"]
-    if type(index) is not int:
-        raise ValueError("the index is not a whole number")
+    numbers: dict[str, int] = {}
     texts: dict[str, str] = {}
-    for name in columns[1:]:
+    for name in columns:
         value = record[name]
-        if type(value) is not str:
+        if name in counted:
+            if type(value) is not int:
+                raise ValueError(f"the {name} is not a whole number")
+            numbers[name] = value
+        elif type(value) is str:
+            texts[name] = value
+        else:
             raise ValueError(f"the {name} is not text")
-        texts[name] = value
-    return index, texts
+    return numbers, texts
 
 
 def _column(name: str, parse: Any, text: str) -> Any:

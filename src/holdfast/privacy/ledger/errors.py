@@ -13,3 +13,7 @@ class BudgetError(LedgerError):
 
 class DamagedError(LedgerError):
     """The file is a ledger, but not as Holdfast left it."""
+
+
+class FormatError(LedgerError):
+    """The file is a ledger of a format that this version does not know."""

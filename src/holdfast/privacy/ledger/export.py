@@ -1,4 +1,4 @@
-"""A ledger for other programs: row 0, then a row a release."""
+"""A ledger for other programs: row 0, then a row a release, each with its completion."""
 
 import csv
 import io
@@ -10,16 +10,20 @@ from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.canonical import canonical
 from holdfast.privacy.ledger.entry import OPENING_COLUMNS, ROW_COLUMNS
 
-_COLUMNS = tuple(dict.fromkeys((*OPENING_COLUMNS[:-2], *ROW_COLUMNS)))
+_COLUMNS = (*dict.fromkeys((*OPENING_COLUMNS[:-2], *ROW_COLUMNS)), "completion")
 
 
 def export(path: str | Path) -> list[dict[str, Any]]:
-    """Return all rows of a sound ledger.
+    """Return all rows of a sound ledger; ``completion`` is None where nothing of a row was handed over.
 
-    The hash of each is the SHA-256 of its canonical JSON without ``hash`` and ``seal``.
+    The hash of each row, and of each completion, is the SHA-256 of its canonical JSON without ``completion``,
+    ``hash`` and ``seal``.
     """
     ledger = Ledger.open(path)
-    return [ledger.opening.to_dict(), *(row.to_dict() for row in ledger.rows())]
+    judged = ledger.judged()
+    completed = {one.row: one.to_dict() for one in judged.completions}
+    rows = ({**row.to_dict(), "completion": completed.get(row.index)} for row in judged.rows)
+    return [ledger.opening.to_dict(), *rows]
 
 
 def export_json(path: str | Path) -> str:

@@ -9,9 +9,12 @@ import hmac
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from holdfast.durable import write_new_text
+from holdfast.plain import special
 from holdfast.privacy.ledger.canonical import canonical
 from holdfast.privacy.ledger.errors import LedgerError
 
@@ -28,28 +31,42 @@ def salt_path(ledger: str | Path) -> Path:
     return Path(f"{ledger}.salt")
 
 
-def write_salt(ledger: Path) -> bytes:
-    """Make a salt that only its owner can read; refuses to overwrite."""
-    path, salt = salt_path(ledger), secrets.token_bytes(_BYTES)
+def claim_salt(ledger: Path) -> bytes:
+    """Return the salt for a new ledger: a new one that only its owner can read, or one that no ledger uses.
+
+    Such a one is left where an opening was killed. It is never overwritten, and taken only if nobody else
+    can have read it.
+    """
+    path = salt_path(ledger)
+    with suppress(FileExistsError):
+        write_new_text(path, secrets.token_bytes(_BYTES).hex() + "\n", mode=0o600)
+    if loose(path) or not _owned(path):
+        raise LedgerError(
+            f"{path} exists already, and others than you can read it: a salt is never overwritten, name a new"
+            " ledger, or remove it if it belongs to none."
+        )
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise LedgerError(f"{path} exists already: a salt is never overwritten, name a new ledger.") from None
+        return read_salt(ledger)
+    except LedgerError:
+        raise LedgerError(
+            f"{path} exists already and is not a salt: it is never overwritten, name a new ledger."
+        ) from None
+
+
+def loose(path: Path) -> bool:
+    """Whether others than its owner may do anything with a file."""
     try:
-        with os.fdopen(file, "w", encoding="ascii") as stream:
-            stream.write(salt.hex() + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return salt
+        return os.name == "posix" and bool(path.stat().st_mode & 0o077)
+    except OSError:
+        return False
 
 
 def read_salt(ledger: str | Path) -> bytes:
     """Return the salt of a ledger; LedgerError where there is none."""
     path = salt_path(ledger)
     try:
+        if (kind := special(path)) is not None:
+            raise LedgerError(f"{path} is {kind}: it should be the salt of the ledger, a plain file.")
         text = path.read_text(encoding="ascii").strip()
         salt = bytes.fromhex(text)
     except FileNotFoundError:
@@ -63,6 +80,10 @@ def read_salt(ledger: str | Path) -> bytes:
     if len(salt) != _BYTES or text != salt.hex():
         raise LedgerError(f"{path} does not hold a salt, {2 * _BYTES} hex digits: restore it from a backup.")
     return salt
+
+
+def _owned(path: Path) -> bool:
+    return os.name != "posix" or path.stat().st_uid == os.geteuid()
 
 
 def fingerprint(salt: bytes, identity: bytes) -> str:

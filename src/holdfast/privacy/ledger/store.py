@@ -11,20 +11,38 @@ Every operation has its own connection. Nothing here opens the file but SQLite: 
 process on a file when it closes any of its handles of that file.
 """
 
+import os
 import random
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
+from holdfast.privacy.ledger import tree
 from holdfast.privacy.ledger.chain import Stored
-from holdfast.privacy.ledger.entry import HEAD_COLUMNS, OPENING_COLUMNS, ROW_COLUMNS, Record
-from holdfast.privacy.ledger.errors import DamagedError, LedgerError
+from holdfast.privacy.ledger.entry import (
+    COMPLETION_COLUMNS,
+    HEAD_1_COLUMNS,
+    HEAD_COLUMNS,
+    OPENING_COLUMNS,
+    ROW_COLUMNS,
+    Completion,
+    Head,
+    Opening,
+    Record,
+    Row,
+    foreign_format,
+)
+from holdfast.privacy.ledger.errors import DamagedError, FormatError, LedgerError
 
 PATIENCE = 300.0  # seconds to wait for other processes
 LONGEST_NAP = 0.02
 APPLICATION = 0x486C4C64  # "HlLd", in the header of the file
+VERSION = 2
+VERSIONS = {0: 1, VERSION: VERSION}
+"""The format of the tables by SQLite's user_version, which the first format left at 0."""
 
 
 def _table(name: str, columns: Iterable[str], numbers: tuple[str, ...]) -> str:
@@ -44,29 +62,56 @@ def _forbid(verb: str, table: str) -> str:
     )
 
 
-SCHEMA = (
+_HEAD = (
+    _table("head", HEAD_COLUMNS, ("length", "completions", "unknown", "since")),
+    _forbid("DELETE", "head"),
+)
+_CHAINS = (
     _table("opening", OPENING_COLUMNS, ()),
     _table("charges", ROW_COLUMNS, ()),
-    _table("head", HEAD_COLUMNS, ("length",)),
     _forbid("UPDATE", "opening"),
     _forbid("DELETE", "opening"),
     _forbid("UPDATE", "charges"),
     _forbid("DELETE", "charges"),
-    _forbid("DELETE", "head"),
 )
+_ADDED = (
+    _table("completions", COMPLETION_COLUMNS, ("row",)),
+    "CREATE UNIQUE INDEX completion_of_row ON completions (row)",
+    _forbid("UPDATE", "completions"),
+    _forbid("DELETE", "completions"),
+    # the checkpoint: entries by key, and the tree of their digests
+    'CREATE TABLE entries ("key" TEXT PRIMARY KEY, "value" TEXT NOT NULL) WITHOUT ROWID',
+    "CREATE TABLE nodes (parent TEXT, name TEXT, digest TEXT, PRIMARY KEY (parent, name)) WITHOUT ROWID",
+    # working notes, of no account: where the draft of a row is
+    'CREATE TABLE drafts ("row" INTEGER PRIMARY KEY, "path" BLOB NOT NULL)',
+)
+SCHEMAS = {
+    1: (*_CHAINS, _table("head", HEAD_1_COLUMNS, ("length",)), _forbid("DELETE", "head")),
+    VERSION: (*_CHAINS, *_HEAD, *_ADDED),
+}
 
 
-def create(path: Path, opening: Record, head: Record) -> None:
+def create(path: Path, opening: Opening, head: Head) -> None:
     """Write a new ledger to a path that nobody else knows yet."""
     with _guarded(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         _durable(connection)
         connection.execute(f"PRAGMA application_id={APPLICATION}")
         connection.execute("BEGIN EXCLUSIVE")
-        for statement in SCHEMA:
+        for statement in SCHEMAS[VERSION]:
             connection.execute(statement)
-        _insert(connection, "opening", opening)
-        _insert(connection, "head", head)
+        connection.execute(f"PRAGMA user_version={VERSION}")
+        _insert(connection, "opening", opening.record())
+        _insert(connection, "head", head.record())
         connection.execute("COMMIT")
+
+
+def upgrade(connection: sqlite3.Connection, head: Head) -> None:
+    """Bring the tables of the first format to this one; called within a transaction."""
+    connection.execute("DROP TABLE head")
+    for statement in (*_HEAD, *_ADDED):
+        connection.execute(statement)
+    _insert(connection, "head", head.record())
+    connection.execute(f"PRAGMA user_version={VERSION}")
 
 
 @contextmanager
@@ -89,6 +134,7 @@ def connected(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("PRAGMA trusted_schema=OFF")
         if connection.execute("PRAGMA application_id").fetchone() != (APPLICATION,):
             raise LedgerError(f"{path} is not a ledger of Holdfast: name another file.")
+        _require_known_format(connection, path)
         yield connection
 
 
@@ -119,26 +165,102 @@ def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
         raise
 
 
+def version(connection: sqlite3.Connection) -> int:
+    """Return the format of the tables."""
+    return VERSIONS[connection.execute("PRAGMA user_version").fetchone()[0]]
+
+
 def read(connection: sqlite3.Connection) -> Stored:
     """Return everything that a file holds; called within a transaction."""
-    found = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
-    odd = []
-    if sorted(str(sql) for (sql,) in found) != sorted(SCHEMA):
-        odd.append("the tables or triggers are not those of a ledger")
-    if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
-        odd.append("the file was switched to WAL, where a copy can lose rows: set PRAGMA journal_mode=DELETE")
-    return Stored(
+    now = version(connection)
+    stored = Stored(
+        now,
         _records(connection, "opening"),
         _records(connection, "charges"),
         _records(connection, "head"),
-        tuple(odd),
+        () if now == 1 else _records(connection, "completions"),
+        tuple(_odd(connection, now)),
+    )
+    if now == 1:
+        return stored
+    entries = {str(key): str(value) for key, value in connection.execute("SELECT * FROM entries")}
+    nodes = {(str(p), str(n)): str(digest) for p, n, digest in connection.execute("SELECT * FROM nodes")}
+    return replace(stored, entries=entries, nodes=nodes)
+
+
+def read_tip(connection: sqlite3.Connection) -> Stored:
+    """Return the opening, the head, and the last row and completion; called within a transaction."""
+    now, last = version(connection), 'ORDER BY "index" DESC LIMIT 1'
+    return Stored(
+        now,
+        _records(connection, "opening"),
+        _records(connection, "charges", last),
+        _records(connection, "head"),
+        () if now == 1 else _records(connection, "completions", last),
+        tuple(_odd(connection, now)),
     )
 
 
-def append(connection: sqlite3.Connection, row: Record, head: Record) -> None:
-    """Add a row and move the head to it; called within a transaction."""
-    _insert(connection, "charges", row)
-    connection.execute('UPDATE head SET length = :length, hash = :hash, seal = :seal WHERE "index" = 0', head)
+def read_row(connection: sqlite3.Connection, index: int) -> Record | None:
+    """Return the record of a row."""
+    return next(iter(_records(connection, "charges", 'WHERE "index" = ?', (index,))), None)
+
+
+def read_completion(connection: sqlite3.Connection, row: int) -> Record | None:
+    """Return the record of the completion of a row."""
+    if version(connection) == 1:
+        return None
+    return next(iter(_records(connection, "completions", 'WHERE "row" = ?', (row,))), None)
+
+
+def read_draft(connection: sqlite3.Connection, row: int) -> Path | None:
+    """Return where the last draft of a row was made."""
+    if version(connection) == 1:
+        return None
+    found = connection.execute('SELECT "path" FROM drafts WHERE "row" = ?', (row,)).fetchone()
+    return None if found is None else Path(os.fsdecode(found[0]))
+
+
+def read_entry(connection: sqlite3.Connection, root: str, key: str) -> str | None:
+    """Return an entry of the checkpoint that the head holds the root of; ValueError where it is not of it."""
+    expected = tree.proved(lambda node: _children(connection, node), root, key)
+    found = connection.execute('SELECT "value" FROM entries WHERE "key" = ?', (key,)).fetchone()
+    value = None if found is None else str(found[0])
+    if (None if value is None else tree.leaf(value)) != expected:
+        raise ValueError("the checkpoint does not hold together")
+    return value
+
+
+def write_entries(connection: sqlite3.Connection, root: str, entries: Mapping[str, str]) -> str:
+    """Set entries of the checkpoint, and return its new root; called within a transaction."""
+    for key, value in entries.items():
+        nodes = tree.changed(lambda node: _children(connection, node), key, tree.leaf(value))
+        root = nodes.pop(("", ""))
+        connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (key, value))
+        connection.executemany(
+            "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?)", [(*at, digest) for at, digest in nodes.items()]
+        )
+    return root
+
+
+def clear_entries(connection: sqlite3.Connection) -> str:
+    """Drop the checkpoint, and return the root of none."""
+    connection.execute("DELETE FROM entries")
+    connection.execute("DELETE FROM nodes")
+    return tree.EMPTY
+
+
+def append(connection: sqlite3.Connection, link: Row | Completion, head: Head) -> None:
+    """Add a row or a completion and move the head to it; called within a transaction."""
+    _insert(connection, "charges" if isinstance(link, Row) else "completions", link.record())
+    sets = ", ".join(f'"{name}" = :{name}' for name in HEAD_COLUMNS[1:])
+    connection.execute(f'UPDATE head SET {sets} WHERE "index" = 0', head.record())  # noqa: S608
+
+
+def note_draft(connection: sqlite3.Connection, row: int, draft: Path) -> None:
+    """Note where the draft of a row is."""
+    where = os.fsencode(draft.absolute())
+    connection.execute("INSERT OR REPLACE INTO drafts VALUES (?, ?)", (row, where))
 
 
 def pages_intact(connection: sqlite3.Connection) -> bool:
@@ -146,8 +268,39 @@ def pages_intact(connection: sqlite3.Connection) -> bool:
     return connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
 
 
-def _records(connection: sqlite3.Connection, table: str) -> tuple[Record, ...]:
-    cursor = connection.execute(f'SELECT * FROM {table} ORDER BY "index", rowid')  # noqa: S608
+def _require_known_format(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise FormatError for a ledger of another version: it is not damaged, and nothing is done to it."""
+    number = connection.execute("PRAGMA user_version").fetchone()[0]
+    named = None if number in VERSIONS else f"holdfast-ledger/{number}"
+    if named is None:
+        with suppress(sqlite3.OperationalError):  # no such table: that is for the judge to say
+            found = connection.execute("SELECT format FROM opening LIMIT 1").fetchone()
+            named = found[0] if found is not None and foreign_format(found[0]) else None
+    if named is not None:
+        raise FormatError(
+            f"{path} is a ledger of format {named}, which this version of Holdfast does not read: update it."
+        )
+
+
+def _odd(connection: sqlite3.Connection, now: int) -> Iterator[str]:
+    found = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    if sorted(str(sql) for (sql,) in found) != sorted(SCHEMAS[now]):
+        yield "the tables or triggers are not those of a ledger"
+    if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+        yield "the file was switched to WAL, where a copy can lose rows: set PRAGMA journal_mode=DELETE"
+
+
+def _children(connection: sqlite3.Connection, node: str) -> dict[str, str]:
+    return dict(connection.execute('SELECT "name", "digest" FROM nodes WHERE "parent" = ?', (node,)))
+
+
+def _records(
+    connection: sqlite3.Connection,
+    table: str,
+    which: str = 'ORDER BY "index", rowid',
+    values: tuple[object, ...] = (),
+) -> tuple[Record, ...]:
+    cursor = connection.execute(f"SELECT * FROM {table} {which}", values)  # noqa: S608
     names = [column[0] for column in cursor.description]
     return tuple(dict(zip(names, values, strict=True)) for values in cursor)
 
@@ -204,6 +357,10 @@ def _guarded(path: Path) -> Iterator[None]:
         ) from None
     except sqlite3.Error as error:
         raise _sentence(path, error) from None
+    except UnicodeDecodeError:  # what SQLite says of a damaged schema can hold any bytes
+        raise DamagedError(
+            f"the ledger {path} is damaged (its schema is no text): restore a copy that holds every release."
+        ) from None
 
 
 def _sentence(path: Path, error: sqlite3.Error) -> LedgerError:

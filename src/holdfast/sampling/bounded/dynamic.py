@@ -46,8 +46,8 @@ class DynamicLaw:
     """Exact draws of a product law on the bounded solutions of A z = 0.
 
     Give ``epsilon`` or ``sigma``. ``low`` and ``high`` bound the cells; None is no bound. ``entries``
-    predicts how many numbers one draw tabulates; a law for which they are too many is refused with a
-    SamplingError, before anything is tabulated. ``bits`` is how much of a word is used at first; few bits
+    predicts how many numbers one draw tabulates; a law for which they are more than ``most`` is refused with
+    a SamplingError, before anything is tabulated. ``bits`` is how much of a word is used at first; few bits
     serve tests.
     """
 
@@ -60,6 +60,7 @@ class DynamicLaw:
         low: IntArray | None = None,
         high: IntArray | None = None,
         bits: int = 64,
+        most: float = MOST_ENTRIES,
     ) -> None:
         self.matrix = csr_array(matrix)
         self._weight = _weight(epsilon, sigma)
@@ -69,7 +70,7 @@ class DynamicLaw:
             self.matrix, _bounds(low, cells, UNBOUNDED.min), _bounds(high, cells, UNBOUNDED.max)
         )
         self.entries = _entries(self._circuit, self._weight)
-        if self.entries > MOST_ENTRIES:
+        if self.entries > most:
             raise SamplingError(
                 f"noise on {cells:,} cells spreads too widely to be tabulated: ask for less noise a cell."
             )
@@ -90,7 +91,7 @@ class DynamicLaw:
         """Return ``size`` independent draws, one a row."""
         draws = np.empty((size, self.matrix.shape[1]), dtype=np.int64)
         most = max(1, BATCH_CELLS // max(1, self._circuit.places))
-        done, batch = 0, min(most, int(MOST_ENTRIES / self.entries))
+        done, batch = 0, max(1, min(most, int(MOST_ENTRIES / self.entries)))
         while done < size:
             before = self._kept
             if before > MOST_ENTRIES:

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.bounded.dynamic import DynamicLaw
+from holdfast.sampling.bounded.dynamic import MOST_ENTRIES, DynamicLaw
 from holdfast.sampling.bounded.series_parallel import NoVectorError
 from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
 from holdfast.sampling.decisions.floats import Flags
@@ -38,7 +38,9 @@ from holdfast.sampling.law import Law
 
 LIGHT = 1 << 21
 """Numbers tabulated up to which dynamic programming is taken without a look at rejection."""
-PILOT = 1000
+PILOT, FEW = 1000, 20
+RARE = 1e-6
+"""The acceptance that is expected where a pilot found none."""
 PILOT_WORK = 1e7
 """Integers that a pilot may propose in search of one vector within the bounds: seconds."""
 
@@ -47,8 +49,9 @@ class TruncatedLaw:
     """A product law on the kernel of a full-rank integer matrix, truncated to ``low`` <= z <= ``high``.
 
     Give ``epsilon`` for the l1 Laplace law or ``sigma`` for the Gaussian one. A law that neither method
-    draws in reasonable time is refused with a SamplingError when it is made. Whether it is, and the time
-    of each draw, depend on the bounds: see the module on what that reveals.
+    draws in reasonable time is refused with a SamplingError when it is made, unless ``patient`` takes all
+    the time it needs: bounds that are confidential must not decide whether a law is refused. The time of each
+    draw depends on the bounds: see the module on what that reveals.
     """
 
     def __init__(
@@ -59,8 +62,9 @@ class TruncatedLaw:
         high: IntArray | None = None,
         epsilon: Fraction | None = None,
         sigma: Fraction | None = None,
+        patient: bool = False,
     ) -> None:
-        self.matrix, self.epsilon, self.sigma = matrix, epsilon, sigma
+        self.matrix, self.epsilon, self.sigma, self._patient = matrix, epsilon, sigma, patient
         self._low, self._high = low, high
         self._sampler = self._choose()
 
@@ -70,6 +74,11 @@ class TruncatedLaw:
         if isinstance(self._sampler, DynamicLaw):
             return f"{self.matrix.shape[1]:,} cells within bounds, by dynamic programming"
         return f"{self.matrix.shape[1]:,} cells within bounds, by rejection"
+
+    @property
+    def work(self) -> float:
+        """Integers drawn for one draw, expected; it depends on the bounds."""
+        return self._sampler.work if isinstance(self._sampler, Kept) else float(self.matrix.shape[1])
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent exact draws, one a row."""
@@ -82,7 +91,12 @@ class TruncatedLaw:
     def _choose(self) -> "DynamicLaw | Kept":
         try:
             dynamic = DynamicLaw(
-                self.matrix, epsilon=self.epsilon, sigma=self.sigma, low=self._low, high=self._high
+                self.matrix,
+                epsilon=self.epsilon,
+                sigma=self.sigma,
+                low=self._low,
+                high=self._high,
+                most=np.inf if self._patient else MOST_ENTRIES,
             )
         except NoVectorError:
             raise
@@ -91,7 +105,8 @@ class TruncatedLaw:
         if dynamic is not None and (dynamic.entries <= LIGHT or self.epsilon is None):
             return dynamic
         kept = self._kept()
-        if kept is not None and kept.work < (MOST_WORK if dynamic is None else dynamic.entries):
+        most = np.inf if self._patient else MOST_WORK
+        if kept is not None and kept.work <= (most if dynamic is None else dynamic.entries):
             return kept
         if dynamic is not None:
             return dynamic
@@ -128,16 +143,18 @@ class Kept:
         self._law, self._inside, self._cells, self._effort = law, inside, cells, effort
 
     @classmethod
-    def by_inequalities(cls, law: Law, rows: IntArray, least: IntArray) -> "Kept":
-        """Return the law given B z >= least; one of which a pilot keeps no draw is refused."""
+    def by_inequalities(
+        cls, law: Law, rows: IntArray, least: IntArray, *, effort: float | None = None, patient: bool = False
+    ) -> "Kept":
+        """Return the law given B z >= least; unless ``patient``, refused where a pilot keeps no draw."""
         transposed, cells = np.ascontiguousarray(rows.T), rows.shape[1]
         kept = cls(
             law,
             lambda points: np.asarray((points @ transposed >= least).all(axis=1)),
             cells=cells,
-            effort=cells,
+            effort=cells if effort is None else effort,
         )
-        if not kept.acceptance:
+        if not kept.acceptance and not patient:
             raise SamplingError(
                 "noise hardly ever keeps these inequalities: ask for less noise a cell, or for fewer of them."
             )
@@ -146,7 +163,8 @@ class Kept:
     @cached_property
     def acceptance(self) -> float:
         """The share of draws that is kept, from a seeded pilot; 0 where it found none."""
-        entropy, tried, kept, size = SeededEntropy(0), 0, 0, PILOT
+        entropy, tried, kept = SeededEntropy(0), 0, 0
+        size = int(min(PILOT, max(FEW, PILOT_WORK / 100 / self._effort)))
         while not kept and (tried == 0 or (tried + size) * self._effort <= PILOT_WORK):
             kept += int(self._inside(self._law.sample(entropy, size)).sum())
             tried, size = tried + size, 4 * size
@@ -164,7 +182,7 @@ class Kept:
             drawn = self._law.sample(entropy, count)
             return drawn[self._inside(drawn)]
 
-        return first_accepted(attempt, size, chance=self.acceptance, most=rows_at_once(self._cells))
+        return first_accepted(attempt, size, chance=self.acceptance or RARE, most=rows_at_once(self._cells))
 
     def log_prob(self, points: IntArray) -> NDArray[np.float64]:
         """Return the log probability of each row up to one constant, minus infinity outside."""

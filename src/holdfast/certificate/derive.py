@@ -1,0 +1,486 @@
+"""Deriving a certificate again, from what it publishes and the parameters of its mechanism.
+
+Everything that a certificate claims is a function of the schema, the invariants with their values, the
+constraints, the target and the parameters of the noise. It is worked out anew here, and each section must
+equal what follows, in numbers and in words: the words belong to the form of a certificate, and change with
+it. A certificate that claims anything else, more or less, is not one that a release was made with.
+
+Where only a bound is known, or a solver's or the curator's word, the check says so. Certificates of the first
+form have other words: of these the numbers are compared, and the sentence of the guarantee.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+from typing import Any, Literal, NamedTuple
+
+from holdfast.certificate.certify import certify
+from holdfast.certificate.checks import Check
+from holdfast.certificate.model import Certificate, ErrorSection, ExpectedErrorSection
+from holdfast.certificate.public import public_of
+from holdfast.data.invariants import InvariantBlock, margin_labels, margin_matrix
+from holdfast.data.numeric import number
+from holdfast.data.schema import Schema
+from holdfast.errors import HoldfastError
+from holdfast.mechanisms.accuracy import accuracy
+from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
+from holdfast.mechanisms.conditioned import Conditioned
+from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.mechanism import MechanismOptions
+from holdfast.privacy.guarantee import Guarantee, Target, probability
+from holdfast.privacy.intensity import Approximate, Pure
+from holdfast.public import Public
+from holdfast.spec.model import Privacy
+from holdfast.version import VERSION
+
+
+class Unclaimed(NamedTuple):
+    """A field that claims nothing which could be derived, "*" being any item of a list."""
+
+    place: str
+    reason: str
+    only: Literal["", "weights", "statistic", "given", "chain"] = ""
+    """What it must belong to, if it claims something elsewhere."""
+
+
+CLAIMS_NOTHING: tuple[Unclaimed, ...] = (
+    Unclaimed("created", "when a release was made follows from nothing; it must be a time"),
+    Unclaimed("software.version", "which version made it follows from nothing; it must be a version"),
+    Unclaimed("ledger", "the ledger knows its rows: `holdfast ledger verify --release`"),
+    Unclaimed("ledger.row", "as the ledger; it must be a number of a row"),
+    Unclaimed("ledger.hash", "as the ledger; it must be a hash"),
+    Unclaimed("mechanism.given", "whether a parameter was chosen or calibrated: the guarantee is the same"),
+    Unclaimed("constraints.inequalities.*.name", "a name that the curator gave to a bound"),
+    Unclaimed(
+        "invariants.*.labels.*", "a name that the curator gave to a sum: its weights define it", "weights"
+    ),
+    Unclaimed("constraints.inequalities.*.labels.*", "as that of an invariant", "weights"),
+    Unclaimed("table.count", "no file has a column of this name", "statistic"),
+    Unclaimed(
+        "mechanism.chain.moves_given", "where the moves of a chain came from is the curator's word", "chain"
+    ),
+    Unclaimed("target.epsilon", "what was asked for beside a parameter that was chosen", "given"),
+    Unclaimed("target.delta", "a chain was allowed more than it was measured to need", "chain"),
+)
+"""What may be changed without a false claim, and why: nothing else may."""
+
+DERIVED = (
+    "table",
+    "invariants",
+    "constraints",
+    "universe",
+    "mechanism",
+    "target",
+    "guarantee",
+    "randomness",
+    "caveats",
+)
+"""The sections that must equal what follows, beside the expected error and the page."""
+FAILURES = (
+    HoldfastError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    MemoryError,
+    RecursionError,
+)
+"""What absurd numbers raise."""
+WORDS = (("guarantee", "evidence"), ("mechanism", "sampling"), ("caveats",))
+"""What certificates of the first form said in other words."""
+SIGMAS = 6
+"""Standard errors within which two simulations agree."""
+CHAIN_DIGITS = Fraction(1, 100)
+"""The first form wrote the distance of a chain to three digits."""
+_VERSION = re.compile(r"\d+(\.\d+)*([.+-]?[a-z0-9]+)*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """A certificate, and what follows from its public values and the parameters of its mechanism."""
+
+    claimed: Certificate
+    old: bool = False
+    """Whether it was written in the first form."""
+
+    def checks(self, *, simulate: bool = True) -> Iterator[Check]:
+        """Compare every claim with what follows; the expected error takes a simulation.
+
+        The cheap comes first: what fails keeps absurd numbers from what takes long.
+        """
+        for step in (
+            self._forms,
+            self._asked,
+            self._sections,
+            *((self._expected_error,) if simulate else ()),
+        ):
+            found = list(_caught("guarantee", step()))
+            yield from found
+            if not all(check.holds for check in found):
+                return
+
+    @cached_property
+    def public(self) -> Public:
+        """What the certificate publishes."""
+        return public_of(self.claimed)
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """What was asked for, as a spec asks for it."""
+        return Privacy(**dict(self.claimed.target))
+
+    @cached_property
+    def mechanism(self) -> AnyMechanism:
+        """The mechanism with the parameters of the record, for the pairs of tables that were asked for."""
+        record, target = self.claimed.mechanism, target_of(self.privacy)
+        premises = self.public.premises(target.adjacency, target.distance).checked()
+        return NAMED[record.name].of(record, self.public, premises.unit)
+
+    def _forms(self) -> Iterator[Check]:
+        """Check what cannot be derived for its form, and names and labels for what they say."""
+        claimed = self.claimed
+        wrong = []
+        if claimed.software.name != "holdfast" or not _VERSION.fullmatch(claimed.software.version):
+            wrong.append("software is not a version of holdfast")
+        if not _is_time(claimed.created):
+            wrong.append("created is not a time in ISO form")
+        ledger = claimed.ledger
+        if ledger is not None and (ledger.row < 1 or not _SHA256.fullmatch(ledger.hash)):
+            wrong.append("ledger is not a row and its hash")
+        yield Check.that("certificate", not wrong, wrong[0] if wrong else "")
+        blocks = [
+            *(held.block for held in self.public.invariants),
+            *(floor.block for floor in self.public.inequalities),
+        ]
+        for block in blocks:
+            problem = _misnamed(block, self.public.schema)
+            if problem:
+                yield Check(f"invariant {block.name}", holds=False, detail=problem)
+        for held in self.public.invariants:
+            block, equals = held.block, held.block.equals
+            said = None if block.kind not in ("total", "where") else held.values.tolist()[0]
+            if equals not in (None, said):
+                yield _claim(f"invariant {block.name}", ("equals",), equals, said)
+        for floor in self.public.inequalities:
+            if floor.block.equals is not None:
+                said = "an inequality says no value"
+                yield Check(f"inequality {floor.block.name}", holds=False, detail=said)
+
+    def _asked(self) -> Iterator[Check]:
+        """Check that the mechanism may answer the target at all, before anything is worked out."""
+        claimed, public = self.claimed, self.public
+        kind, target, unit = NAMED[claimed.mechanism.name], claimed.target, claimed.guarantee.unit
+        chosen = getattr(claimed.mechanism, "given", None) is not None
+        if not self.old and target_of(self.privacy).intensity is None and not chosen:
+            yield Check("target", holds=False, detail="nothing was asked for, and no parameter was given")
+        if target.unit != unit.name or target.adjacency != unit.adjacency:
+            yield Check("target", holds=False, detail="the guarantee is for another unit than what was asked")
+        semi = claimed.universe.semi_adjacency
+        least = None if semi is None else semi.worst_case
+        distance = 1 if target.adjacency == "unit" else least if target.distance is None else target.distance
+        if unit.distance != distance:
+            said = f"the certificate claims unit distance {unit.distance}, and what was asked is {distance}"
+            yield Check("guarantee", holds=False, detail=said)
+        if self.privacy.standard not in kind.standards or not kind.released:
+            said = f"{kind.name} is not released for the standard {self.privacy.standard!r}"
+            yield Check("mechanism", holds=False, detail=said)
+        bounds = public.nonnegative or bool(public.inequalities)
+        if bounds != kind.bounded:
+            said = "may go below any bound" if bounds else "is for releases within bounds, and there are none"
+            yield Check("constraints", holds=False, detail=f"{kind.name} {said}")
+
+    def _sections(self) -> Iterator[Check]:
+        """Compare every section, the guarantee first: it is what readers rely on."""
+        mechanism, guarantee = self.mechanism, self.mechanism.guarantee
+        if mechanism.traits.kind == "floating" or not mechanism.traits.keeps_invariants:
+            yield Check("mechanism", holds=False, detail=f"{mechanism.name} is never released with")
+            return
+        if isinstance(mechanism, Conditioned) and mechanism.walk is not None:
+            walk, dimension = mechanism.walk, mechanism.premises.universe.dimension
+            updates = dimension if walk.table is None else walk.table.shape[0] // 2
+            if walk.updates != updates:
+                yield _claim("mechanism", ("chain", "updates"), walk.updates, updates)
+                return
+        claims, intensity = self.claimed.guarantee.intensity, guarantee.intensity.parameters()
+        if claims != intensity and not (self.old and self._nearly(claims, intensity)):
+            yield _claim("guarantee", ("intensity",), _numbers(claims), _numbers(intensity))
+            return
+        follows = certify(self.privacy, self.public, mechanism, None, secure=self.claimed.randomness.secure)
+        claimed, derived = self.claimed.to_dict(), follows.to_dict()
+        if self.old:
+            derived = self._as_first(claimed, derived, guarantee)
+        for name in DERIVED:
+            apart = list(_differences(claimed[name], derived[name]))
+            if apart:
+                yield _claim(name, *apart[0], more=len(apart) - 1)
+            elif name == "target":
+                yield self._target(mechanism, guarantee)
+            else:
+                yield Check(name, holds=True, detail=self._remark(name, guarantee))
+
+    def _target(self, mechanism: AnyMechanism, guarantee: Guarantee) -> Check:
+        """Check that the guarantee implies what was asked for, with no more noise than that takes."""
+        target = target_of(self.privacy)
+        if not guarantee.meets(target):
+            asked = {} if target.intensity is None else target.intensity.parameters()
+            said = f"the certificate claims to meet {_numbers(asked)}, and what follows is"
+            return Check("target", holds=False, detail=f"{said} {_numbers(guarantee.intensity.parameters())}")
+        again = None if self.old else _calibrated(mechanism, self.public, target)
+        if again is not None and not _same(again, mechanism.parameters):
+            taken = {name: mechanism.parameters[name] for name in again}
+            said = f"the certificate claims noise for it with {_numbers(taken)}, and what follows is"
+            return Check("target", holds=False, detail=f"{said} {_numbers(again)}")
+        return Check("target", holds=True)
+
+    def _expected_error(self) -> Iterator[Check]:
+        """Simulate the noise again: from the same seed, so that the numbers are the same."""
+        public, noise = self.public, self.mechanism.noise
+        size = None if noise is None else accuracy(noise, public.schema, public.universe)
+        secure = self.claimed.randomness.secure
+        follows = certify(self.privacy, public, self.mechanism, size, secure=secure).expected_error
+        claimed = self.claimed.expected_error
+        if claimed == follows:
+            yield Check("expected error", holds=True)
+        elif claimed is None or follows is None:
+            yield _claim("expected error", (), _stated(claimed), _stated(follows))
+        elif self.old or self.claimed.software.version != VERSION:
+            agree, said = (
+                _agree(claimed, follows, 0 if size is None else size.draws),
+                "within simulation error",
+            )
+            yield Check("expected error", holds=agree, detail=said if agree else f"it is not {said}")
+        else:
+            apart = list(_differences(claimed.model_dump(mode="json"), follows.model_dump(mode="json")))
+            yield _claim("expected error", *apart[0], more=len(apart) - 1)
+
+    def _remark(self, section: str, guarantee: Guarantee) -> str:
+        """Return what a section rests on, where that is less than a proof."""
+        if section == "universe" and guarantee.unit.adjacency == "semi":
+            semi = self.public.premises("semi", self.privacy.distance).semi_adjacency
+            a = semi.worst_case
+            return f"semi-adjacency {a}" if semi.exact else f"semi-adjacency at most {a}, a bound"
+        if section != "guarantee":
+            return ""
+        numbers = _numbers(guarantee.intensity.parameters())
+        if any(item.kind == "estimated" for item in guarantee.evidence):
+            return f"{numbers} follows, but for the measured distance of a chain, which is the curator's word"
+        solver = any("solver" in getattr(item, "reason", "") for item in guarantee.evidence)
+        return f"{numbers} follows" + (", by the word of the solver" if solver else "")
+
+    def _nearly(self, claims: Mapping[str, Fraction], follows: Mapping[str, Fraction]) -> bool:
+        """Whether the numbers of a chain agree to the digits that the first form had."""
+        chained = getattr(self.claimed.mechanism, "chain", None) is not None
+        return (
+            chained
+            and claims.keys() == follows.keys()
+            and claims["epsilon"] == follows["epsilon"]
+            and (abs(claims["delta"] - follows["delta"]) <= CHAIN_DIGITS * follows["delta"])
+        )
+
+    def _as_first(
+        self, claimed: dict[str, Any], derived: dict[str, Any], guarantee: Guarantee
+    ) -> dict[str, Any]:
+        """Return what follows with the words of a certificate of the first form, where only words differ."""
+        for section, *field in WORDS:
+            if field:
+                derived[section] = {**derived[section], field[0]: claimed[section][field[0]]}
+            else:
+                derived[section] = claimed[section]
+        derived["mechanism"].pop("bounds", None)
+        intensity = guarantee.intensity
+        if isinstance(intensity, Approximate):
+            delta = self.claimed.guarantee.intensity["delta"]
+            statement = replace(guarantee, intensity=Approximate(intensity.epsilon, delta)).statement
+            derived["guarantee"] |= {
+                "intensity": claimed["guarantee"]["intensity"],
+                "statement": statement.replace(probability(delta), f"{float(delta):.3g}"),  # the nearest
+            }
+        if guarantee.unit.adjacency == "unit":  # it was worked out there, too
+            semi = self.public.premises("semi")
+            adjacency, space = semi.semi_adjacency, semi.sensitivity
+            derived["universe"] |= {
+                "semi_adjacency": {
+                    name: getattr(adjacency, name) for name in ("worst_case", "literal", "exact")
+                },
+                "sensitivity": {name: getattr(space, name) for name in ("l1", "l2_squared", "linf", "exact")},
+            }
+        return derived
+
+
+def _caught(name: str, checks: Iterator[Check]) -> Iterator[Check]:
+    """Yield checks; what cannot be derived is a violation with its reason."""
+    try:
+        yield from checks
+    except HoldfastError as error:
+        yield Check(name, holds=False, detail=f"it cannot be derived: {str(error).rstrip('.')}")
+    except FAILURES as error:
+        yield Check(name, holds=False, detail=f"it cannot be derived ({type(error).__name__})")
+
+
+def _calibrated(mechanism: AnyMechanism, public: Public, target: Target) -> dict[str, Fraction] | None:
+    """Return the parameters of noise made for a target; None where a parameter was chosen, not calibrated."""
+    asked = target.intensity
+    if asked is None or (isinstance(mechanism, LatticeLaplace) and mechanism.given is not None):
+        return None
+    if isinstance(mechanism, LatticeLaplace) and isinstance(asked, Pure):
+        kappa = LatticeLaplace.calibrate(mechanism.premises, norm=mechanism.norm, intensity=asked).kappa
+        return {"kappa": kappa}
+    if isinstance(mechanism, Conditioned):  # the length of a chain was measured, and is not measured again
+        exact = Pure(asked.parameters()["epsilon"])
+        found = Conditioned.calibrate(
+            mechanism.premises,
+            intensity=exact,
+            nonnegative=mechanism.nonnegative,
+            inequalities=mechanism.inequalities,
+        )
+        return {"kappa": found.kappa}
+    if isinstance(mechanism, KNorm):
+        return asked.parameters()
+    if type(mechanism).Options is not MechanismOptions:  # what else was chosen is not known
+        return None
+    again = type(mechanism).answer(public, target, MechanismOptions(name=mechanism.name))
+    return {name: value for name, value in again.parameters.items() if isinstance(value, Fraction)}
+
+
+def _same(one: Mapping[str, Fraction], other: Mapping[str, Any]) -> bool:
+    """Whether parameters are equal, up to the rounding of floats that a calibration went through."""
+    return all(abs(value - other[name]) <= value / 10**6 for name, value in one.items())
+
+
+def _misnamed(block: InvariantBlock, schema: Schema) -> str:
+    """Return what is wrong with the kind or the labels of an invariant, "" where they say what is counted."""
+    kind = (
+        "weights"
+        if block.kind == "weights"
+        else "margin"
+        if block.attributes
+        else "where"
+        if block.where
+        else "total"
+    )
+    if not block.name:
+        return "it has no name"
+    if block.kind != kind or (kind == "weights" and (block.attributes or block.where)):
+        return f"the certificate claims the kind {block.kind!r}, and what follows is {kind!r}"
+    if kind == "weights":
+        return ""
+    first = block.labels[0] if block.labels else ""
+    words = first.rpartition(" within ")[2] if kind == "margin" and block.where else first
+    if block.where and not _says(words, block.where, schema):
+        return f"the label {first!r} does not say what is selected"
+    if kind == "margin":
+        kept = margin_matrix(schema, block.attributes, block.where)[1]
+        follows = margin_labels(schema, block.attributes, kept, words if block.where else "")
+    else:
+        follows = (words,) if block.where else ("total",)
+    for said, right in zip(block.labels, follows, strict=True):
+        if said != right:
+            return f"the certificate claims the label {said!r}, and what follows is {right!r}"
+    return ""
+
+
+def _says(words: str, where: Mapping[str, tuple[str, ...]], schema: Schema) -> bool:
+    """Whether words say what a selection picks, by levels or by ranges."""
+    pattern = " and ".join(
+        f"{re.escape(name)} (?:= (?P<levels_{place}>.*)|(?P<low_{place}>\\S+) to (?P<high_{place}>\\S+))"
+        for place, name in enumerate(where)
+    )
+    found = re.fullmatch(pattern, words, re.DOTALL)
+    if found is None:
+        return False
+    for place, (name, levels) in enumerate(where.items()):
+        said, low, high = (found[f"{end}_{place}"] for end in ("levels", "low", "high"))
+        if said is not None:
+            listed = " or ".join(levels), f"{levels[0]} or {len(levels) - 1} other levels"
+            if said != listed[len(levels) > 4] or len(set(levels)) < len(levels):
+                return False
+            continue
+        ends, known = (number(low), number(high)), [number(level) for level in schema.attribute(name).levels]
+        if None in (*ends, *known):
+            return False
+        every = zip(known, schema.attribute(name).levels, strict=True)
+        if tuple(level for value, level in every if ends[0] <= value <= ends[1]) != levels:  # type: ignore[operator]
+            return False
+    return True
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is a time of the world, as it is written."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return time.tzinfo is not None and time.astimezone(UTC).isoformat(timespec="seconds") == text
+
+
+def _agree(one: ExpectedErrorSection, other: ExpectedErrorSection, draws: int) -> bool:
+    """Whether two simulations of the same noise agree, up to what chance does."""
+
+    def near(mine: ErrorSection, theirs: ErrorSection) -> bool:
+        # the digits written, and what chance does to a mean and to its standard error
+        allowed = 2e-4 + SIGMAS * sqrt(2) * theirs.standard_error
+        return (
+            (mine.attributes, mine.exact) == (theirs.attributes, theirs.exact)
+            and abs(mine.mean_absolute_error - theirs.mean_absolute_error) <= allowed
+            and abs(mine.standard_error - theirs.standard_error) <= 2e-4 + theirs.standard_error / 2
+        )
+
+    def shares(section: ExpectedErrorSection) -> dict[int, float]:
+        noise = section.noise
+        return {noise.first + place: share for place, share in enumerate(noise.shares)}
+
+    mine, theirs = shares(one), shares(other)
+    apart = max(abs(mine.get(step, 0.0) - theirs.get(step, 0.0)) for step in {*mine, *theirs})
+    return (
+        one.method == other.method
+        and one.noise.width == other.noise.width
+        and len(one.margins) == len(other.margins)
+        and near(one.cell, other.cell)
+        and all(map(near, one.margins, other.margins))
+        and apart <= SIGMAS / sqrt(2 * max(draws, 1))
+    )
+
+
+Place = tuple[str | int, ...]
+
+
+def _differences(claimed: Any, follows: Any, place: Place = ()) -> Iterator[tuple[Place, Any, Any]]:
+    """Yield every place where JSON differs, in values or in their types."""
+    if isinstance(claimed, dict) and isinstance(follows, dict):
+        for key in {**follows, **claimed}:
+            yield from _differences(claimed.get(key), follows.get(key), (*place, key))
+    elif isinstance(claimed, list) and isinstance(follows, list) and len(claimed) == len(follows):
+        for index, (mine, theirs) in enumerate(zip(claimed, follows, strict=True)):
+            yield from _differences(mine, theirs, (*place, index))
+    elif type(claimed) is not type(follows) or claimed != follows:
+        yield place, claimed, follows
+
+
+def _claim(name: str, place: Place, claimed: Any, follows: Any, *, more: int = 0) -> Check:
+    """Return the check that a claim is not what follows."""
+    where = " ".join(str(step + 1) if isinstance(step, int) else step for step in place)
+    others = f" (and {more} more)" if more else ""
+    told = f"{where} " if where else ""
+    detail = f"the certificate claims {told}{_short(claimed)}, and what follows is {_short(follows)}{others}"
+    return Check(name, holds=False, detail=detail)
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else f"{len(value)} items" if isinstance(value, list) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= 100 else f"{text[:60]}...{text[-30:]}"
+
+
+def _numbers(parameters: Mapping[str, Fraction]) -> str:
+    return " and ".join(f"{name} {value}" for name, value in parameters.items()) or "no numbers"
+
+
+def _stated(section: ExpectedErrorSection | None) -> str:
+    return "no error" if section is None else f"an error of {section.cell.mean_absolute_error}"

@@ -1,0 +1,84 @@
+"""The text of a certificate: read as it stands, in the one form that certificates are written in.
+
+Nothing else can hide in it: a key that stands twice, a number that is none, spaces and other bytes all make
+it another text. Nothing heavy is loaded here.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.certificate import version_1
+from holdfast.errors import ReleaseError
+from holdfast.plain import special
+
+CERTIFICATE = "certificate.json"
+FORMAT = "holdfast-certificate/2"
+MOST_DIGITS = 400
+"""Longer integers stand in no certificate, and are not read."""
+
+
+def read_text(folder: Path) -> str:
+    """Return the text of the certificate in a folder, every byte of it."""
+    if not folder.is_dir():
+        raise ReleaseError(f"{folder} is not a folder: name the folder of a release.")
+    path = folder / CERTIFICATE
+    try:
+        if (kind := special(path, links=False)) is not None:
+            raise ReleaseError(f"{path} is {kind}: a release is made of plain files, restore it.")
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ReleaseError(f"{path} cannot be read: name the folder of a release.") from None
+
+
+def parse(text: str, place: str) -> dict[str, Any]:
+    """Return the JSON of a certificate as it stands; raises ReleaseError where it is none.
+
+    What JSON has no word for, NaN or an endless integer, is read as null: `flaw` finds it.
+    """
+    try:
+        content = json.loads(text, parse_constant=lambda _: None, parse_int=_whole)
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{place} is not JSON ({error}): restore it from the release.") from None
+    if not isinstance(content, dict) or content.get("format") not in (FORMAT, version_1.FORMAT):
+        raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
+    return content
+
+
+def canonical(content: Mapping[str, Any]) -> str:
+    """Return the text in which certificates are written."""
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def flaw(text: str, content: Mapping[str, Any]) -> str:
+    """Return what is wrong with a text that was read as a content, "" where it is as it would be written."""
+    if text == canonical(content):
+        return ""
+    twice = _repeated(text)
+    if twice is not None:
+        return f"the key {twice!r} stands twice in one place"
+    return "it is not in the one form that certificates are written in"
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record in a canonical form."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _whole(digits: str) -> int | None:
+    return int(digits) if len(digits) <= MOST_DIGITS else None
+
+
+def _repeated(text: str) -> str | None:
+    """Return a key that stands twice in one object."""
+    found: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in items]
+        found.extend(key for place, key in enumerate(keys) if key in keys[:place])
+
+    json.loads(text, object_pairs_hook=pairs, parse_int=_whole)
+    return found[0] if found else None

@@ -1,0 +1,116 @@
+"""What happens to a charge whose release fails: it is told, and its row can be drawn for again.
+
+A row of a ledger is complete once something was drawn for it that anyone may see: the completion binds the
+digest of the released files, and is committed before their folder appears. So a row that is not complete can
+be drawn for again at no cost, as nothing of it was ever seen; one that is complete cannot. Between the
+completion and the name of the folder a crash leaves the whole release in its draft: it is given its name.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.read import read_certificate
+from holdfast.certificate.write import cannot_write, charged_draft, sha256
+from holdfast.drafts import Draft, destroy
+from holdfast.durable import sync_folder
+from holdfast.errors import HoldfastError, ReleaseError
+from holdfast.privacy.ledger.account import Ledger
+from holdfast.privacy.ledger.entry import Row
+
+
+class ChargedError(ReleaseError):
+    """A release failed after its charge."""
+
+
+@contextmanager
+def charged(ledger: Ledger, row: Row, draft: Draft | None = None) -> Iterator[None]:
+    """Say what was charged, and the way out, whatever fails inside."""
+    try:
+        yield
+    except BaseException as error:
+        reason = _reason(error)
+        place = f"row {row.index} of {ledger.path} is charged"
+        if draft is not None and draft.named:
+            raise ChargedError(f"{place}, and {reason}.") from error
+        if draft is not None and draft.holds is not None and _complete(ledger, row.index, draft.holds):
+            raise ChargedError(
+                f"{place}, and its release is whole in {draft.path}, but was not given its name ({reason}):"
+                f" run the same command with --resume {row.index}, which charges nothing more."
+            ) from error
+        if draft is not None:
+            draft.holds = None
+        raise ChargedError(
+            f"{place}, and nothing was released by this run ({reason}): when that is mended, run the same"
+            f" command with --resume {row.index}, which charges nothing more."
+        ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """Say what went wrong, in words that hold nothing confidential."""
+    if isinstance(error, HoldfastError):
+        return str(error).rstrip(".")
+    if isinstance(error, KeyboardInterrupt):
+        return "it was stopped"
+    return getattr(error, "strerror", None) or f"unexpected: {type(error).__name__}"
+
+
+def _complete(ledger: Ledger, row: int, digest: str) -> bool:
+    """Whether a row is complete with a release; also where that cannot be told: then it must not be lost."""
+    try:
+        completion = ledger.completion(row)
+    except HoldfastError:
+        return True
+    return completion is not None and completion.release == digest
+
+
+def finish(ledger: Ledger, row: int, folder: Path) -> Certificate | None:
+    """Make a row ready to be drawn for again, or give its name to a release that was drawn whole.
+
+    Returns the certificate of the latter. Raises ReleaseError where the row was released, or is being drawn.
+    """
+    ledger.row(row)
+    completion, left = ledger.completion(row), ledger.draft(row)
+    if completion is None:
+        if left is not None and not destroy(left):
+            raise ReleaseError(
+                f"row {row} of {ledger.path} is being drawn by another run: wait for it, or end it first."
+            )
+        return None
+    if left is None or completion.release is None or (whole := _whole(left, completion.release)) is None:
+        raise ReleaseError(
+            f"row {row} of {ledger.path} was released on {completion.time[:19].replace('T', ' ')}: a row is"
+            " released once, so charge a new release, without --resume."
+        )
+    with cannot_write(folder):
+        left.rename(folder)
+        sync_folder(folder.parent)
+        sync_folder(left.parent)
+    return whole
+
+
+def _whole(draft: Path, digest: str) -> Certificate | None:
+    """Return the certificate in a draft whose files are those of a completion."""
+    try:
+        certificate = read_certificate(draft)
+        same = all(sha256(draft / name) == known for name, known in certificate.files.items())
+    except (OSError, ReleaseError):
+        return None
+    sealed = certificate.sealed(
+        certificate.files, certificate.ledger, quoted_formulas=certificate.quoted_formulas
+    ).digest
+    return certificate if same and sealed == certificate.digest == digest else None
+
+
+def worth_keeping(draft: Path, ledger: Ledger | None) -> str | None:
+    """Say why a draft that nobody holds must stay: its release may be complete [holdfast, drafts.py]."""
+    why = charged_draft(draft)
+    if why is None or ledger is None:
+        return why
+    row = read_certificate(draft).ledger
+    try:
+        ours = row is not None and ledger.row(row.row).hash == row.hash
+        return why if not ours or row is None or ledger.completion(row.row) is not None else None
+    except HoldfastError:
+        return why

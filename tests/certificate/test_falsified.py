@@ -1,0 +1,199 @@
+"""Of certificates with one falsified field, and every hash right, only those pass that claim nothing.
+
+The page is rendered anew from the falsified certificate where it can be read, which is harder to find than a
+page that was left as it was.
+"""
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.certificate.falsify import Forgery, forgeries, write
+from tests.certificate.places import at, places
+from tests.releases import released
+
+from holdfast.certificate import derive
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.public import public_of
+from holdfast.certificate.quick import PAGE
+from holdfast.certificate.verify import verified, verify
+from holdfast.errors import HoldfastError
+from holdfast.public import Public
+
+CHANGES = 100
+"""For each kind of release: 800 in all."""
+RELEASES = (
+    "lattice-laplace",
+    "lattice-laplace, by distance",
+    "lattice-laplace, zeros and weights",
+    "lattice-gaussian",
+    "k-norm",
+    "conditioned",
+    "conditioned, inequalities",
+    "noisy-count, strata",
+)
+
+
+@pytest.fixture(autouse=True)
+def once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work out once what the same public values lead to."""
+
+    @cache
+    def kept(text: str) -> Public:
+        return public_of(Certificate.from_json(text))
+
+    def public(certificate: Certificate) -> Public:
+        body = certificate.to_dict()
+        same = {name: body[name] for name in ("table", "invariants", "constraints")}
+        return kept(json.dumps({**written_of(body["mechanism"]["name"]), **same}))
+
+    def written_of(name: str) -> dict[str, Any]:
+        return next(c for c in map(content, RELEASES) if c["mechanism"]["name"] == name)
+
+    monkeypatch.setattr(derive, "public_of", public)
+
+
+@cache
+def content(kind: str) -> dict[str, Any]:
+    return released(kind).certificate.to_dict()
+
+
+@pytest.fixture(params=RELEASES)
+def release(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return released(request.param).write(tmp_path / "release")
+
+
+def written(folder: Path) -> dict[str, Any]:
+    read = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    assert isinstance(read, dict)
+    return read
+
+
+def excused(forgery: Forgery, before: dict[str, Any]) -> bool:
+    """Whether the field is listed as one that claims nothing."""
+    mechanism = before["mechanism"]
+    of = {
+        "": True,
+        "weights": "labels" in forgery.name and at(before, forgery.place[:-2]).get("kind") == "weights",
+        "statistic": mechanism["name"] == "noisy-count",
+        "given": mechanism.get("given") is not None,
+        "chain": mechanism.get("chain") is not None,
+    }
+    return any(fnmatchcase(forgery.name, item.place) and of[item.only] for item in derive.CLAIMS_NOTHING)
+
+
+def test_a_falsified_field_is_found_unless_it_claims_nothing(
+    release: Path, request: pytest.FixtureRequest
+) -> None:
+    before, page = written(release), (release / PAGE).read_bytes()
+    assert verify(release).kept
+    for forgery in forgeries(before, Random(request.node.name), CHANGES):
+        (release / PAGE).write_bytes(page)
+        write(release, forgery.content, page=True)
+        verification = verify(release)
+        assert not verification.kept or excused(forgery, before), forgery[:2]
+        for check in verification.checks:
+            assert check.holds or (check.detail and "\n" not in check.detail), forgery[:2]
+
+
+def test_a_page_that_was_left_as_it_was_is_found(release: Path, request: pytest.FixtureRequest) -> None:
+    before = written(release)
+    for forgery in forgeries(before, Random(request.node.name), 15):
+        write(release, forgery.content, page=False)
+        kept = verify(release).kept
+        assert not kept or excused(forgery, before), forgery[:2]
+
+
+def test_fields_that_claim_nothing_are_there_and_may_be_changed(tmp_path: Path) -> None:
+    """Each of the list passes in some release, so that nothing is listed that is found anyway."""
+    for item, kind, value in (
+        ("created", "lattice-laplace", "2020-01-01T00:00:00+00:00"),
+        ("software.version", "lattice-laplace", "0.0.1"),
+        ("ledger", "lattice-laplace", {"row": 7, "hash": "0" * 64}),
+        ("mechanism.given", "lattice-laplace", "by the spec"),
+        ("constraints.inequalities.*.name", "conditioned, inequalities", "another"),
+        ("invariants.*.labels.*", "lattice-laplace, zeros and weights", "another"),
+        ("constraints.inequalities.*.labels.*", "conditioned, inequalities", "another"),
+        ("table.count", "noisy-count", "another"),
+        ("mechanism.chain.moves_given", "conditioned, by a chain", True),
+        ("target.epsilon", "lattice-laplace, per unit", "2"),
+        ("target.delta", "conditioned, by a chain", "1/5"),
+    ):
+        folder = released(kind).write(tmp_path / item)
+        before = written(folder)
+        found = [place for place, _ in places(before) if Forgery(place, "", {}).name == item]
+        *outer, last = found[-1] if found else ("mechanism", "given")
+        at(before, tuple(outer))[last] = value
+        write(folder, before, page=True)
+        assert [check for check in verify(folder).checks if not check.holds] == [], item
+    listed = {item.place for item in derive.CLAIMS_NOTHING} - {"ledger.row", "ledger.hash"}
+    assert listed == {path.name for path in tmp_path.iterdir()}
+    assert all(item.reason for item in derive.CLAIMS_NOTHING)
+
+
+def halved(before: dict[str, Any], *names: str) -> Iterator[str]:
+    """Halve the epsilon of some sections; yield their names."""
+    for name in names:
+        section = before[name]["intensity"] if name == "guarantee" else before[name]
+        section["epsilon"] = "1/2"
+        yield name
+
+
+@pytest.mark.parametrize("sections", [("guarantee",), ("guarantee", "target")])
+@pytest.mark.parametrize("kind", ["lattice-laplace", "k-norm", "noisy-count"])
+def test_half_of_epsilon_is_named(kind: str, sections: tuple[str, ...], tmp_path: Path) -> None:
+    folder = released(kind).write(tmp_path / "release")
+    before = written(folder)
+    assert list(halved(before, *sections)) == list(sections)
+    words = before["guarantee"]["statement"]
+    before["guarantee"]["statement"] = words.replace("exp(1) = 2.72", "exp(1/2) = 1.65")
+    write(folder, before, page=True)
+    (wrong,) = (check for check in verify(folder).checks if not check.holds)
+    assert wrong.name == "guarantee"
+    assert wrong.detail == ("the certificate claims intensity epsilon 1/2, and what follows is epsilon 1")
+    with pytest.raises(HoldfastError, match="not the certified release"):
+        verified(folder)
+
+
+ABSURD: list[tuple[str, dict[str, Any]]] = [
+    ("mechanism", {"epsilon_per_unit": "1e-299"}),
+    ("mechanism", {"epsilon_per_unit": "1e299"}),
+    ("mechanism", {"epsilon_per_unit": str(10**400)}),
+    ("target", {"epsilon": "1e-30"}),
+    ("target", {"distance": 10**18}),
+    ("universe", {"cells": 10**18, "dimension": 10**30}),
+]
+
+
+@pytest.mark.parametrize("kind", ["lattice-laplace", "conditioned", "conditioned, inequalities"])
+@pytest.mark.parametrize(("section", "change"), ABSURD)
+def test_absurd_numbers_are_violations(
+    kind: str, section: str, change: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = released(kind).write(tmp_path / "release")
+    before = written(folder)
+    before[section] |= change
+    write(folder, before, page=True)
+    assert not verify(folder).kept
+
+
+def test_far_distances_everywhere_are_answered(tmp_path: Path) -> None:
+    folder = released("lattice-laplace, farther").write(tmp_path / "release")
+    before = written(folder)
+    before["target"]["distance"] = before["guarantee"]["unit"]["distance"] = 10**15
+    write(folder, before, page=True)
+    assert not verify(folder).kept
+
+
+def test_many_levels_are_not_counted_before_the_file_is_read(tmp_path: Path) -> None:
+    folder = released("lattice-laplace").write(tmp_path / "release")
+    before = written(folder)
+    for attribute in before["table"]["schema"]["attributes"]:
+        attribute["levels"] += [str(number) for number in range(9000)]
+    write(folder, before, page=False)
+    assert [check.name for check in verify(folder).checks if not check.holds] == ["schema"]

@@ -1,0 +1,146 @@
+"""Many inputs to library functions, in a process a core: memory is limited, and an alarm ends what hangs."""
+
+import importlib
+import multiprocessing
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.pool import Pool
+from pathlib import Path
+from random import Random
+
+from tests.stress.trial import CORES, Outcome, Setting
+
+from holdfast.errors import HoldfastError
+
+SECONDS = 20
+"""An input that takes longer hangs."""
+MEMORY = 2 << 30
+CHUNK = 20
+STUCK = 600
+
+
+class HungError(BaseException):
+    """The alarm went off; no handler of errors may take it for one."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where one input is tried: material that is only read, an empty folder, and a source of chance."""
+
+    material: Path
+    folder: Path
+    chance: Random
+
+
+Attempt = Callable[[Bench], str | None]
+"""Tries one input; returns what did not hold. A HoldfastError of one line is an answer like any other."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some inputs of one kind, by number."""
+
+    attempt: Attempt
+    seed: str
+    numbers: Sequence[int]
+    material: Path
+    kept: Path
+
+
+def inputs(setting: Setting, attempts: Sequence[Attempt], material: Path) -> Outcome:
+    """Try so many inputs in all, in worker processes; keep those that violate."""
+    kept = setting.folder / "violations"
+    seed = f"{setting.chance.random()}"
+    jobs = [
+        Job(
+            attempts[part % len(attempts)],
+            f"{seed}/{part}",
+            range(start, min(start + CHUNK, setting.times)),
+            material,
+            kept,
+        )
+        for part, start in enumerate(range(0, setting.times, CHUNK))
+    ]
+    outcome = Outcome()
+    waiting = [(job, _pool().apply_async(work, (job,))) for job in jobs]
+    for job, result in waiting:
+        outcome.tried += len(job.numbers)
+        try:
+            outcome.violations += result.get(timeout=STUCK)
+        except multiprocessing.TimeoutError:
+            outcome.violations.append(f"{job.attempt.__name__} {job.seed}: stuck where no alarm is heard")
+            _pool().terminate()
+            _pool.cache_clear()
+            break
+    return outcome
+
+
+@cache
+def _pool() -> Pool:
+    """Return the workers, which all trials share."""
+    return multiprocessing.get_context("spawn").Pool(CORES, _limit, maxtasksperchild=200)
+
+
+def _limit() -> None:
+    """Leave a worker so much more memory than it has, and no voice."""
+    import resource
+
+    importlib.import_module("holdfast.release")
+    size = Path("/proc/self/statm")
+    if size.exists():
+        used = int(size.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 2)  # what a panic of another library says of itself
+    signal.signal(signal.SIGALRM, _hung)
+
+
+def _hung(*_: object) -> None:
+    raise HungError
+
+
+def work(job: Job) -> list[str]:
+    """Try the inputs of a job, and return what did not hold."""
+    found = []
+    for number in job.numbers:
+        folder = Path(tempfile.mkdtemp(prefix="input-"))
+        try:
+            wrong = _tried(job.attempt, Bench(job.material, folder, Random(f"{job.seed}/{number}")))
+            if wrong is not None:
+                saved = job.kept / f"{job.attempt.__name__}-{number}"
+                shutil.copytree(folder, saved, symlinks=True, dirs_exist_ok=True, ignore=_pipes)
+                found.append(f"{job.attempt.__name__} {number}: {wrong} [input: {saved}]")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def _pipes(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if (Path(folder) / name).is_fifo()]
+
+
+def _tried(attempt: Attempt, bench: Bench) -> str | None:
+    signal.alarm(SECONDS)
+    try:
+        return attempt(bench)
+    except HoldfastError as error:
+        lines = str(error).splitlines()
+        return None if len(lines) == 1 else f"not one sentence: {error!r}"
+    except HungError:
+        return f"longer than {SECONDS} s"
+    except BaseException as error:
+        return f"{type(error).__module__}.{type(error).__name__}: {str(error)[:200]!r} at {_where(error)}"
+    finally:
+        signal.alarm(0)
+
+
+def _where(error: BaseException) -> str:
+    import traceback
+
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "holdfast" in frame.filename]
+    return ", ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames[-2:])

@@ -1,0 +1,243 @@
+"""A charge whose release fails is told, and its row is drawn for again: once, if nothing of it was seen."""
+
+import errno
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.example import written
+
+import holdfast.release
+from holdfast.certificate.read import read_certificate
+from holdfast.certificate.verify import verify
+from holdfast.drafts import Draft, draft_path
+from holdfast.durable import PREFIX
+from holdfast.errors import HoldfastError, ReleaseError
+from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.privacy.ledger import Ledger, verify_ledger
+from holdfast.release import make_release, prepare
+from holdfast.resume import ChargedError
+from holdfast.sampling.entropy import SeededEntropy
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger.create(tmp_path / "account.db", standard="pure", budget=Fraction(3))
+
+
+def drafts(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"{PREFIX}*"))
+
+
+def full(*_: object, **__: object) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def stop(*_: object, **__: object) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_release_is_complete_before_it_has_its_name(
+    spec: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish, seen = Draft.publish, []
+
+    def look(draft: Draft) -> None:
+        completion = ledger.completion(1)
+        assert completion is not None
+        assert not (tmp_path / "out").exists()
+        assert completion.release == read_certificate(draft.path).digest
+        seen.append(completion)
+        publish(draft)
+
+    monkeypatch.setattr(Draft, "publish", look)
+    done = make_release(spec, tmp_path / "out", ledger=ledger)
+    assert done.certificate.digest == seen[0].release == read_certificate(tmp_path / "out").digest
+    assert seen[0].certificate == done.certificate.settled == ledger.row(1).charge.certificate
+    assert verify(tmp_path / "out").kept
+    assert verify_ledger(ledger.path).kept
+    assert not drafts(tmp_path)
+
+
+STEPS: list[tuple[object, str]] = [
+    (Mechanism, "outputs"),
+    (holdfast.release, "write_outputs"),
+    (Draft, "free"),
+    (Draft, "seal"),
+    (Ledger, "complete"),
+]
+
+
+@pytest.mark.parametrize(("place", "step"), STEPS)
+@pytest.mark.parametrize("failure", [full, stop])
+def test_a_failure_after_the_charge_is_told_and_resumed(
+    spec: Path,
+    ledger: Ledger,
+    tmp_path: Path,
+    *,
+    place: object,
+    step: str,
+    failure: Callable[..., Any],
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place, step, failure)
+        with pytest.raises(ChargedError, match=r"row 1 of .*account\.db is charged, .*--resume 1"):
+            make_release(spec, tmp_path / "out", ledger=ledger)
+    assert not (tmp_path / "out").exists()
+    assert not drafts(tmp_path)
+    assert ledger.spent() == 1
+    done = make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    assert done.row == ledger.row(1)
+    assert ledger.spent() == 1
+    assert verify(tmp_path / "out").kept
+    assert verify_ledger(ledger.path).kept
+    with pytest.raises(ReleaseError, match="was released on"):
+        make_release(spec, tmp_path / "again", ledger=ledger, resume=1)
+    assert not (tmp_path / "again").exists()
+    assert len(ledger.rows()) == 1
+
+
+def test_a_whole_release_without_its_name_gets_it(
+    spec: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft, "publish", full)
+        with pytest.raises(ChargedError, match=r"its release is whole in .* --resume 1"):
+            make_release(spec, tmp_path / "out", ledger=ledger)
+    (draft,) = drafts(tmp_path)
+    digest = read_certificate(draft).digest
+    # neither another release to that name nor one beside it throws it away
+    with pytest.raises(ReleaseError, match=r"row 1 of a ledger .*--resume 1"):
+        make_release(spec, tmp_path / "out", ledger=ledger)
+    make_release(spec, tmp_path / "beside", ledger=ledger)
+    make_release(spec, tmp_path / "uncharged")
+    assert drafts(tmp_path) == [draft]
+    monkeypatch.setattr(Mechanism, "outputs", stop)  # nothing is drawn again
+    make_release(spec, tmp_path / "late", ledger=ledger, resume=1)
+    assert read_certificate(tmp_path / "late").digest == digest
+    assert verify(tmp_path / "late").kept
+    assert not drafts(tmp_path)
+    with pytest.raises(ReleaseError, match="was released on"):
+        make_release(spec, tmp_path / "more", ledger=ledger, resume=1)
+
+
+KILLED = """
+import os, sys
+from holdfast.privacy.ledger import Ledger
+from holdfast.release import make_release
+Ledger.complete = lambda *_, **__: os.kill(os.getpid(), 9)
+make_release(sys.argv[1], sys.argv[2], ledger=sys.argv[3])
+"""
+"""Killed between the certificate and the completion."""
+
+
+def test_a_draft_of_the_row_is_destroyed_wherever_it_is(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    run = subprocess.run([sys.executable, "-c", KILLED, spec, elsewhere / "out", ledger.path], check=False)
+    assert run.returncode == -9
+    assert (draft_path(elsewhere / "out") / "certificate.json").exists()
+    make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    assert not drafts(elsewhere)
+    assert ledger.spent() == 1
+
+
+def test_a_row_that_is_being_drawn_is_not_resumed(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    outputs = Mechanism.outputs
+
+    def meanwhile(*given: Any) -> Any:
+        with pytest.raises(ReleaseError, match="is being drawn by another run"):
+            make_release(spec, tmp_path / "other", ledger=ledger, resume=1)
+        return outputs(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mechanism, "outputs", meanwhile)
+        make_release(spec, tmp_path / "out", ledger=ledger)
+    assert not (tmp_path / "other").exists()
+
+
+def test_of_two_that_resume_one_row_one_wins(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mechanism, "outputs", stop)
+        with pytest.raises(ChargedError):
+            make_release(spec, tmp_path / "out", ledger=ledger)
+    complete = Ledger.complete
+
+    def overtaken(account: Ledger, row: int, **digests: Any) -> Any:
+        complete(account, row, certificate="0" * 64, release="1" * 64)
+        return complete(account, row, **digests)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "complete", overtaken)
+        with pytest.raises(ChargedError, match="nothing was released by this run"):
+            make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    assert not (tmp_path / "out").exists()
+    assert not drafts(tmp_path)
+
+
+def test_only_the_same_release_is_drawn_for_a_row(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mechanism, "outputs", stop)
+        with pytest.raises(ChargedError):
+            make_release(spec, tmp_path / "out", ledger=ledger)
+    weaker = written(tmp_path, ('epsilon = "1" ', 'epsilon = "2" '))
+    with pytest.raises(HoldfastError, match="row 1"):
+        make_release(weaker, tmp_path / "out", ledger=ledger, resume=1)
+    written(tmp_path)
+    (tmp_path / "children.csv").write_text((tmp_path / "children.csv").read_text().replace("15", "16", 1))
+    with pytest.raises(HoldfastError, match="row 1"):
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    for row in (0, 2, 10**9):
+        with pytest.raises(HoldfastError):
+            make_release(spec, tmp_path / "out", ledger=ledger, resume=row)
+    with pytest.raises(ReleaseError, match="name the ledger too"):
+        make_release(spec, tmp_path / "out", resume=1)
+    assert not (tmp_path / "out").exists()
+    assert ledger.completion(1) is None
+    assert ledger.spent() == 1
+
+
+def test_what_is_handed_over_in_memory_was_seen(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    release = prepare(spec).release(SeededEntropy(1), ledger=ledger)
+    completion = ledger.completion(1)
+    assert completion is not None
+    assert completion.release is None
+    with pytest.raises(ReleaseError, match="was released on"):
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    release.write(tmp_path / "out")
+    assert verify(tmp_path / "out").kept
+
+
+def test_a_failure_in_memory_is_resumed_as_files(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Mechanism, "outputs", stop)
+        with pytest.raises(ChargedError, match="nothing was released by this run"):
+            prepare(spec).release(ledger=ledger)
+    assert make_release(spec, tmp_path / "out", ledger=ledger, resume=1).row == ledger.row(1)
+    assert ledger.spent() == 1
+
+
+@pytest.mark.parametrize(
+    "step", [(holdfast.release, "write_page"), (Draft, "reserve"), (Mechanism, "law"), (Draft, "__init__")]
+)
+def test_what_fails_before_the_charge_costs_nothing(
+    spec: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[object, str]
+) -> None:
+    from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+
+    place, name = step
+    monkeypatch.setattr(LatticeLaplace if place is Mechanism else place, name, full)
+    with pytest.raises((OSError, ReleaseError)):
+        make_release(spec, tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 0
+    assert not drafts(tmp_path)
+    assert not (tmp_path / "out").exists()
