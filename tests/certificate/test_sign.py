@@ -10,7 +10,7 @@ from tests.releases import released
 from holdfast.certificate.sign import (
     SIGNATURE,
     exposed,
-    generate,
+    generate_keys,
     read_public_key,
     read_signing_key,
     signature_check,
@@ -22,7 +22,7 @@ from holdfast.errors import ReleaseError
 
 @pytest.fixture
 def keys(tmp_path: Path) -> tuple[Path, Path]:
-    return generate(tmp_path / "agency.key")
+    return generate_keys(tmp_path / "agency.key")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_signature_holds_for_its_key_and_its_bytes(
     text, key = (folder / "certificate.json").read_bytes(), read_public_key(keys[1])
     assert signature_check(folder, text, key).holds
     assert not signature_check(folder, text + b" ", key).holds
-    _, other = generate(tmp_path / "other.key")
+    _, other = generate_keys(tmp_path / "other.key")
     assert not signature_check(folder, text, read_public_key(other)).holds
     (folder / SIGNATURE).write_bytes(b"short")
     assert not signature_check(folder, text, key).holds
@@ -56,10 +56,10 @@ def test_a_signature_holds_for_its_key_and_its_bytes(
 
 
 def test_a_verification_says_so_first(folder: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
-    found = signed_by(read_public_key(keys[1]), verify(folder))
+    found = verify(folder, public_key=keys[1])
     assert found.kept
     assert found.checks[0].name == "signature"
-    _, other = generate(tmp_path / "other.key")
+    _, other = generate_keys(tmp_path / "other.key")
     assert not signed_by(read_public_key(other), verify(folder)).kept
 
 
@@ -76,11 +76,11 @@ def test_keys_are_never_overwritten(keys: tuple[Path, Path]) -> None:
     private, public = keys
     before = [path.read_text() for path in keys]
     with pytest.raises(ReleaseError, match="exists already"):
-        generate(private)
+        generate_keys(private)
     assert [path.read_text() for path in keys] == before
     private.unlink()
     with pytest.raises(ReleaseError, match=r"agency.key.pub exists already"):
-        generate(private)
+        generate_keys(private)
     assert not private.exists()
     assert public.read_text() == before[1]
 

@@ -30,7 +30,7 @@ MOST_BYTES = 1 << 16
 """A key in PEM takes 200 bytes."""
 
 
-def generate(path: str | Path) -> tuple[Path, Path]:
+def generate_keys(path: str | Path) -> tuple[Path, Path]:
     """Write a new private key that only its owner can read, and its public key with ".pub" after the name."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
@@ -58,6 +58,11 @@ def generate(path: str | Path) -> tuple[Path, Path]:
         reason = getattr(error, "strerror", None) or "such a name cannot be"
         raise ReleaseError(f"{path} cannot be written ({reason}): name another place.") from None
     return private, public
+
+
+def signing_key(given: "SigningKey | str | Path | None") -> "SigningKey | None":
+    """Return a private key, read from its file where that is given."""
+    return read_signing_key(given) if isinstance(given, str | Path) else given
 
 
 def read_signing_key(path: str | Path) -> SigningKey:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from holdfast.certificate.sign import generate
+from holdfast.certificate.sign import generate_keys
 from holdfast.cli.terminal import terminal
 
 
 def run(path: Path) -> None:
     """Make a pair of keys, and say what each is for."""
-    private, public = generate(path)
+    private, public = generate_keys(path)
     console = terminal()
     console.print(
         f"Wrote {private}: keep it secret; sign with holdfast release --sign {private}", soft_wrap=True
