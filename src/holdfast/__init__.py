@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.audit.guarantee import audit_guarantee
     from holdfast.audit.universe import audit_universe
     from holdfast.certificate.model import Certificate
+    from holdfast.certificate.sign import generate_keys
     from holdfast.certificate.verify import Verification, ViolatedError, verify
     from holdfast.compare.comparison import Comparison, compare_mechanisms
     from holdfast.data.public_table import PublicTable
@@ -75,6 +76,7 @@ _HOME = {
     "audit_universe": "audit.universe",
     "census_2020": "audit.census",
     "compare_mechanisms": "compare.comparison",
+    "generate_keys": "certificate.sign",
     "intervals": "inference.table_intervals:table_intervals",
     "odds_ratio": "inference.private_test",
     "plan_release": "plan",
@@ -115,6 +117,7 @@ __all__ = [
     "audit_universe",
     "census_2020",
     "compare_mechanisms",
+    "generate_keys",
     "intervals",
     "make_release",
     "odds_ratio",

@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.account import charge_release, resume_release
 from holdfast.certificate.certify import certify
 from holdfast.certificate.model import Certificate, LedgerSection
-from holdfast.certificate.sign import SigningKey
+from holdfast.certificate.sign import SigningKey, signing_key
 from holdfast.certificate.write import cannot_write, write_outputs, write_page, write_release
 from holdfast.data.public_table import PublicTable
 from holdfast.data.read import Reading, read_table
@@ -209,7 +209,7 @@ class Release:
         folder: str | Path,
         *,
         parquet: bool = False,
-        key: SigningKey | None = None,
+        key: SigningKey | str | Path | None = None,
         quote_formulas: bool = False,
     ) -> Path:
         """Write the outputs and their certificate to a new folder, all or nothing.
@@ -222,7 +222,7 @@ class Release:
             Path(folder),
             parquet=parquet,
             ledger=_section(self.row),
-            key=key,
+            key=signing_key(key),
             quote_formulas=quote_formulas,
         )
 
@@ -267,14 +267,15 @@ def make_release(
     seed: int | None = None,
     ledger: str | Path | Ledger | None = None,
     resume: int | None = None,
-    key: SigningKey | None = None,
+    key: SigningKey | str | Path | None = None,
     quote_formulas: bool = False,
 ) -> Written:
     """Prepare, charge, draw and write a release to a new folder; a seed is for tests and studies only.
 
     ``resume`` is a row of the ledger that was charged for this release before, and never released: it is not
-    charged again. ``key`` signs the certificate.
+    charged again. ``key``, a private key or its file, signs the certificate.
     """
+    secret = signing_key(key)
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
     folder = require_new(out)
     if resume is not None:
@@ -291,7 +292,7 @@ def make_release(
             parquet=parquet,
             ledger=account,
             resume=resume,
-            key=key,
+            key=secret,
             quote_formulas=quote_formulas,
         )
     left = None if account is None or drawn.row is None else account.budget - drawn.row.total

@@ -15,6 +15,7 @@ from holdfast.certificate.page import WORDINGS, render
 from holdfast.certificate.public import Published
 from holdfast.certificate.quick import PAGE, kept_checks, output_of, seal_checks, verify_quick, warnings_of
 from holdfast.certificate.read import certificate_of
+from holdfast.certificate.sign import read_public_key, signed_by
 from holdfast.certificate.text import CERTIFICATE, parse, read_text
 from holdfast.certificate.version_1 import FORMAT as FORMAT_1
 from holdfast.errors import HoldfastError
@@ -23,13 +24,16 @@ from holdfast.mechanisms.catalogue import NAMED
 __all__ = ["Verification", "ViolatedError", "verified", "verify"]
 
 
-def verify(folder: str | Path, *, quick: bool = False) -> Verification:
+def verify(folder: str | Path, *, quick: bool = False, public_key: str | Path | None = None) -> Verification:
     """Check a release folder against its certificate, and the certificate against what follows.
 
-    A ``quick`` one looks at files and invariants only. Raises ReleaseError where there is no release to
-    check; everything else is a check that fails.
+    A ``quick`` one looks at files and invariants only; with the file of a ``public_key`` the signature is
+    checked too. Raises ReleaseError where there is no release to check; everything else is a check that
+    fails.
     """
-    return verify_quick(folder) if quick else _verification(Path(folder), whole=True)[0]
+    key = None if public_key is None else read_public_key(public_key)
+    found = verify_quick(folder) if quick else _verification(Path(folder), whole=True)[0]
+    return found if key is None else signed_by(key, found)
 
 
 def verified(folder: str | Path) -> Published:
