@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 from tests.example import written
 
-from holdfast.certificate.sign import generate, read_signing_key
+from holdfast.certificate.sign import read_signing_key
 from holdfast.privacy.ledger import Ledger
 from holdfast.release import make_release
 
@@ -20,7 +20,7 @@ def material(room: Path) -> Path:
     folder.mkdir()
     spec = written(folder)
     pl.read_csv(folder / "children.csv").write_parquet(folder / "children.parquet")
-    key = read_signing_key(generate(folder / "key")[0])
+    key = read_signing_key(generate_keys(folder / "key")[0])
     ledger = Ledger.create(folder / "account.db", standard="pure", budget=Fraction(100))
     make_release(spec, folder / "csv", ledger=ledger, key=key)
     for name in ("", ".salt"):
