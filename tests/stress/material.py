@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 from tests.example import written
 
-from holdfast.certificate.sign import read_signing_key
+from holdfast.certificate.sign import generate_keys, read_signing_key
 from holdfast.privacy.ledger import Ledger
 from holdfast.release import make_release
 
