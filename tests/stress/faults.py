@@ -180,8 +180,8 @@ def _room(scene: Path, setting: Setting, name: str) -> Path:
 
 
 TRIALS = (
-    Trial("release", 14, 300, releases),
-    Trial("release --resume", 4, 100, resumes),
-    Trial("ledger open", 4, 150, openings),
-    Trial("export, init, keygen, --picture", 4, 120, files),
+    Trial("release", 40, 300, releases),
+    Trial("release --resume", 12, 100, resumes),
+    Trial("ledger open", 20, 150, openings),
+    Trial("export, init, keygen, --picture", 12, 120, files),
 )

@@ -247,11 +247,11 @@ def fuzzed(attempt: Attempt, short: int, full: int) -> Trial:
 
 
 TRIALS = (
-    fuzzed(spec, 160, 2600),
-    fuzzed(csv, 120, 2000),
-    fuzzed(parquet, 80, 1200),
-    fuzzed(certificate, 100, 1800),
-    fuzzed(released, 60, 1000),
-    fuzzed(ledger, 60, 900),
-    fuzzed(keys, 40, 500),
+    fuzzed(spec, 800, 2600),
+    fuzzed(csv, 600, 2000),
+    fuzzed(parquet, 400, 1200),
+    fuzzed(certificate, 500, 1800),
+    fuzzed(released, 300, 1000),
+    fuzzed(ledger, 300, 900),
+    fuzzed(keys, 200, 500),
 )

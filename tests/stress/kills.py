@@ -94,7 +94,7 @@ def opening(setting: Setting) -> Outcome:
 
 
 TRIALS = (
-    Trial("release, any moment", 8, 180, at_random),
-    Trial("release, at a system call", 6, 150, at_calls),
-    Trial("ledger open, at a system call", 4, 60, opening),
+    Trial("release, any moment", 24, 180, at_random),
+    Trial("release, at a system call", 24, 150, at_calls),
+    Trial("ledger open, at a system call", 20, 60, opening),
 )

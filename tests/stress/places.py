@@ -227,5 +227,5 @@ def filling(setting: Setting) -> Outcome:
 TRIALS = (
     Trial("names that cannot be", len(PLAIN), len(PLAIN), plain),
     Trial("mount point, read-only, full disk", len(MOUNTED), len(MOUNTED), mounts),
-    Trial("disks with some room", 3, 40, filling),
+    Trial("disks with some room", 10, 40, filling),
 )

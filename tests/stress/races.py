@@ -119,8 +119,8 @@ def resumed(setting: Setting) -> Outcome:
 
 
 TRIALS = (
-    Trial(f"{RACERS} releases, a budget for some", 2, 20, budget),
-    Trial("one --out, several releases", 2, 40, one_name),
-    Trial("one name, four ledger open", 2, 20, opened),
-    Trial("one row, two --resume", 1, 20, resumed),
+    Trial(f"{RACERS} releases, a budget for some", 5, 20, budget),
+    Trial("one --out, several releases", 5, 40, one_name),
+    Trial("one name, four ledger open", 5, 20, opened),
+    Trial("one row, two --resume", 5, 20, resumed),
 )

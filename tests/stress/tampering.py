@@ -198,8 +198,8 @@ def older(setting: Setting) -> Outcome:
 
 
 TRIALS = (
-    Trial("release: bytes and files", 80, 2000, releases),
-    Trial("certificate: fields, resealed", 20, 400, fields),
-    Trial("ledger: bytes, rows, salt", 80, 2000, ledgers),
-    Trial("ledger: an older copy", 2, 20, older),
+    Trial("release: bytes and files", 300, 2000, releases),
+    Trial("certificate: fields, resealed", 80, 400, fields),
+    Trial("ledger: bytes, rows, salt", 300, 2000, ledgers),
+    Trial("ledger: an older copy", 5, 20, older),
 )
