@@ -12,13 +12,15 @@ import pytest
 from tests.example import written
 
 import holdfast.release
+from holdfast.account.verify import verify_ledger
 from holdfast.certificate.read import read_certificate
+from holdfast.certificate.sign import generate_keys
 from holdfast.certificate.verify import verify
 from holdfast.drafts import Draft, draft_path
 from holdfast.durable import PREFIX
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.mechanisms.mechanism import Mechanism
-from holdfast.privacy.ledger import Ledger, verify_ledger
+from holdfast.privacy.ledger import Ledger
 from holdfast.release import make_release, prepare
 from holdfast.resume import ChargedError
 from holdfast.sampling.entropy import SeededEntropy
@@ -178,9 +180,45 @@ def test_of_two_that_resume_one_row_one_wins(spec: Path, ledger: Ledger, tmp_pat
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Ledger, "complete", overtaken)
-        with pytest.raises(ChargedError, match="nothing was released by this run"):
+        with pytest.raises(ChargedError, match="was released by another run meanwhile"):
             make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
     assert not (tmp_path / "out").exists()
+    assert not drafts(tmp_path)
+
+
+def test_a_whole_release_of_another_row_is_spared(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    """Two rows were drafted under one name: the first was not drawn, the second only lacks its name."""
+    for step, name in ((Mechanism, "outputs"), (Draft, "publish")):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(step, name, stop)
+            with pytest.raises(ChargedError):
+                make_release(spec, tmp_path / "out", ledger=ledger)
+    first = make_release(spec, tmp_path / "one", ledger=ledger, resume=1)
+    assert first.left == 1  # of 3, with both rows charged
+    assert len(drafts(tmp_path)) == 1
+    make_release(spec, tmp_path / "two", ledger=ledger, resume=2)
+    assert verify_ledger(ledger.path, releases=[tmp_path / "one", tmp_path / "two"]).kept
+    assert not drafts(tmp_path)
+
+
+def test_a_whole_release_is_named_only_as_it_was_asked_for(
+    spec: Path, ledger: Ledger, tmp_path: Path
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Draft, "publish", stop)
+        with pytest.raises(ChargedError):
+            make_release(spec, tmp_path / "out", ledger=ledger)
+    with pytest.raises(ReleaseError, match="not as this command asks"):
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1, parquet=True)
+    weaker = written(tmp_path, ('epsilon = "1" ', 'epsilon = "2" '))
+    with pytest.raises(ReleaseError, match="not as this command asks"):
+        make_release(weaker, tmp_path / "out", ledger=ledger, resume=1)
+    with pytest.raises(ReleaseError, match="without a seed"):
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1, seed=1)
+    written(tmp_path)
+    private, public = generate_keys(tmp_path / "key")
+    make_release(spec, tmp_path / "out", ledger=ledger, resume=1, key=private)
+    assert verify(tmp_path / "out", public_key=public).kept
     assert not drafts(tmp_path)
 
 

@@ -50,7 +50,7 @@ class Draft:
                     " free some room, or name a folder on another disk."
                 ) from None
             if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
-                raise
+                raise _unusable(self.folder, error) from None
 
     def free(self) -> None:
         """Give the reserved bytes back."""

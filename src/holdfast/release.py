@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.account import charge_release, resume_release
 from holdfast.certificate.certify import certify
-from holdfast.certificate.model import Certificate, LedgerSection
+from holdfast.certificate.model import SEAL, Certificate, LedgerSection
 from holdfast.certificate.sign import SigningKey, signing_key
 from holdfast.certificate.write import cannot_write, write_outputs, write_page, write_release
 from holdfast.data.public_table import PublicTable
@@ -28,7 +28,7 @@ from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Row
 from holdfast.public import Public, publish
-from holdfast.resume import charged, finish, worth_keeping
+from holdfast.resume import charged, finish, give_name, worth_keeping
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
@@ -99,7 +99,7 @@ class Prepared:
         drawing = self._drawing(entropy)
         with cannot_write(draft.folder):
             write_page(drawing.certificate, draft)
-            draft.reserve(self._size(drawing.certificate))
+        draft.reserve(self._size(drawing.certificate))
         row = None
         if ledger is not None and resume is None:
             row = charge_release(ledger, *self._terms(drawing), draft=draft.path)
@@ -281,9 +281,12 @@ def make_release(
     if resume is not None:
         if account is None:
             raise ReleaseError("a row to resume is one of a ledger: name the ledger too.")
-        if (finished := finish(account, resume, folder)) is not None:
-            row = account.row(resume)
-            return Written(finished, Path(out), row, account.budget - row.total)
+        if seed is not None:
+            raise ReleaseError("a row is resumed without a seed: that is for tests and studies alone.")
+        if (whole := finish(account, resume)) is not None:
+            _require_same(prepare(spec, data), whole, parquet=parquet, quote_formulas=quote_formulas)
+            give_name(account, resume, folder, secret)
+            return Written(whole, Path(out), account.row(resume), account.left())
     with drafted(out, lambda draft: worth_keeping(draft, account)) as draft:
         prepared = prepare(spec, data)
         drawn = prepared.publish(
@@ -295,8 +298,24 @@ def make_release(
             key=secret,
             quote_formulas=quote_formulas,
         )
-    left = None if account is None or drawn.row is None else account.budget - drawn.row.total
+    left = None
+    if account is not None and drawn.row is not None:  # others may have charged since a row that is resumed
+        left = account.budget - drawn.row.total if resume is None else account.left()
     return Written(drawn.certificate, Path(out), drawn.row, left)
+
+
+def _require_same(prepared: Prepared, whole: Certificate, *, parquet: bool, quote_formulas: bool) -> None:
+    """Raise where a release that was drawn before is not the one that is asked for."""
+    asked = prepared.certify(secure=whole.randomness.secure)
+    written = {"created", "software", *SEAL}
+    same = asked.model_dump(exclude=written) == whole.model_dump(exclude=written)
+    files = parquet == ("table.parquet" in whole.files) or "statistic.csv" in whole.files
+    quoted = (quote_formulas and not parquet) == whole.quoted_formulas
+    if not (same and files and quoted):
+        raise ReleaseError(
+            "the release of this row was drawn whole before, and not as this command asks: run the command"
+            " that was charged, with --resume."
+        )
 
 
 def published(spec: Spec | str | Path, data: Any = None) -> Public:

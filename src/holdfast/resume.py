@@ -6,15 +6,18 @@ be drawn for again at no cost, as nothing of it was ever seen; one that is compl
 completion and the name of the folder a crash leaves the whole release in its draft: it is given its name.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.read import read_certificate
+from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
+from holdfast.certificate.text import CERTIFICATE
 from holdfast.certificate.write import cannot_write, charged_draft, sha256
 from holdfast.drafts import Draft, destroy
-from holdfast.durable import sync_folder
+from holdfast.durable import held, sync_folder, sync_tree
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Row
@@ -41,6 +44,11 @@ def charged(ledger: Ledger, row: Row, draft: Draft | None = None) -> Iterator[No
             ) from error
         if draft is not None:
             draft.holds = None
+        if _complete(ledger, row.index):
+            raise ChargedError(
+                f"row {row.index} of {ledger.path} was released by another run meanwhile, and nothing by this"
+                " one: use that release."
+            ) from error
         raise ChargedError(
             f"{place}, and nothing was released by this run ({reason}): when that is mended, run the same"
             f" command with --resume {row.index}, which charges nothing more."
@@ -56,38 +64,60 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or f"unexpected: {type(error).__name__}"
 
 
-def _complete(ledger: Ledger, row: int, digest: str) -> bool:
-    """Whether a row is complete with a release; also where that cannot be told: then it must not be lost."""
+def _complete(ledger: Ledger, row: int, digest: str | None = None) -> bool:
+    """Whether a row is complete, with a release if one is given.
+
+    Where that cannot be told, the release must not be lost, and the row is taken as open.
+    """
     try:
         completion = ledger.completion(row)
     except HoldfastError:
-        return True
-    return completion is not None and completion.release == digest
+        return digest is not None
+    return completion is not None and digest in (None, completion.release)
 
 
-def finish(ledger: Ledger, row: int, folder: Path) -> Certificate | None:
-    """Make a row ready to be drawn for again, or give its name to a release that was drawn whole.
+def finish(ledger: Ledger, row: int) -> Certificate | None:
+    """Make a row ready to be drawn for again; return the certificate of a release that was drawn whole.
 
-    Returns the certificate of the latter. Raises ReleaseError where the row was released, or is being drawn.
+    Raises ReleaseError where the row was released, or is being drawn.
     """
     ledger.row(row)
     completion, left = ledger.completion(row), ledger.draft(row)
     if completion is None:
-        if left is not None and not destroy(left):
-            raise ReleaseError(
-                f"row {row} of {ledger.path} is being drawn by another run: wait for it, or end it first."
-            )
+        # a draft has the name of its folder, so it may be that of another row by now
+        if left is not None and worth_keeping(left, ledger) is None and not destroy(left):
+            raise _being_drawn(ledger, row)
         return None
     if left is None or completion.release is None or (whole := _whole(left, completion.release)) is None:
         raise ReleaseError(
             f"row {row} of {ledger.path} was released on {completion.time[:19].replace('T', ' ')}: a row is"
             " released once, so charge a new release, without --resume."
         )
-    with cannot_write(folder):
-        left.rename(folder)
-        sync_folder(folder.parent)
-        sync_folder(left.parent)
     return whole
+
+
+def give_name(ledger: Ledger, row: int, folder: Path, key: SigningKey | None) -> None:
+    """Give its name to a release that `finish` found whole, signed if there is a key."""
+    left = ledger.draft(row)
+    handle = None if left is None else held(left)
+    if left is None or handle is None:
+        raise _being_drawn(ledger, row)
+    try:
+        with cannot_write(folder):
+            if key is not None:
+                (left / SIGNATURE).write_bytes(sign((left / CERTIFICATE).read_bytes(), key))
+                sync_tree(left)
+            left.rename(folder)
+            sync_folder(folder.parent)
+            sync_folder(left.parent)
+    finally:
+        os.close(handle)
+
+
+def _being_drawn(ledger: Ledger, row: int) -> ReleaseError:
+    return ReleaseError(
+        f"row {row} of {ledger.path} is being drawn by another run: wait for it, or end it first."
+    )
 
 
 def _whole(draft: Path, digest: str) -> Certificate | None:

@@ -265,3 +265,11 @@ def test_a_damaged_first_certificate_is_a_violation(unpack: Unpack) -> None:
         verification = verify(release)
         assert failed(verification) == ["certificate"], damage
         assert "certificate.json is damaged" in verification.checks[-1].detail
+
+
+def test_words_that_are_not_checked_are_told(unpack: Unpack) -> None:
+    """Anyone can write a certificate in the first form: what it says in words is not vouched for."""
+    found = verify(unpack("lattice-laplace"))
+    assert found.kept
+    assert any("FIRST FORM" in warning for warning in found.warnings)
+    assert "page" not in found.derived

@@ -21,6 +21,11 @@ from holdfast.certificate.version_1 import FORMAT as FORMAT_1
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.catalogue import NAMED
 
+FIRST_FORM = (
+    "THIS CERTIFICATE IS OF THE FIRST FORM: its page, evidence, caveats and sampling are words that are not"
+    " checked, and may be false. Rely on nothing that they say beyond the numbers of the guarantee."
+)
+
 __all__ = ["Verification", "ViolatedError", "verified", "verify"]
 
 
@@ -60,8 +65,9 @@ def _verification(folder: Path, *, whole: bool) -> tuple[Verification, Derivatio
     old = content["format"] == FORMAT_1
     derivation = Derivation(certificate_of(content, CERTIFICATE), old)
     checks += _derived_checks(folder, derivation, whole=whole)
-    derived = (*DERIVED, *(("expected error", "page") if whole else ()))
-    return Verification(folder, tuple(checks), warnings_of(content), derived=derived), derivation
+    derived = (*DERIVED, *(("expected error",) if whole else ()), *(("page",) if whole and not old else ()))
+    warnings = (*warnings_of(content), *((FIRST_FORM,) if old else ()))
+    return Verification(folder, tuple(checks), warnings, derived=derived), derivation
 
 
 def _typed_checks(text: str, content: dict[str, Any]) -> Iterator[Check]:

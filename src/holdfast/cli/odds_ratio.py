@@ -75,7 +75,8 @@ def run(
             style="bold red",
         )
     if account is not None and report.release.row is not None:
-        print_charge(account, report.release.row)
+        row = report.release.row
+        print_charge(account, row, account.budget - row.total)
     if out is not None:
         for path in sorted(out.iterdir()):
             console.print(f"Wrote {path}", soft_wrap=True)

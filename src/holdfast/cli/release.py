@@ -1,11 +1,14 @@
 """`holdfast release`."""
 
+import sys
+from fractions import Fraction
 from pathlib import Path
 
 from holdfast.certificate.sign import exposed, read_signing_key
 from holdfast.cli.formulas import warn_of_formulas
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import terminal, warn
+from holdfast.errors import ReleaseError
 from holdfast.privacy.ledger import MEASURES, Ledger
 from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.entry import Row
@@ -40,18 +43,27 @@ def run(
             key=key,
             quote_formulas=quote_formulas,
         )
-    print_summary(written.certificate, console)
-    if account is not None and written.row is not None:
-        print_charge(account, written.row, again=resume is not None)
-    for path in sorted(written.folder.iterdir()):
-        console.print(f"Wrote {path}", soft_wrap=True)
+    try:
+        print_summary(written.certificate, console)
+        if account is not None and written.row is not None and written.left is not None:
+            print_charge(account, written.row, written.left, again=resume is not None)
+        for path in sorted(written.folder.iterdir()):
+            console.print(f"Wrote {path}", soft_wrap=True)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        row = "" if written.row is None else f" and charged as row {written.row.index} of {ledger}"
+        raise ReleaseError(
+            f"{out} is written{row}, but that cannot be printed ({error.strerror}): look there."
+        ) from None
     warn_of_formulas(written.certificate)
 
 
-def print_charge(account: Ledger, row: Row, *, again: bool = False) -> None:
+def print_charge(account: Ledger, row: Row, left: Fraction, *, again: bool = False) -> None:
     """Say what a release was charged, and what is left."""
-    left = account.budget - row.total
-    spent = f"{MEASURES[account.standard]} {shown(row.total)} of {shown(account.budget)} spent"
+    total = account.budget - left
+    spent = f"{MEASURES[account.standard]} {shown(total)} of {shown(account.budget)} spent"
     how = (
         f"Drawn for row {row.index} of {account.path}, charged before"
         if again
