@@ -267,9 +267,32 @@ def test_a_damaged_first_certificate_is_a_violation(unpack: Unpack) -> None:
         assert "certificate.json is damaged" in verification.checks[-1].detail
 
 
-def test_words_that_are_not_checked_are_told(unpack: Unpack) -> None:
-    """Anyone can write a certificate in the first form: what it says in words is not vouched for."""
+def test_a_page_that_is_not_checked_is_told(unpack: Unpack) -> None:
+    """Anyone can write a certificate in the first form: its page is not vouched for."""
     found = verify(unpack("lattice-laplace"))
     assert found.kept
-    assert any("FIRST FORM" in warning for warning in found.warnings)
+    assert any("THE PAGE IS NOT CHECKED" in warning for warning in found.warnings)
     assert "page" not in found.derived
+
+
+@pytest.mark.parametrize("name", ["k-norm", "conditioned-free", "conditioned-chain", "lattice-laplace"])
+@pytest.mark.parametrize("change", ["perfect", "nothing assumed", "no caveats", "another caveat", "sampling"])
+def test_words_of_the_first_form_claim_no_more_than_follows(unpack: Unpack, name: str, change: str) -> None:
+    folder = unpack(name)
+    content = content_of(folder)
+    evidence = content["guarantee"]["evidence"]
+    if change == "perfect":
+        evidence[0]["claim"] = "nobody can learn anything at all"
+    elif change == "nothing assumed":
+        assert any(item["kind"] == "assumed" for item in evidence)
+        content["guarantee"]["evidence"] = [item for item in evidence if item["kind"] != "assumed"]
+    elif change == "no caveats":
+        content["caveats"] = []
+    elif change == "another caveat":
+        content["caveats"].append("The invariants reveal nothing.")
+    else:
+        content["mechanism"]["sampling"] = ["by magic"]
+    body = {key: value for key, value in content.items() if key != "digest"}
+    text = canonical({**body, "digest": digest(body)})
+    (folder / "certificate.json").write_text(text, encoding="utf-8")
+    assert not verify(folder).kept

@@ -22,8 +22,8 @@ from holdfast.errors import HoldfastError
 from holdfast.mechanisms.catalogue import NAMED
 
 FIRST_FORM = (
-    "THIS CERTIFICATE IS OF THE FIRST FORM: its page, evidence, caveats and sampling are words that are not"
-    " checked, and may be false. Rely on nothing that they say beyond the numbers of the guarantee."
+    "THE PAGE IS NOT CHECKED: this certificate is of the first form, whose pages had other words. Rely on"
+    " certificate.json, not on what the page says."
 )
 
 __all__ = ["Verification", "ViolatedError", "verified", "verify"]

@@ -63,5 +63,5 @@ def _verdict(verification: Verification) -> str:
     if verification.quick:
         return "every check holds (files and invariants; what is claimed of privacy was not derived)"
     if "page" not in verification.derived:
-        return "every check holds, and the numbers of the certificate were derived again; its words were not"
+        return "every check holds, and all that the certificate claims was derived again, but for its page"
     return "every check holds, and all that the certificate claims was derived again"
