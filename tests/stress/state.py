@@ -84,7 +84,7 @@ def after(room: Path, ended: Ended) -> Iterator[str]:
         yield f"one release was charged {rows} times"
     if ended.code == 0 and not shown:
         yield "it said that it was done, and no release is there"
-    named = f"its release is in {out}" in ended.text
+    named = "is whole, but the disk does not confirm it" in ended.text
     if ended.code == 2 and shown and not named:
         yield f"it said that it failed, and its release is there: {ended.text!r}"
     if ended.code == 2 and rows and not named and "--resume 1" not in ended.text:

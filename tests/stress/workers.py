@@ -21,7 +21,8 @@ SECONDS = 20
 """An input that takes longer hangs."""
 MEMORY = 2 << 30
 CHUNK = 20
-STUCK = 600
+STUCK = 90
+"""A job without an answer after so many seconds is tried again, by new workers."""
 
 
 class HungError(BaseException):
@@ -67,16 +68,23 @@ def inputs(setting: Setting, attempts: Sequence[Attempt], material: Path) -> Out
         for part, start in enumerate(range(0, setting.times, CHUNK))
     ]
     outcome = Outcome()
-    waiting = [(job, _pool().apply_async(work, (job,))) for job in jobs]
-    for job, result in waiting:
-        outcome.tried += len(job.numbers)
-        try:
-            outcome.violations += result.get(timeout=STUCK)
-        except multiprocessing.TimeoutError:
-            outcome.violations.append(f"{job.attempt.__name__} {job.seed}: stuck where no alarm is heard")
-            _pool().terminate()
-            _pool.cache_clear()
-            break
+    stuck: set[str] = set()
+    while jobs:
+        waiting = [(job, _pool().apply_async(work, (job,))) for job in jobs]
+        for job, result in waiting:
+            try:
+                outcome.violations += result.get(timeout=STUCK)
+            except multiprocessing.TimeoutError:
+                _pool().terminate()
+                _pool.cache_clear()
+                if job.seed not in stuck:  # a worker that the limit of memory killed never answers: once more
+                    stuck.add(job.seed)
+                    break
+                outcome.violations.append(f"{job.attempt.__name__} {job.seed}: stuck where no alarm is heard")
+            outcome.tried += len(job.numbers)
+            jobs.remove(job)
+            if job.seed in stuck:
+                break  # the rest goes to new workers
     return outcome
 
 

@@ -136,19 +136,37 @@ class Ledger:
         reached the disk: draw only then, and whatever crashes later, the charge stands. ``draft`` notes where
         the release of this row is going to be drafted.
         """
-        with self._writing() as (connection, head, salt, last):
-            past = _Stored(connection, self, head, salt, spent(last))
-            composed = spend(past, charge)
-            kept = composed if isinstance(composed, Spent) else None
-            total = exact("the composed total", composed.total if isinstance(composed, Spent) else composed)
-            first = _row(connection, self.path, FIRST, salt).charge if last else None
-            self._afford(charge, first, past.total, total)
-            row = sealed(Row(head.length + 1, now(), charge, total, head.hash), salt)
-            checkpoint = _checkpoint(connection, head, row.index, kept)
-            self._append(connection, row, replace(checkpoint, length=row.index, hash=row.hash), salt)
-            if draft is not None:
-                store.note_draft(connection, row.index, draft)
+        row = None
+        try:
+            with self._writing() as (connection, head, salt, last):
+                past = _Stored(connection, self, head, salt, spent(last))
+                composed = spend(past, charge)
+                kept = composed if isinstance(composed, Spent) else None
+                total = exact(
+                    "the composed total", composed.total if isinstance(composed, Spent) else composed
+                )
+                first = _row(connection, self.path, FIRST, salt).charge if last else None
+                self._afford(charge, first, past.total, total)
+                row = sealed(Row(head.length + 1, now(), charge, total, head.hash), salt)
+                checkpoint = _checkpoint(connection, head, row.index, kept)
+                self._append(connection, row, replace(checkpoint, length=row.index, hash=row.hash), salt)
+                if draft is not None:
+                    store.note_draft(connection, row.index, draft)
+        except LedgerError as error:
+            if row is None or not self._stands(row):
+                raise
+            raise LedgerError(
+                f"{str(error).partition(':')[0]}, and row {row.index} is charged all the same: when that is"
+                f" mended, run the same command with --resume {row.index}, which charges nothing more."
+            ) from None
         return row
+
+    def _stands(self, row: Row) -> bool:
+        """Whether a row is there although its commit failed: the disk may refuse when it is done already."""
+        try:
+            return self.row(row.index).hash == row.hash
+        except LedgerError:
+            return False
 
     def complete(self, index: int, *, certificate: str, release: str | None) -> Completion:
         """Record, durably, that the release of a row is handed over: call it before anybody can see it.
