@@ -237,6 +237,7 @@ def test_names_are_escaped_wherever_they_stand() -> None:
         constraints={"inequalities": least},
         mechanism={"name": "conditioned"},
     )
+    certificate = put(certificate, "created", "2026-01-02T03:05:07+00:00")  # no 7 x 7 in it
     certificate = put(certificate, "caveats", [HOSTILE])
     certificate = put(certificate, "mechanism sampling", [HOSTILE])
     proved = {"kind": "proved", "claim": HOSTILE, "reference": HOSTILE}

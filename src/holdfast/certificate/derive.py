@@ -28,12 +28,8 @@ from holdfast.data.schema import Schema
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.accuracy import accuracy
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
-from holdfast.mechanisms.conditioned import Conditioned
-from holdfast.mechanisms.k_norm import KNorm
-from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.mechanism import MechanismOptions
-from holdfast.privacy.guarantee import Guarantee, Target, probability
-from holdfast.privacy.intensity import Approximate, Pure
+from holdfast.privacy.guarantee import Guarantee, probability
+from holdfast.privacy.intensity import Approximate
 from holdfast.public import Public
 from holdfast.spec.model import Privacy
 from holdfast.version import VERSION
@@ -215,12 +211,6 @@ class Derivation:
         if mechanism.traits.kind == "floating" or not mechanism.traits.keeps_invariants:
             yield Check("mechanism", holds=False, detail=f"{mechanism.name} is never released with")
             return
-        if isinstance(mechanism, Conditioned) and mechanism.walk is not None:
-            walk, dimension = mechanism.walk, mechanism.premises.universe.dimension
-            updates = dimension if walk.table is None else walk.table.shape[0] // 2
-            if walk.updates != updates:
-                yield _claim("mechanism", ("chain", "updates"), walk.updates, updates)
-                return
         claims, intensity = self.claimed.guarantee.intensity, guarantee.intensity.parameters()
         if claims != intensity and not (self.old and self._nearly(claims, intensity)):
             yield _claim("guarantee", ("intensity",), _numbers(claims), _numbers(intensity))
@@ -245,7 +235,7 @@ class Derivation:
             asked = {} if target.intensity is None else target.intensity.parameters()
             said = f"the certificate claims to meet {_numbers(asked)}, and what follows is"
             return Check("target", holds=False, detail=f"{said} {_numbers(guarantee.intensity.parameters())}")
-        again = None if self.old else _calibrated(mechanism, self.public, target)
+        again = None if self.old else mechanism.calibration(self.public, target)
         if again is not None and not _same(again, mechanism.parameters):
             taken = {name: mechanism.parameters[name] for name in again}
             said = f"the certificate claims noise for it with {_numbers(taken)}, and what follows is"
@@ -357,34 +347,10 @@ def _caught(name: str, checks: Iterator[Check]) -> Iterator[Check]:
         yield Check(name, holds=False, detail=f"it cannot be derived ({type(error).__name__})")
 
 
-def _calibrated(mechanism: AnyMechanism, public: Public, target: Target) -> dict[str, Fraction] | None:
-    """Return the parameters of noise made for a target; None where a parameter was chosen, not calibrated."""
-    asked = target.intensity
-    if asked is None or (isinstance(mechanism, LatticeLaplace) and mechanism.given is not None):
-        return None
-    if isinstance(mechanism, LatticeLaplace) and isinstance(asked, Pure):
-        kappa = LatticeLaplace.calibrate(mechanism.premises, norm=mechanism.norm, intensity=asked).kappa
-        return {"kappa": kappa}
-    if isinstance(mechanism, Conditioned):  # the length of a chain was measured, and is not measured again
-        exact = Pure(asked.parameters()["epsilon"])
-        found = Conditioned.calibrate(
-            mechanism.premises,
-            intensity=exact,
-            nonnegative=mechanism.nonnegative,
-            inequalities=mechanism.inequalities,
-        )
-        return {"kappa": found.kappa}
-    if isinstance(mechanism, KNorm):
-        return asked.parameters()
-    if type(mechanism).Options is not MechanismOptions:  # what else was chosen is not known
-        return None
-    again = type(mechanism).answer(public, target, MechanismOptions(name=mechanism.name))
-    return {name: value for name, value in again.parameters.items() if isinstance(value, Fraction)}
-
-
-def _same(one: Mapping[str, Fraction], other: Mapping[str, Any]) -> bool:
+def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether parameters are equal, up to the rounding of floats that a calibration went through."""
-    return all(abs(value - other[name]) <= value / 10**6 for name, value in one.items())
+    numbers = {name: value for name, value in one.items() if isinstance(value, Fraction)}
+    return all(abs(value - other[name]) <= value / 10**6 for name, value in numbers.items())
 
 
 def _misnamed(block: InvariantBlock, schema: Schema) -> str:

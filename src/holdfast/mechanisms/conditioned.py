@@ -213,6 +213,14 @@ class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
             "bounds": None if self.inequalities is None else self.inequalities.digest(self.nonnegative),
         }
 
+    def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
+        """Return the kappa that meets a target; the length of a chain was measured, and is not again."""
+        del public
+        if target.intensity is None:
+            return None
+        exact = Pure(target.intensity.parameters()["epsilon"])
+        return {"kappa": _kappa(self._conditioning, exact)}
+
     @property
     def traits(self) -> Traits:
         """Exact unless drawn by a chain."""

@@ -23,8 +23,9 @@ from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.guarantee import Guarantee, Target
 from holdfast.privacy.intensity import Pure
+from holdfast.public import Public
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.spec.rational import PositiveRational
 from holdfast.universe.hull.lattice import span_matrix
@@ -79,6 +80,11 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
         """The loss is epsilon times the largest ||u||_K in S_a, which is 1 [semi-dp, Proposition 30]."""
         premises = self.premises
         return Guarantee(premises.scope, premises.unit, Pure(self.epsilon), tuple(self._evidence()))
+
+    def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
+        """Return the epsilon of a target: the norm depends on the universe alone."""
+        del public
+        return None if target.intensity is None else target.intensity.parameters()
 
     @property
     def parameters(self) -> Mapping[str, Any]:

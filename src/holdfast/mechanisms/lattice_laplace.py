@@ -10,10 +10,11 @@ times the largest norm in S_a, and per record of distance it is kappa times the 
 The *stretch* is that largest norm; its square is rational.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -88,6 +89,13 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if ceil_root(kappa**2 * square) > intensity.epsilon:  # an irrational root: round once more
             kappa *= 1 - Fraction(1, 10**10)
         return cls(premises, norm, kappa)
+
+    def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
+        """Return the kappa that meets a target; None where the spec gave one."""
+        del public
+        if target.intensity is None or self.given is not None:
+            return None
+        return {"kappa": self.calibrate(self.premises, norm=self.norm, intensity=pure(target)).kappa}
 
     @cached_property
     def epsilon(self) -> Fraction:

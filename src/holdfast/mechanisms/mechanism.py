@@ -190,6 +190,12 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
         """What the law is made of: the fields of its record beside those that all have."""
         return {name: getattr(self, name) for name in self.Record.own()}
 
+    def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
+        """Return the parameters that a target settles by itself; None where some were chosen beside it."""
+        if target.intensity is None or self.Options is not MechanismOptions:
+            return None
+        return type(self).answer(public, target, MechanismOptions(name=self.name)).parameters  # type: ignore[arg-type]
+
     @property
     def traits(self) -> Traits:
         """What may be relied on of its releases."""

@@ -129,7 +129,8 @@ class Walk:
         )
         moves = None if record.moves_given else basis_of(public)
         table = two_way_cells(public.universe.matrix) if record.pairs_of_rows else None
-        return cls(kappa, moves, not record.moves_given, table, record.updates, length)
+        updates = public.universe.dimension if table is None else table.shape[0] // 2
+        return cls(kappa, moves, not record.moves_given, table, updates, length)
 
     def record(self) -> WalkRecord:
         """Return what a certificate says of them."""
