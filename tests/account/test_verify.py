@@ -27,7 +27,8 @@ def account(tmp_path: Path) -> Ledger:
 def released(account: Ledger, out: str, seed: int = 1, *, row: int | None = None) -> Path:
     """Charge, draw, complete and write."""
     spec, folder = account.path.with_name("holdfast.toml"), account.path.with_name(out)
-    return make_release(spec, folder, seed=seed, ledger=account, resume=row).folder
+    source = seed if row is None else None  # a row is resumed without a seed
+    return make_release(spec, folder, seed=source, ledger=account, resume=row).folder
 
 
 def content(folder: Path) -> dict[str, Any]:
