@@ -19,7 +19,7 @@ from holdfast.certificate.write import cannot_write, write_outputs, write_page, 
 from holdfast.data.public_table import PublicTable
 from holdfast.data.read import Reading, read_table
 from holdfast.drafts import Draft, drafted, require_new
-from holdfast.errors import GuaranteeError, ReleaseError
+from holdfast.errors import GuaranteeError, HoldfastError, ReleaseError
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
 from holdfast.mechanisms.mechanism import Draws, Law
@@ -285,8 +285,9 @@ def make_release(
             raise ReleaseError("a row is resumed without a seed: that is for tests and studies alone.")
         if (whole := finish(account, resume)) is not None:
             _require_same(prepare(spec, data), whole, parquet=parquet, quote_formulas=quote_formulas)
+            row = account.row(resume)
             give_name(account, resume, folder, secret)
-            return Written(whole, Path(out), account.row(resume), account.left())
+            return Written(whole, Path(out), row, _left(account))
     with drafted(out, lambda draft: worth_keeping(draft, account)) as draft:
         prepared = prepare(spec, data)
         drawn = prepared.publish(
@@ -300,8 +301,16 @@ def make_release(
         )
     left = None
     if account is not None and drawn.row is not None:  # others may have charged since a row that is resumed
-        left = account.budget - drawn.row.total if resume is None else account.left()
+        left = account.budget - drawn.row.total if resume is None else _left(account)
     return Written(drawn.certificate, Path(out), drawn.row, left)
+
+
+def _left(account: Ledger) -> Fraction | None:
+    """Return what is left of a budget; None where the ledger cannot be read: the release is there already."""
+    try:
+        return account.left()
+    except HoldfastError:
+        return None
 
 
 def _require_same(prepared: Prepared, whole: Certificate, *, parquet: bool, quote_formulas: bool) -> None:
