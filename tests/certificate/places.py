@@ -1,8 +1,11 @@
-"""JSON values by their place: keys and numbers from the outside in."""
+"""JSON values by their place, keys and numbers from the outside in; and the certificate of a folder."""
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from holdfast.certificate.text import canonical
 
 Place = tuple[str | int, ...]
 ABSURD: list[Any] = [
@@ -58,3 +61,15 @@ def tried(content: dict[str, Any]) -> list[Place]:
         for place, _ in places(content)
         if place not in ((), ("digest",), ("format",)) and not (place[:3] == LONG and place[3:] > (0,))
     ]
+
+
+def content_of(release: Path) -> dict[str, Any]:
+    content = json.loads((release / "certificate.json").read_text())
+    assert isinstance(content, dict)
+    return content
+
+
+def put(release: Path, content: dict[str, Any]) -> None:
+    """Write a record as certificates are written."""
+    text = canonical(content)
+    (release / "certificate.json").write_bytes(text.encode("utf-8", "backslashreplace"))

@@ -6,10 +6,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.certificate.places import ABSURD, changed, tried
+from tests.certificate.places import ABSURD, changed, content_of, put, tried
 from tests.releases import KINDS, released
 
-from holdfast.certificate.text import canonical, digest
+from holdfast.certificate.text import digest
 from holdfast.certificate.verify import Verification, verify
 from holdfast.certificate.write import sha256
 from holdfast.errors import ReleaseError
@@ -20,18 +20,6 @@ WHOLE = "lattice-laplace, zeros and weights"
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
     return released(WHOLE).write(tmp_path / "out")
-
-
-def content_of(release: Path) -> dict[str, Any]:
-    content = json.loads((release / "certificate.json").read_text())
-    assert isinstance(content, dict)
-    return content
-
-
-def put(release: Path, content: dict[str, Any]) -> None:
-    """Write a record as certificates are written."""
-    text = canonical(content)
-    (release / "certificate.json").write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def seal(release: Path, content: dict[str, Any]) -> None:

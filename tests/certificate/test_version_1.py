@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.certificate.places import ABSURD, changed, tried
+from tests.certificate.places import ABSURD, changed, content_of, put, tried
 
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import render
@@ -68,18 +68,6 @@ def unpack(tmp_path: Path) -> Unpack:
 
 def failed(verification: Verification) -> list[str]:
     return [check.name for check in verification.checks if not check.holds]
-
-
-def content_of(release: Path) -> dict[str, Any]:
-    content = json.loads((release / "certificate.json").read_text())
-    assert isinstance(content, dict)
-    return content
-
-
-def put(release: Path, content: dict[str, Any]) -> None:
-    """Write a record as certificates are written."""
-    text = canonical(content)
-    (release / "certificate.json").write_bytes(text.encode("utf-8", "backslashreplace"))
 
 
 def seal(release: Path, content: dict[str, Any]) -> None:
