@@ -79,6 +79,16 @@ def test_a_parquet_table_is_read_in_one_way_too(tmp_path: Path) -> None:
         assert quick == whole != []
 
 
+def test_a_changed_parquet_table_is_not_even_read(tmp_path: Path) -> None:
+    """A bit of a page header makes the reader ask for 2 EB, which ends the process."""
+    folder = released(WHOLE).write(tmp_path / "out", parquet=True)
+    whole = (folder / "table.parquet").read_bytes()
+    for place in range(0, len(whole), 3):
+        (folder / "table.parquet").write_bytes(whole[:place] + bytes([whole[place] ^ 85]) + whole[place + 1 :])
+        schema = next(check for check in verify_quick(folder).checks if check.name == "schema")
+        assert (schema.holds, "is not read" in schema.detail) == (False, True)
+
+
 TABLES: dict[str, Callable[[str], str]] = {
     "a float": lambda text: text.replace(",0\n", ",0.0\n"),
     "an exponent": lambda text: text.replace(",0\n", ",0e3\n"),
