@@ -84,7 +84,8 @@ def test_a_changed_parquet_table_is_not_even_read(tmp_path: Path) -> None:
     folder = released(WHOLE).write(tmp_path / "out", parquet=True)
     whole = (folder / "table.parquet").read_bytes()
     for place in range(0, len(whole), 3):
-        (folder / "table.parquet").write_bytes(whole[:place] + bytes([whole[place] ^ 85]) + whole[place + 1 :])
+        changed = whole[:place] + bytes([whole[place] ^ 85]) + whole[place + 1 :]
+        (folder / "table.parquet").write_bytes(changed)
         schema = next(check for check in verify_quick(folder).checks if check.name == "schema")
         assert (schema.holds, "is not read" in schema.detail) == (False, True)
 

@@ -106,7 +106,7 @@ def kept_checks(folder: Path, content: Mapping[str, Any]) -> Iterator[Check]:
         return
     if name.endswith(".parquet") and not _file_check(folder, name, content["files"][name]).holds:
         # there is damage to Parquet that ends the process that reads it, past any handler
-        yield Check("schema", holds=False, detail=f"{name} is not the file that was certified: it is not read")
+        yield Check("schema", holds=False, detail=f"{name} is not the certified file: it is not read")
         return
     try:
         quotes = content.get("quoted_formulas") is True and name.endswith(".csv")
