@@ -12,6 +12,7 @@ from holdfast.spec import Spec
 TABLE = "sex,age,n\nf,young,3\nf,middle,4\nf,old,5\nm,young,6\nm,middle,2\nm,old,0\n"
 SQUARE = "sex,age,n\nf,young,3\nf,old,5\nm,young,6\nm,old,2\n"
 STRATA = "stratum," + SQUARE.replace("\nf", "\n1,f").replace("\nm", "\n1,m") + "2,f,old,3\n2,m,young,9\n"
+NESTED = "county,tract,sex,n\nA,1,f,3\nA,2,f,4\nB,3,f,5\nA,1,m,6\nB,3,m,2\nB,4,m,1\nB,4,f,2\n"
 WEIGHTS = "invariant,sex,age,weight\na,f,young,2\na,f,middle,2\na,f,old,2\n"
 
 MARGINS = [{"margin": ["sex"]}, {"margin": ["age"]}]
@@ -37,6 +38,18 @@ KINDS: dict[str, dict[str, Any]] = {
         "invariants": [*MARGINS, {"name": "weighted", "weights": {"file": "w.csv"}}],
         "constraints": ZERO,
     },
+    "household": {
+        "privacy": {"epsilon": "1", "unit": "household", "records_per_unit": 2},
+        "publication": {
+            "title": "Households",
+            "publisher": "An office",
+            "contact": "office@example.org",
+            "period": "2024",
+            "url": "https://example.org/",
+            "licence": "CC BY 4.0",
+        },
+    },
+    "lattice-laplace, nested": {"invariants": [{"margin": ["county"]}, {"margin": ["sex"]}]},
     "lattice-gaussian": {"mechanism": {"name": "lattice-gaussian"}, "privacy": ZCDP},
     "lattice-gaussian, by distance": {
         "mechanism": {"name": "lattice-gaussian"},
@@ -75,9 +88,12 @@ def prepared(kind: str) -> Prepared:
 def spec(kind: str, folder: Path) -> Spec:
     """Write a table, and return what is asked of it."""
     rows = STRATA if kind == "noisy-count, strata" else SQUARE if kind.startswith("noisy-count") else TABLE
+    rows = NESTED if kind.endswith("nested") else rows
     (folder / "data.csv").write_text(rows)
     (folder / "w.csv").write_text(WEIGHTS)
-    data = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
+    data: dict[str, Any] = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
+    if kind.endswith("nested"):
+        data["within"] = {"tract": "county"}
     asked = {"data": data, "invariants": MARGINS, "privacy": {"epsilon": "1"}, **KINDS[kind]}
     return Spec.of(asked, folder=folder)
 

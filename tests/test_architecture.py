@@ -14,11 +14,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "holdfast"
 
 FLOW = (
-    ("errors", "version", "visible"),
+    ("version", "visible", "words", "progress"),
+    ("errors",),
     ("plain",),
     ("durable",),
     ("drafts",),
-    ("figures",),
+    ("figures", "machine"),
     ("lattice",),
     ("programs",),
     ("sampling",),
@@ -43,6 +44,7 @@ FLOW = (
     ("calculus",),
     ("workshop",),
     ("cli",),
+    ("__main__",),
 )
 """Rooms in the order of the flow: each may import from those before it, and from itself."""
 PLACE = {room: place for place, rooms in enumerate(FLOW) for room in rooms}

@@ -263,16 +263,17 @@ def test_sizes_of_known_draws() -> None:
     of = margins(schema, Universe.of(rows, np.array([5, 5])))
     assert {m.attributes: m.determined for m in of} == {(): True, ("r",): True, ("c",): False}
     draws = np.array([[1, -1, 2, -2], [3, -3, 0, 0]])
-    found = deviation(draws, of, keeps_invariants=True)
+    found = deviation([draws], of, keeps_invariants=True)
     assert (found.l1.value, found.largest.value, found.cell.value) == (6, 2.5, 1.5)
     assert found.l2.value == pytest.approx(np.sqrt((10 + 18) / 2))
     assert found.l2.standard_error == pytest.approx(4 / (2 * np.sqrt(14)))
     assert found.margins["c"].value == 3
     assert found.margins["r"].exact
-    assert not deviation(draws, of, keeps_invariants=False).margins["r"].exact
+    assert not deviation([draws], of, keeps_invariants=False).margins["r"].exact
+    assert deviation([draws[:1], draws[1:]], of, keeps_invariants=True) == found
 
 
 def test_no_noise_has_no_error() -> None:
     noise = LatticeLaplaceLaw(csr_array(two_way(2, 2)), Fraction(50), "l1").sample(SeededEntropy(0), 20)
-    found = deviation(noise, (), keeps_invariants=True)
+    found = deviation([noise], (), keeps_invariants=True)
     assert (found.l2.value, found.l2.standard_error) == (0, 0)

@@ -5,9 +5,9 @@ import re
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -19,7 +19,6 @@ from holdfast.cli import main
 from holdfast.cli.app import app
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
 from holdfast.spec import Spec
-from holdfast.spec.choice import levels_or_range
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -64,7 +63,8 @@ def _blocks(text: str, language: str) -> list[str]:
 
 
 def _blocks_of(text: str, *languages: str) -> list[tuple[str, str]]:
-    return re.findall(rf"^```({'|'.join(languages)})\n(.*?)^```$", text, re.M | re.S)
+    found = re.findall(rf"^( *)```({'|'.join(languages)})\n(.*?)^\1```$", text, re.M | re.S)
+    return [(language, dedent(block)) for _, language, block in found]
 
 
 def test_there_is_something_to_try_on_every_page_of_use() -> None:
@@ -115,46 +115,33 @@ def test_specs_are_valid(page: Path) -> None:
             assert named_by(Spec.of({**named_attributes, **values}))
 
 
-def test_readme_spec_has_every_kind_of_invariant_and_runs(tmp_path: Path) -> None:
+def test_readme_spec_has_every_kind_of_invariant_and_is_what_init_writes(tmp_path: Path) -> None:
     text = README.read_text(encoding="utf-8")
     (spec,) = _blocks(text, "toml")
     (weights,) = _blocks(text, "csv")
     asked = Spec.of(tomllib.loads(spec))
     assert {invariant.kind for invariant in asked.invariants} == {"margin", "total", "where", "weights"}
     assert any(invariant.margin and invariant.where for invariant in asked.invariants)
-
-    total = next(invariant.equals for invariant in asked.invariants if invariant.total)
-    assert total is not None
-    zeros = [
-        {name: levels_or_range(levels) for name, levels in zero.items()}
-        for zero in asked.constraints.structural_zeros
-    ]
-    product_of_levels = product(*(asked.data.levels[name] for name in asked.data.cells))
-    cells = [
-        cell
-        for cell in product_of_levels
-        if not any(_matches(dict(zip(asked.data.cells, cell, strict=True)), zero) for zero in zeros)
-    ]
-    assert len(cells) == 16
-    counts = [total // len(cells)] * (len(cells) - 1)
-    rows = [",".join((*cell, str(n))) for cell, n in zip(cells, [*counts, total - sum(counts)], strict=True)]
-    header = ",".join((*asked.data.cells, str(asked.data.count)))
-    (tmp_path / asked.data_path).write_text("\n".join([header, *rows]), encoding="utf-8")
-    (tmp_path / "weights.csv").write_text(weights, encoding="utf-8")
-    (tmp_path / "holdfast.toml").write_text(spec, encoding="utf-8")
-
-    release = holdfast.prepare(tmp_path / "holdfast.toml").release()
+    written = holdfast.write_example(tmp_path, full=True)
+    assert [path.name for path in written] == ["holdfast.toml", "people.csv", "weights.csv"]
+    assert written[0].read_text(encoding="utf-8") == spec
+    assert written[2].read_text(encoding="utf-8") == weights
+    release = holdfast.prepare(written[0]).release()
     assert holdfast.verify(release.write(tmp_path / "release")).kept
 
 
-@pytest.mark.parametrize("page", with_some(_command_lines, [README, *GUIDES]), ids=named)
-def test_commands_run_and_print_what_is_shown(
+@pytest.mark.parametrize(
+    "page", [page for page in (README, *GUIDES) if page.name != "computation.md"], ids=named
+)
+def test_pages_run_as_they_are_seen(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Commands and Python in their order, in one empty folder; what is shown is what they print."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    printed = ""
-    for language, text in _blocks_of(page.read_text(encoding="utf-8"), "sh", "toml", "text"):
+    printed, names, flags = "", {"__name__": "__main__"}, doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    runner, ran = doctest.DocTestRunner(optionflags=flags), 0
+    blocks = _blocks_of(page.read_text(encoding="utf-8"), "sh", "toml", "text", "python")
+    for language, text in blocks:
         if language == "toml" and (name := re.match(r"# (\w+\.toml)\n", text)):
             (tmp_path / name[1]).write_text(text, encoding="utf-8")
         elif language == "text":
@@ -162,21 +149,26 @@ def test_commands_run_and_print_what_is_shown(
         elif language == "sh":
             lines = [line for line in text.splitlines() if line.startswith("holdfast")]
             printed = "".join(_run(line, monkeypatch, capsys) for line in lines)
+            ran += len(lines)
+        elif language == "python":
+            test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
+            assert test.examples, "a block of Python shows what it prints"
+            assert runner.run(test, clear_globs=False).failed == 0, capsys.readouterr().out
+            names = test.globs
+            ran += len(test.examples)
+    assert ran > 0
+
+
+def test_no_page_has_a_set_up_that_is_not_seen() -> None:
+    for page in (README, *GUIDES):
+        assert not re.search(r"<!--[^>]*>>>", page.read_text(encoding="utf-8")), page.name
 
 
 def test_text_that_is_not_printed_is_noticed() -> None:
-    _require_printed("a  b\n...\nd", "| a | b |\n| c |\n| d |")
-    for text in ("a c", "d\n...\na"):
+    _require_printed("a  b\n...\nd ... f", "a  b\nc\nd e f")
+    for text in ("a b", "a", "d\n...\na  b"):
         with pytest.raises(AssertionError):
-            _require_printed(text, "a b\nc\nd")
-
-
-@pytest.mark.parametrize("page", with_some(_examples, GUIDES), ids=named)
-def test_python_examples_run(page: Path) -> None:
-    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    outcome = doctest.testfile(str(page), module_relative=False, optionflags=flags, encoding="utf-8")
-    assert outcome.failed == 0
-    assert outcome.attempted > 0
+            _require_printed(text, "a  b\nc\nd e f")
 
 
 def test_the_census_table_is_the_computed_one() -> None:
@@ -213,10 +205,6 @@ def test_pictures_are_small(name: str) -> None:
     assert (ROOT / "docs" / "images" / name).stat().st_size < 250_000
 
 
-def _matches(cell: Mapping[str, str], zero: Mapping[str, Sequence[object]]) -> bool:
-    return all(cell[name] in levels for name, levels in zero.items())
-
-
 def _commands(command: Any) -> Iterator[str]:
     """Yield every command that runs, as `audit universe`."""
     for name, inner in command.commands.items():
@@ -239,15 +227,15 @@ def _run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
 
 
 def _require_printed(shown: str, printed: str) -> None:
-    """Require the parts between dots, in their order; spaces and the lines of tables do not count."""
-
-    def plain(text: str) -> str:
-        return " ".join(re.sub(r"[|\u2500-\u257f]", " ", text).split())
-
-    rest = plain(printed)
-    for part in filter(None, map(str.strip, plain(shown).split("..."))):
-        assert part in rest, f"{part!r} is not printed"
-        rest = rest.partition(part)[2]
+    """Require the lines that are shown, in their order and as they are printed; `...` stands for anything."""
+    rest = [line.rstrip() for line in printed.splitlines()]
+    for line in shown.rstrip().splitlines():
+        if line == "...":
+            continue
+        wanted = re.compile(".*".join(map(re.escape, line.rstrip().split("..."))))
+        place = next((i for i, one in enumerate(rest) if wanted.fullmatch(one)), None)
+        assert place is not None, f"{line!r} is not printed among {rest}"
+        rest = rest[place + 1 :]
 
 
 def _require_command(line: str) -> None:

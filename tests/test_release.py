@@ -102,8 +102,8 @@ def test_irrational_norms_round_to_the_safe_side(example: Path) -> None:
 @pytest.mark.parametrize(
     ("sections", "error", "words"),
     [
-        ({"mechanism": {"name": "swap"}}, SpecError, r"\[mechanism\] name"),
-        ({"privacy": {"epsilon": None, "standard": "zcdp", "rho": "1"}}, SpecError, r"\[privacy\] standard"),
+        ({"mechanism": {"name": "swap"}}, SpecError, r"mechanism\.name"),
+        ({"privacy": {"epsilon": None, "standard": "zcdp", "rho": "1"}}, SpecError, r"privacy\.standard"),
         ({"constraints": {"nonnegative": True}}, SpecError, "nonnegative = true"),
         (
             {"mechanism": {"epsilon_per_unit": "1/5"}},
@@ -121,7 +121,7 @@ def test_what_cannot_be_promised_is_refused(
 
 def test_what_is_unknown_is_refused_before_the_table_is_read(example: Path) -> None:
     (example.parent / "children.csv").unlink()
-    with pytest.raises(SpecError, match=r"\[mechanism\] name"):
+    with pytest.raises(SpecError, match=r"mechanism\.name"):
         prepare(changed(example, mechanism={"name": "swap"}))
 
 

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from holdfast.visible import visible
+from holdfast.visible import brief, visible
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,10 @@ def test_no_control_of_any_kind_is_left() -> None:
     assert not left & {"Cc", "Cs", "Zl", "Zp"}
     bidi = {unicodedata.bidirectional(sign) for sign in visible(every)}
     assert not bidi & {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def test_long_values_lose_their_middle_and_sentences_do_not() -> None:
+    long = "x" * 5000
+    assert len(brief(f"the level '{long}' of \"{long}\" is not known.")) < 150
+    sentence = f"standard = 'pure' is not met{' by far' * 30}: set name = 'lattice-laplace'."
+    assert brief(sentence) == sentence

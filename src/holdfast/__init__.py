@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.catalogue import MECHANISMS
     from holdfast.plan import plan_release
     from holdfast.postprocess.processed import postprocess_release
+    from holdfast.postprocess.verify import verify_processed
     from holdfast.privacy.ledger.account import Ledger
     from holdfast.release import Prepared, Release, make_release, prepare
     from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
@@ -86,6 +87,7 @@ _HOME = {
     "make_release": "release",
     "verify": "certificate.verify",
     "verify_ledger": "account.verify",
+    "verify_processed": "postprocess.verify",
     "write_example": "spec.example",
 }
 
@@ -127,8 +129,14 @@ __all__ = [
     "read_spec",
     "verify",
     "verify_ledger",
+    "verify_processed",
     "write_example",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the vocabulary."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def __getattr__(name: str) -> Any:

@@ -4,9 +4,14 @@ Every message names the place and the way out. The command line prints it alone 
 nothing has been written, lost or charged by then.
 """
 
+from holdfast.visible import brief
+
 
 class HoldfastError(Exception):
-    """Something the user can mend."""
+    """Something the user can mend; very long values in its sentence are shown without their middle."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(brief(sentence))
 
 
 class SpecError(HoldfastError):

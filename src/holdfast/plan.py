@@ -1,20 +1,58 @@
-"""How a release would be drawn, why, and how long that takes, without drawing it."""
+"""How a release would be drawn, why, how long that takes and how much memory, without drawing it.
+
+The law of the noise is public, so a few seeded draws of it are timed; nothing of the table enters them.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
+from time import process_time
 from typing import Any
 
+from holdfast.certificate.certify import guarantee_section
+from holdfast.certificate.model import VerdictSection
+from holdfast.certificate.verdict import verdict
+from holdfast.machine import peak_memory
+from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.release import prepare
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
 from holdfast.spec.model import Spec
+
+TIMED = 5 * CELLS_PER_SECOND
+"""Integers of a draw that is still timed: longer ones are told from the number of integers."""
+TOGETHER = 8
+PAGE, PER_CELL = 0.6, 1.2e-6
+"""Seconds that the certificate and its page take, and the table for each cell."""
+HELD = 6
+"""Copies of a batch of draws that are held at once, 8 bytes a number."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """CPU seconds of the parts of a release on this machine, and the memory of all of it."""
+
+    plan: float
+    draw: float
+    certificate: float
+    memory: int
+
+    @property
+    def release(self) -> float:
+        """CPU seconds of a whole release."""
+        return self.plan + self.draw + self.certificate
 
 
 @dataclass(frozen=True, eq=False)
 class PlanReport:
-    """A mechanism before its draw; work and time are None where only the confidential table could tell."""
+    """A mechanism before its draw; work and costs are None where only the confidential table could tell."""
 
     mechanism: AnyMechanism
+    verdict: VerdictSection
+    costs: Costs | None
+    warnings: tuple[str, ...] = ()
+    """What a curator should look at in the data."""
 
     @property
     def steps(self) -> tuple[Block, ...]:
@@ -28,12 +66,12 @@ class PlanReport:
 
     @property
     def seconds(self) -> float | None:
-        """The time of one draw, roughly."""
-        return None if self.work is None else self.work / CELLS_PER_SECOND
+        """The time of one draw."""
+        return None if self.costs is None else self.costs.draw
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        mechanism = self.mechanism
+        mechanism, costs = self.mechanism, self.costs
         return {
             "mechanism": mechanism.name,
             **mechanism.record().parameters(),
@@ -53,9 +91,46 @@ class PlanReport:
             "thinning": 1.0 if mechanism.noise is None else mechanism.noise.acceptance,
             "work": self.work,
             "seconds": self.seconds,
+            "verdict": self.verdict.model_dump(mode="json"),
+            "costs": None
+            if costs is None
+            else {
+                "plan_seconds": costs.plan,
+                "draw_seconds": costs.draw,
+                "certificate_seconds": costs.certificate,
+                "release_seconds": costs.release,
+                "memory_bytes": costs.memory,
+            },
+            "warnings": list(self.warnings),
         }
 
 
 def plan_release(spec: Spec | str | Path, data: Any = None) -> PlanReport:
     """Return how the release of a spec would be drawn."""
-    return PlanReport(prepare(spec, data).mechanism)
+    begun = process_time()
+    prepared = prepare(spec, data)
+    mechanism, noise = prepared.mechanism, prepared.mechanism.noise
+    if noise is not None:
+        noise.methods  # noqa: B018 - the plan of the draw belongs to the time of planning
+    planned, cells = process_time() - begun, prepared.public.possible.size
+    said = verdict(guarantee_section(prepared.guarantee), mechanism, None, cells)
+    costs = None if noise is None else costs_of(noise, cells, planned)
+    return PlanReport(mechanism, said, costs, prepared.reading.warnings)
+
+
+def costs_of(noise: NoiseLaw, cells: int, planned: float) -> Costs:
+    """Time a few draws of a law, and return what a release would cost."""
+    draws = repeats(noise.work, MOST_DRAWS) or 0
+    if noise.work > TIMED:
+        one = each = noise.work / CELLS_PER_SECOND
+    else:
+        begun = process_time()
+        noise.sample(SeededEntropy(0), 1)
+        one = process_time() - begun
+        together = min(TOGETHER, max(1, int(TIMED / max(noise.work, 1))))
+        begun = process_time()
+        noise.sample(SeededEntropy(0), together)
+        each = (process_time() - begun) / together
+    certificate = PAGE + draws * each + cells * PER_CELL
+    held = HELD * 8 * min(BATCH, draws * cells) + 100 * cells
+    return Costs(planned, one, certificate, peak_memory() + held)

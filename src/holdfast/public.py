@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from holdfast.data.cliques import even_cliques
 from holdfast.data.declare import count_column
 from holdfast.data.invariants import InvariantBlock, inequality_blocks, invariant_blocks
 from holdfast.data.schema import Schema
@@ -23,8 +24,14 @@ from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
 from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope
+from holdfast.programs.linear import suggest
+from holdfast.programs.solver import Sides
 from holdfast.spec.model import Spec
+from holdfast.spec.whom import RECORD, Whom
 from holdfast.universe.universe import Universe
+
+NEARLY = 1e-6
+"""What floats may be off by in a sum of counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,7 @@ class Public:
         nonnegative: whether no released count may be below zero.
         inequalities: what else bounds a release.
         inferred: the attributes whose levels were taken from the data rather than declared.
+        whom: whom a guarantee is to protect, by their records.
 
     """
 
@@ -71,6 +79,7 @@ class Public:
     nonnegative: bool = False
     inequalities: tuple[Floor, ...] = ()
     inferred: tuple[str, ...] = ()
+    whom: Whom = RECORD
     occupied: bool = field(default=False, repr=False)
     """Whether the invariants were evaluated on a table, which then has them."""
     quoted_formulas: bool = field(default=False, repr=False)
@@ -108,10 +117,10 @@ class Public:
     def premises(self, adjacency: Adjacency, distance: int | None = None) -> Premises:
         """Return what a guarantee for these pairs of tables rests on, worked out once; it may be vacuous."""
         usual = self._premises.get(("semi", None))
-        if usual is not None and adjacency == "semi" and distance == usual.unit.distance:
+        if usual is not None and adjacency == "semi" and distance == usual.semi_adjacency.worst_case:
             return usual  # it was said how far that is
         return self._premises.setdefault(
-            (adjacency, distance), Premises(self.universe, self.scope, adjacency, distance)
+            (adjacency, distance), Premises(self.universe, self.scope, adjacency, distance, self.whom)
         )
 
     @cached_property
@@ -124,7 +133,7 @@ class Public:
         blocks = [held.block for held in self.invariants]
         if self.schema.impossible or any(block.where or block.kind == "weights" for block in blocks):
             return None
-        return tuple(frozenset(block.attributes) for block in blocks)
+        return even_cliques(self.schema, [block.attributes for block in blocks])
 
     @cached_property
     def floors(self) -> tuple[IntArray, IntArray] | None:
@@ -144,6 +153,8 @@ class Public:
             "nonnegative": self.nonnegative,
             "inequalities": [floor.to_dict() for floor in self.inequalities],
             "inferred": list(self.inferred),
+            "unit": self.whom.unit,
+            "records_per_unit": self.whom.records,
         }
 
     def __eq__(self, other: object) -> bool:
@@ -155,11 +166,12 @@ class Public:
     @property
     def _constraints(self) -> tuple[str, ...]:
         zeros = self.schema.size - self.possible.size
-        known = ["counts are whole and not negative", "the number of records is the same"]
+        known = ["counts are whole and not negative", f"the number of {self.whom.counted} is the same"]
         if zeros:
             known.append(
                 "1 cell is a structural zero" if zeros == 1 else f"{zeros:,} cells are structural zeros"
             )
+        known += [f"each {inner} lies in one {outer}" for inner, outer in self.schema.within.items()]
         return tuple(known)
 
 
@@ -172,14 +184,50 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
         for block, item in zip(inequality_blocks(spec, schema), spec.constraints.inequalities, strict=True)
     )
     for floor in floors:
-        if (floor.block.evaluate(table.counts) < floor.at_least).any():
+        short = np.flatnonzero(floor.block.evaluate(table.counts) < floor.at_least)
+        if short.size:
+            _require_possible(floor, short, schema, held)
             raise InvariantError(
                 f"the inequality {floor.block.name!r} does not hold in the data, which is to be known without"
                 " them: correct one of the two."
             )
     return Public(
-        schema, count_column(spec), held, spec.constraints.nonnegative, floors, inferred, occupied=True
+        schema,
+        count_column(spec),
+        held,
+        spec.constraints.nonnegative,
+        floors,
+        inferred,
+        spec.privacy.whom,
+        occupied=True,
     )
+
+
+def _require_possible(floor: Floor, short: IntArray, schema: Schema, held: tuple[Held, ...]) -> None:
+    """Raise where the invariants alone keep an inequality from holding: no table has both."""
+    possible = np.flatnonzero(schema.possible)
+    if not held or not possible.size:
+        return
+    matrix = vstack([one.block.matrix[:, possible] for one in held], format="csr")
+    values = np.concatenate([one.values for one in held])
+    top = np.full(possible.size, max(int(np.abs(values).sum()), abs(floor.at_least)), dtype=np.int64)
+    for row in short.tolist():
+        wanted = floor.block.matrix[[row]][:, possible]
+        weights = wanted.toarray()[0].astype(np.float64)
+        found = suggest(
+            -weights, csr_array(matrix), Sides.of(values, values), Sides.of(np.zeros_like(top), top)
+        )
+        if found is not None and weights @ found < floor.at_least - NEARLY:
+            cells = set(wanted.indices.tolist())
+            names = [
+                repr(one.block.name)
+                for one in held
+                if cells & set(one.block.matrix[:, possible].indices.tolist())
+            ]
+            raise InvariantError(
+                f"the inequality {floor.block.name!r} asks for at least {floor.at_least:,}, and no table with"
+                f" the values of {' and '.join(names)} has that: lower it, or drop one of them."
+            )
 
 
 def public_from(
@@ -190,6 +238,7 @@ def public_from(
     nonnegative: bool,
     inequalities: tuple[Mapping[str, Any], ...],
     inferred: tuple[str, ...],
+    whom: Whom = RECORD,
     quoted_formulas: bool = False,
 ) -> Public:
     """Return what `Public.to_dict` described, part by part."""
@@ -203,6 +252,7 @@ def public_from(
         nonnegative,
         tuple(Floor(InvariantBlock.from_dict(item, schema), int(item["at_least"])) for item in inequalities),
         inferred,
+        whom,
         quoted_formulas=quoted_formulas,
     )
 

@@ -20,6 +20,7 @@ from holdfast.data.public_table import PublicTable
 from holdfast.data.read import Reading, read_table
 from holdfast.drafts import Draft, drafted, require_new
 from holdfast.errors import GuaranteeError, HoldfastError, ReleaseError
+from holdfast.machine import require_room
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
 from holdfast.mechanisms.mechanism import Draws, Law
@@ -32,6 +33,8 @@ from holdfast.resume import charged, finish, give_name, worth_keeping
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
+from holdfast.spec.part import spoken_of
+from holdfast.words import counted
 
 LONGEST_COUNT = 22
 """Bytes of a count with its sign and the end of its line."""
@@ -61,7 +64,14 @@ class Prepared:
 
     def certify(self, *, secure: bool) -> Certificate:
         """Record a release; nothing in the record depends on the draw."""
-        return certify(self.spec.privacy, self.public, self.mechanism, self.accuracy, secure=secure)
+        return certify(
+            self.spec.privacy,
+            self.public,
+            self.mechanism,
+            self.accuracy,
+            secure=secure,
+            publication=self.spec.publication,
+        )
 
     def release(self, entropy: Entropy | None = None, *, ledger: Ledger | None = None) -> "Release":
         """Draw one release; without an entropy source, from the operating system's.
@@ -98,7 +108,7 @@ class Prepared:
         """
         drawing = self._drawing(entropy)
         with cannot_write(draft.folder):
-            write_page(drawing.certificate, draft)
+            write_page(drawing.certificate, draft, parquet=parquet)
         draft.reserve(self._size(drawing.certificate))
         row = None
         if ledger is not None and resume is None:
@@ -188,6 +198,10 @@ class Release:
     outputs: Mapping[str, Output]
     row: Row | None = None
 
+    def __repr__(self) -> str:
+        cells = counted(self.certificate.universe.cells, "cell")
+        return f"<release: {', '.join(self.outputs)} of {cells}, by {self.certificate.mechanism.name}>"
+
     @property
     def table(self) -> PublicTable:
         """The released table."""
@@ -233,18 +247,21 @@ def prepare(spec: Spec | str | Path, data: Any = None) -> Prepared:
     ``data`` takes the place of the file that the spec names: another path, or a frame in memory.
     """
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
-    mechanism_of(spec)  # what cannot be answered is refused before anything is read
-    return _prepared(spec, read_table(spec, data))
+    with spoken_of(spec.file):
+        mechanism_of(spec)  # what cannot be answered is refused before anything is read
+        return _prepared(spec, read_table(spec, data))
 
 
 @dataclass(frozen=True, eq=False)
 class Written:
     """A release as it was written; ``left`` is the budget of its ledger, if it was charged."""
 
-    certificate: Certificate
+    certificate: Certificate = field(repr=False)
     folder: Path
     row: Row | None = None
     left: Fraction | None = None
+    warnings: tuple[str, ...] = ()
+    """What a curator should look at in the data."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -254,6 +271,7 @@ class Written:
             "files": sorted(path.name for path in self.folder.iterdir()),
             "charged": None if row is None else {"row": row.index, "total": str(row.total)},
             "left": None if self.left is None else str(self.left),
+            "warnings": list(self.warnings),
             "certificate": self.certificate.to_dict(),
         }
 
@@ -302,7 +320,7 @@ def make_release(
     left = None
     if account is not None and drawn.row is not None:  # others may have charged since a row that is resumed
         left = account.budget - drawn.row.total if resume is None else _left(account)
-    return Written(drawn.certificate, Path(out), drawn.row, left)
+    return Written(drawn.certificate, Path(out), drawn.row, left, prepared.reading.warnings)
 
 
 def _left(account: Ledger) -> Fraction | None:
@@ -329,12 +347,18 @@ def _require_same(prepared: Prepared, whole: Certificate, *, parquet: bool, quot
 
 def published(spec: Spec | str | Path, data: Any = None) -> Public:
     """Return what a spec makes public of its data."""
+    return published_with_warnings(spec, data)[0]
+
+
+def published_with_warnings(spec: Spec | str | Path, data: Any = None) -> tuple[Public, tuple[str, ...]]:
+    """Return what a spec makes public of its data, and what a curator should look at in them."""
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
     reading = read_table(spec, data)
-    return publish(spec, reading.table, reading.inferred)
+    return publish(spec, reading.table, reading.inferred), reading.warnings
 
 
 def _prepared(spec: Spec, reading: Reading) -> Prepared:
+    require_room(reading.table.schema.size)
     public = publish(spec, reading.table, reading.inferred)
     return Prepared(spec, reading, public, answer(spec, public))
 

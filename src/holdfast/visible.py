@@ -15,6 +15,8 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e007f"  # tags
     "]"
 )
+_QUOTED = re.compile(r"""(?<![^\s(\[{=,])('[^']{81,}'|"[^"]{81,}")(?![^\s,.:;)\]}?])""")
+"""A long value between quotation marks: a space or bracket before them, a space or the end after them."""
 
 
 def visible(text: str) -> str:
@@ -24,6 +26,26 @@ def visible(text: str) -> str:
     a\x1b[2Jb\nc café
     """
     return _UNSEEN.sub(_escaped, text)
+
+
+def brief(sentence: str) -> str:
+    """Return a sentence in which no quoted value is too long to be read: each without its middle.
+
+    >>> brief(f"the level '{'x' * 500}' is unknown")
+    "the level 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxx' is unknown"
+    """
+    return _QUOTED.sub(lambda match: f"{match[0][:31]}...{match[0][-21:]}", sentence)
+
+
+def in_quotes(text: str, most: int = 60) -> str:
+    """Return a text in quotation marks, its middle left out where it is long.
+
+    >>> print(in_quotes("county"), in_quotes("x" * 100, 20))
+    'county' 'xxxxxxxxxxxx...xxxxx' (100 letters)
+    """
+    if len(text) <= most:
+        return repr(text)
+    return f"{text[: most - 8] + '...' + text[-5:]!r} ({len(text):,} letters)"
 
 
 def _escaped(match: re.Match[str]) -> str:

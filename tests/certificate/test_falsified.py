@@ -26,16 +26,18 @@ from holdfast.errors import HoldfastError
 from holdfast.public import Public
 
 CHANGES = 100
-"""For each kind of release: 800 in all."""
+"""For each kind of release: 900 in all."""
 RELEASES = (
     "lattice-laplace",
     "lattice-laplace, by distance",
     "lattice-laplace, zeros and weights",
+    "lattice-laplace, nested",
     "lattice-gaussian",
     "k-norm",
     "conditioned",
     "conditioned, inequalities",
     "noisy-count, strata",
+    "household",
 )
 
 
@@ -50,7 +52,8 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     def public(certificate: Certificate) -> Public:
         body = certificate.to_dict()
         same = {name: body[name] for name in ("table", "invariants", "constraints")}
-        return kept(json.dumps({**written_of(body["mechanism"]["name"]), **same}))
+        whom = {name: body[name] for name in ("target",)}
+        return kept(json.dumps({**written_of(body["mechanism"]["name"]), **same, **whom}))
 
     def written_of(name: str) -> dict[str, Any]:
         return next(c for c in map(content, RELEASES) if c["mechanism"]["name"] == name)
@@ -113,6 +116,13 @@ def test_fields_that_claim_nothing_are_there_and_may_be_changed(tmp_path: Path) 
     """Each of the list passes in some release, so that nothing is listed that is found anyway."""
     for item, kind, value in (
         ("created", "lattice-laplace", "2020-01-01T00:00:00+00:00"),
+        ("publication", "household", {"title": "Another", "licence": "none"}),
+        ("publication.title", "household", "Another <b>"),
+        ("publication.publisher", "household", "Another"),
+        ("publication.contact", "household", "Another"),
+        ("publication.period", "household", "Another"),
+        ("publication.url", "household", "https://example.org/another"),
+        ("publication.licence", "household", "Another"),
         ("software.version", "lattice-laplace", "0.0.1"),
         ("ledger", "lattice-laplace", {"row": 7, "hash": "0" * 64}),
         ("mechanism.given", "lattice-laplace", "by the spec"),
@@ -145,7 +155,7 @@ def halved(before: dict[str, Any], *names: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("sections", [("guarantee",), ("guarantee", "target")])
-@pytest.mark.parametrize("kind", ["lattice-laplace", "k-norm", "noisy-count"])
+@pytest.mark.parametrize("kind", ["lattice-laplace", "k-norm", "noisy-count", "household"])
 def test_half_of_epsilon_is_named(kind: str, sections: tuple[str, ...], tmp_path: Path) -> None:
     folder = released(kind).write(tmp_path / "release")
     before = written(folder)

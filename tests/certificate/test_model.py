@@ -94,7 +94,7 @@ def test_unknown_and_missing_keys_are_refused_everywhere(kind: str) -> None:
             other = changed(content, place, {**value, "something": "else"})
             with pytest.raises(ValidationError):
                 Certificate.from_json(json.dumps(other))
-    for key in content.keys() - {"format", "ledger", "files", "quoted_formulas", "digest"}:
+    for key in content.keys() - {"format", "publication", "ledger", "files", "quoted_formulas", "digest"}:
         with pytest.raises(ValidationError):
             Certificate.from_json(json.dumps({name: v for name, v in content.items() if name != key}))
 

@@ -14,7 +14,7 @@ from holdfast.certificate.public import Published, mechanism_of, noise_of, publi
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.sampling.entropy import SeededEntropy
 
-ADDITIVE = [kind for kind in KINDS if kind.startswith(("lattice", "k-norm"))]
+ADDITIVE = [kind for kind in KINDS if kind.startswith(("lattice", "k-norm", "household"))]
 
 
 def read(kind: str) -> Certificate:

@@ -187,6 +187,7 @@ WRONG: dict[str, tuple[str, Mapping[str, str | bytes], list[str]]] = {
 
 def sentence(err: str) -> str:
     """Return the one sentence on standard error, after checking its form."""
+    err = re.sub(r"^.*(so far|left)\n", "", err, flags=re.M)  # how far it was
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert err.endswith("\n")
@@ -286,9 +287,8 @@ def test_parquet_is_checked_as_csv_is(run: Run, tmp_path: Path) -> None:
 def test_wrong_usage_is_an_error_too(run: Run, arguments: list[str], words: str) -> None:
     outcome = run(*arguments)
     assert outcome.code == 2
-    assert words in outcome.err
-    assert outcome.err.startswith("Usage: holdfast")
-    assert "Traceback" not in outcome.err
+    assert words.lower() in sentence(outcome.err).lower()
+    assert outcome.out == ""
 
 
 def test_the_program_itself_says_one_sentence(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 from tests.privacy.ledger.accounts import filled, tamper
 
 from holdfast.cli.ledger import export, open_ledger, show, verify
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.privacy.ledger import Ledger, LedgerError, salt_path
 
 
@@ -23,7 +23,7 @@ def test_open(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, standard: str, said: str
 ) -> None:
     texts: dict[str, str | None] = {"budget": None, "rho": None, "mu": None} | {option: "0.5"}
-    open_ledger(tmp_path / "a", **texts)
+    open_ledger(tmp_path / "a", **texts, as_json=False)
     assert said in (out := capsys.readouterr().out)
     assert f"{tmp_path / 'a'}.salt" in out
     ledger = Ledger.open(tmp_path / "a")
@@ -151,7 +151,7 @@ def test_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Wrote" in capsys.readouterr().out
     lines = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
     assert [line["total"] for line in lines] == ["", "1/2", "5/6", "13/12"]
-    with pytest.raises(LedgerError, match="exists already"):
+    with pytest.raises(ReleaseError, match="exists already"):
         export(tmp_path / "a", as_csv=True, out=tmp_path / "a.csv")
-    with pytest.raises(LedgerError, match="cannot be written"):
+    with pytest.raises(ReleaseError, match="cannot be written"):
         export(tmp_path / "a", as_csv=True, out=tmp_path / "no" / "a.csv")

@@ -53,11 +53,16 @@ def test_a_processed_table_conforms_and_says_what_it_is(
     run: Run, release: Path, tmp_path: Path, method: str
 ) -> None:
     out = tmp_path / "processed"
-    outcome = run("postprocess", release, "--method", method, "--output", out, "--bias-draws", "40")
+    outcome = run("postprocess", release, "--method", method, "--out", out, "--bias-draws", "40")
     assert (outcome.code, outcome.err) == (0, "")
     assert towns(out / "table.csv") == {"a": 31, "b": 25}
-    assert sorted(path.name for path in out.iterdir()) == ["postprocess.json", "table.csv"]
-    record = json.loads((out / "postprocess.json").read_text())
+    assert sorted(path.name for path in out.iterdir()) == [
+        "certificate.html",
+        "certificate.json",
+        "release.json",
+        "table.csv",
+    ]
+    record = json.loads((out / "certificate.json").read_text())
     certificate = json.loads((release / "certificate.json").read_text())
     assert record["release"]["certificate_digest"] == certificate["digest"]
     assert record["method"]["name"] == method
@@ -65,7 +70,11 @@ def test_a_processed_table_conforms_and_says_what_it_is(
     assert record["files"]["table.csv"] == hashlib.sha256((out / "table.csv").read_bytes()).hexdigest()
     assert digest({key: value for key, value in record.items() if key != "digest"}) == record["digest"]
     assert record["bias"]["draws"] == 40
-    assert len(record["bias"]["cells"]["bias"]) == 5
+    assert sum(part["cells"] for part in record["bias"]["classes"]) == 5
+    assert (out / "release.json").read_bytes() == (release / "certificate.json").read_bytes()
+    page = (out / "certificate.html").read_text()
+    assert certificate["digest"] in page
+    assert "40 simulated releases" in page
     for words in ("costs no budget", "biased", "smallest cells", "largest cells", "unbiased"):
         assert words in outcome.out
     assert not list(tmp_path.glob(".holdfast-*"))
@@ -73,14 +82,14 @@ def test_a_processed_table_conforms_and_says_what_it_is(
 
 def test_the_same_release_gives_the_same_table(run: Run, release: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        asked = ("--method", "integers-l1", "--output", tmp_path / name, "--bias-draws", "0", "--json")
+        asked = ("--method", "integers-l1", "--out", tmp_path / name, "--bias-draws", "0", "--json")
         record = json.loads(run("postprocess", release, *asked).out)
         assert record["bias"] == {"measured": False, "reason": "it was not asked for"}
     assert (tmp_path / "one" / "table.csv").read_bytes() == (tmp_path / "two" / "table.csv").read_bytes()
 
 
 def test_it_is_never_a_default(run: Run, release: Path, tmp_path: Path) -> None:
-    assert run("postprocess", release, "--output", tmp_path / "x").code == 2
+    assert run("postprocess", release, "--out", tmp_path / "x").code == 2
     assert run("postprocess", release, "--method", "integers-l1").code == 2
     assert not (tmp_path / "x").exists()
 
@@ -90,7 +99,7 @@ def test_nothing_is_overwritten_or_half_written(run: Run, release: Path, tmp_pat
     taken.mkdir()
     (taken / "mine").write_text("mine")
     for output, words in ((taken, "exists already"), (tmp_path / "no" / "x", "does not exist")):
-        outcome = run("postprocess", release, "--method", "integers-l1", "--output", output)
+        outcome = run("postprocess", release, "--method", "integers-l1", "--out", output)
         assert (outcome.code, outcome.out) == (2, "")
         assert words in sentence(outcome.err)
     assert [path.name for path in taken.iterdir()] == ["mine"]
@@ -106,7 +115,7 @@ def test_nothing_is_overwritten_or_half_written(run: Run, release: Path, tmp_pat
 def test_what_makes_no_sense_is_one_sentence(
     run: Run, release: Path, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
-    outcome = run("postprocess", release, *arguments, "--output", tmp_path / "x")
+    outcome = run("postprocess", release, *arguments, "--out", tmp_path / "x")
     assert outcome.code == 2
     assert words in sentence(outcome.err)
     assert not (tmp_path / "x").exists()
@@ -114,7 +123,7 @@ def test_what_makes_no_sense_is_one_sentence(
 
 def test_what_does_not_verify_is_refused(run: Run, release: Path, tmp_path: Path) -> None:
     out = tmp_path / "x"
-    asked = ("--method", "integers-l1", "--output", out)
+    asked = ("--method", "integers-l1", "--out", out)
     assert run("postprocess", tmp_path / "none", *asked).code == 2
     table = release / "table.csv"
     table.write_text(table.read_text() + "\n")
@@ -124,3 +133,21 @@ def test_what_does_not_verify_is_refused(run: Run, release: Path, tmp_path: Path
     (release / "certificate.json").write_text("{")
     assert run("postprocess", release, *asked).code == 2
     assert not out.exists()
+
+
+def test_verify_knows_a_processed_folder(run: Run, release: Path, tmp_path: Path) -> None:
+    out = tmp_path / "processed"
+    asked = ("--method", "rounded-l2", "--output", out, "--bias-draws", "5")  # the older name of --out
+    assert run("postprocess", release, *asked).code == 0
+    found = run("verify", out)
+    assert found.code == 0
+    assert "processing the release again gives this table" in found.out
+    assert json.loads(run("verify", out, "--release", release, "--json").out)["kept"]
+    assert run("verify", out, "--quick").code == 0
+    assert "leave it out" in sentence(run("verify", release, "--release", out).err)
+    assert "verify its release" in sentence(run("verify", out, "--public-key", tmp_path / "k").err)
+    (out / "table.csv").write_text((out / "table.csv").read_text() + "\n")
+    assert run("verify", out).code == 1
+    assert run("verify", out, "--quick").code == 1
+    (out / "certificate.json").write_text('{"format": "holdfast-postprocessed/1"')
+    assert run("verify", out).code == 2

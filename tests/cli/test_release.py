@@ -42,10 +42,6 @@ KINDS: dict[str, tuple[str, Mapping[str, str]]] = {
         DATA + '[data.levels]\nage = ["18", "30", "70", "99"]\nsex = ["f", "m", "x"]\n' + BUDGET + TOTAL,
         {},
     ),
-    "a table without records": (
-        DATA + '[data.levels]\nage = ["18", "30"]\nsex = ["f", "m"]\n' + BUDGET,
-        {"data.csv": "sex,age,n\n"},
-    ),
     "by distance": (DATA + BUDGET + 'adjacency = "unit"\n' + SEX + AGE, {}),
     "l2": (DATA + BUDGET + SEX + '[mechanism]\nnorm = "l2"\n', {}),
     "l2 by distance": (

@@ -1,5 +1,6 @@
 """The first steps of a new user: `holdfast init`, `holdfast demo`, and the help."""
 
+import re
 from pathlib import Path
 
 from tests.cli.conftest import Run
@@ -38,7 +39,8 @@ def test_the_demo_shows_before_and_after(run: Run, tmp_path: Path) -> None:
     words = " ".join(outcome.out.split())
     assert "Before and after" in words
     assert "Each cell: true count, noise, released count." in words
-    rows = [line.split("│") for line in outcome.out.splitlines() if "│" in line]
+    rows = [re.split(r" {2,}", line) for line in outcome.out.split("Each cell")[0].splitlines()]
+    rows = [["", *row, ""] for row in rows if row[-1].isdigit()]
     totals = {row[1].strip(): int(row[-2]) for row in rows}
     assert totals == {"Alpha": 20, "Beta": 55, "Gamma": 25, "Delta": 35, "Total": 135}
     for row in rows[:-1]:

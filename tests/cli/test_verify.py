@@ -166,7 +166,7 @@ def test_a_damaged_certificate_is_told_by_its_place(run: Run, release: Path) -> 
 
 def test_another_form_is_no_certificate(run: Run, release: Path) -> None:
     path = release / "certificate.json"
-    path.write_text(path.read_text().replace("holdfast-certificate/2", "holdfast-certificate/3"))
+    path.write_text(path.read_text().replace("holdfast-certificate/3", "holdfast-certificate/4"))
     outcome = run("verify", release)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "not a certificate of the form holdfast-certificate/2" in sentence(outcome.err)
+    assert "not a certificate of the form holdfast-certificate/3" in sentence(outcome.err)

@@ -127,7 +127,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
         {"levels": {"x": ("a",)}},
         "row 1 (from 0), column 'x' has the level 'b'",
     ),
-    (pl.DataFrame({"x": []}), {}, "has no rows: declare the levels of 'x'"),
+    (pl.DataFrame({"x": []}), {}, "has no rows, and an empty table"),
 ]
 
 
@@ -149,9 +149,10 @@ def test_what_is_no_frame_is_refused(data: Any) -> None:
         read_table(spec_of("x"), data)
 
 
-def test_an_empty_frame_is_a_table_of_zeros_when_levels_are_declared() -> None:
+def test_an_empty_frame_is_refused_also_where_levels_are_declared() -> None:
     for data in (pl.DataFrame({"x": []}), pd.DataFrame({"x": pd.Series([], dtype=object)})):
-        assert read_table(spec_of("x", levels={"x": ("a", "b")}), data).table.total == 0
+        with pytest.raises(DataError, match="an empty table has nothing to release"):
+            read_table(spec_of("x", levels={"x": ("a", "b")}), data)
 
 
 def test_columns_of_pandas_need_no_names_in_text() -> None:

@@ -81,7 +81,7 @@ def test_names_and_labels_are_readable() -> None:
         ("sex", "margin", "sex = m"),
         ("age by sex", "margin", "age = 2, sex = m"),
         ("total", "total", "total"),
-        ("age 1 to 9 and sex = f", "where", "age 1 to 9 and sex = f"),
+        ("age 1 or over and sex = f", "where", "age 1 or over and sex = f"),
         ("ends", "where", "age = 0 or 2"),
         ("age within age = 1 or 2", "margin", "age = 2 within age = 1 or 2"),
     ]
@@ -92,6 +92,8 @@ def test_names_and_labels_are_readable() -> None:
 def test_many_levels_are_not_all_named() -> None:
     schema = Schema(Attributes.of({"age": map(str, range(20))}))
     spec = spec_of(schema, Invariant(where={"age": [str(age) for age in range(9)]}))
+    assert invariant_blocks(spec, schema)[0].labels == ("age 8 or under",)
+    spec = spec_of(schema, Invariant(where={"age": [str(age) for age in range(0, 18, 2)]}))
     assert invariant_blocks(spec, schema)[0].labels == ("age = 0 or 8 other levels",)
 
 

@@ -61,11 +61,10 @@ def test_text_stays_as_it_is(spec_for: SpecFor) -> None:
     assert schema.attribute("sex").levels == (" f ", 'a, "b"')
 
 
-def test_a_file_without_rows_is_a_table_of_zeros_when_levels_are_declared(
-    spec_for: SpecFor,
-) -> None:
-    for data in (COUNTS, RECORDS):
-        assert read_table(spec_for(HEADER, {**data, "levels": LEVELS})).table.total == 0
+def test_an_empty_table_is_refused_also_where_levels_are_declared(spec_for: SpecFor) -> None:
+    for data, rows in ((COUNTS, ""), (RECORDS, ""), (COUNTS, "Alpha,f,0\nBeta,m,0\n")):
+        with pytest.raises(DataError, match="an empty table has nothing to release"):
+            read_table(spec_for(HEADER + rows, {**data, "levels": LEVELS}))
 
 
 def test_quotes_in_the_header(spec_for: SpecFor) -> None:

@@ -1,13 +1,14 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from tests.goodness import two_way
 
 from holdfast.data.attributes import Attributes
 from holdfast.data.schema import Schema
 from holdfast.mechanisms import accuracy as module
-from holdfast.mechanisms.accuracy import accuracy
+from holdfast.mechanisms.accuracy import MOST_DRAWS, accuracy, repeats
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.universe.universe import Universe
 
@@ -30,8 +31,34 @@ def test_kept_margins_have_no_error_and_others_have_theirs() -> None:
     assert result.shares[-result.first] == max(result.shares)
 
 
-def test_a_draw_that_takes_too_long_is_not_repeated(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(module, "WORK", 1)
+def test_draws_are_as_many_as_time_allows_and_few_for_large_tables() -> None:
+    assert repeats(16, MOST_DRAWS) == MOST_DRAWS
+    assert repeats(1e5, MOST_DRAWS) == 100
+    assert repeats(1e6, MOST_DRAWS) == 10
+    assert repeats(1e7, MOST_DRAWS) == 5
+    assert repeats(2e7, MOST_DRAWS) is None
+
+
+def test_a_draw_that_takes_too_long_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = csr_array(two_way(2, 2))
     noise = LatticeLaplaceLaw(rows, Fraction(1), "l1")
+    monkeypatch.setattr(LatticeLaplaceLaw, "work", 2e7)
     assert accuracy(noise, SCHEMA, Universe.of(rows, np.array([5, 5, 5]))) is None
+
+
+def test_batches_tell_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand draws at a time, no more: the sizes are those of the law all the same."""
+    rows = csr_array(np.array([[1, 1, 0, 0], [0, 0, 1, 1]]))
+    noise, universe = LatticeLaplaceLaw(rows, Fraction(1), "l1"), Universe.of(rows, np.array([5, 5]))
+    once = accuracy(noise, SCHEMA, universe)
+    monkeypatch.setattr(module, "BATCH", 2 * 4 * 500)
+    assert [len(sample) for sample in module.batches(noise, 4, 1200)] == [1000, 200]
+    parts = accuracy(noise, SCHEMA, universe)
+    assert once is not None
+    assert parts is not None
+    assert parts.draws == once.draws
+    assert parts.margins["r",].exact
+    for one, other in ((once.cell, parts.cell), (once.margins["c",], parts.margins["c",])):
+        apart = np.hypot(one.standard_error, other.standard_error)
+        assert 0 < abs(one.value - other.value) < 4.5 * apart
+        assert one.standard_error == pytest.approx(other.standard_error, rel=0.2)

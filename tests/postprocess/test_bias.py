@@ -9,7 +9,6 @@ from tests.goodness import two_way
 
 from holdfast.errors import DataError
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.stand_in import stand_in
 from holdfast.postprocess.bias import bias
 from holdfast.postprocess.methods import METHODS, method_of
@@ -23,7 +22,7 @@ NOISE = LatticeLaplaceLaw(TOTAL, Fraction(1, 3), "l1")
 
 @pytest.mark.parametrize("name", METHODS)
 def test_small_cells_gain_what_large_cells_lose(name: str) -> None:
-    found = bias(NOISE, SKEWED, SET, method_of(name).run, draws=100)
+    found = bias(NOISE, SKEWED, SET, method_of(name).measure, draws=100)
     assert found.small.bias > 5 * found.small.standard_error > 0
     assert found.large.bias < -5 * found.large.standard_error < 0
     assert found.mean.sum() == pytest.approx(0, abs=1e-9)
@@ -31,7 +30,7 @@ def test_small_cells_gain_what_large_cells_lose(name: str) -> None:
 
 
 def test_doing_nothing_has_no_bias() -> None:
-    found = bias(NOISE, SKEWED, SET, lambda counts, _: FixedPoint(counts), draws=10)
+    found = bias(NOISE, SKEWED, SET, lambda counts, _: counts, draws=10)
     assert not found.mean.any()
     assert not found.standard_error.any()
 
@@ -41,14 +40,14 @@ def test_a_known_bias_is_found_to_its_standard_error() -> None:
     free = csr_array((0, 1), dtype=np.int64)
     law = LatticeLaplaceLaw(free, Fraction(1, 2), "l1")
     conforming = Conforming.of(free, np.zeros(0, dtype=np.int64))
-    found = bias(law, np.zeros(1, dtype=np.int64), conforming, method_of("integers-l1").run, draws=800)
+    found = bias(law, np.zeros(1, dtype=np.int64), conforming, method_of("integers-l1").measure, draws=800)
     a = np.exp(-0.5)
     assert found.mean[0] == pytest.approx(a / (1 - a * a), abs=4 * found.standard_error[0])
     assert found.standard_error[0] < 0.1
 
 
 def test_it_can_be_repeated_and_is_refused_where_it_says_nothing() -> None:
-    run = method_of("integers-l1").run
+    run = method_of("integers-l1").measure
     one, two = (bias(NOISE, SKEWED, SET, run, draws=5, seed=1).mean.tolist() for _ in range(2))
     assert one == two
     with pytest.raises(DataError, match="2 or more"):

@@ -97,7 +97,18 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (privacy(standard="zcdp", rho="1", mu="1"), "[privacy] mu", "does not belong"),
     (privacy(standard="zcdp", rho=0), "[privacy] rho", "positive"),
     (privacy(standard="gaussian"), "[privacy] mu", "is missing"),
-    (privacy(unit="household"), "[privacy] unit", "'record'"),
+    (privacy(unit=""), "[privacy] unit", "is empty"),
+    (privacy(unit="house\nhold"), "[privacy] unit", "more than words"),
+    (privacy(unit="<b>person</b>"), "[privacy] unit", "more than words"),
+    (privacy(unit="a" * 200), "[privacy] unit", "200 letters"),
+    (privacy(unit=7), "[privacy] unit", "text in quotes"),
+    (privacy(records_per_unit=0), "[privacy] records_per_unit", "from 1 to"),
+    (privacy(records_per_unit="3"), "[privacy] records_per_unit", "a whole number"),
+    (spec_with(publication={"url": "javascript:alert(1)"}), "[publication] url", "https://"),
+    (spec_with(publication={"title": "a\nb"}), "[publication] title", "line break"),
+    (spec_with(publication={"title": ""}), "[publication] title", "is empty"),
+    (spec_with(publication={"licence": 4}), "[publication] licence", "text in quotes"),
+    (spec_with(publication={"heading": "x"}), "[publication]", "unknown key"),
     (privacy(epsilon="1", adjacency="full"), "[privacy] adjacency", "'semi'"),
     (privacy(epsilon="1", distance=0), "[privacy] distance", "at least 1"),
     (privacy(epsilon="1", distance="2"), "[privacy] distance", "whole number"),
@@ -173,9 +184,9 @@ def test_a_path_is_needed_where_there_is_no_frame() -> None:
 
 
 def test_a_part_alone_names_its_section() -> None:
-    with pytest.raises(SpecError, match=r"^\[privacy\] epsilon is 0"):
+    with pytest.raises(SpecError, match=r"^privacy\.epsilon is 0"):
         Privacy(epsilon=0)
-    with pytest.raises(SpecError, match=r"^\[\[invariants\]\] margin is empty"):
+    with pytest.raises(SpecError, match=r"^invariants\.margin is empty"):
         Invariant(margin=())
 
 

@@ -85,5 +85,6 @@ def test_values_of_a_table_need_no_solver(margins: Design, monkeypatch: pytest.M
     assert (known.rank, known.total) == (asked.rank, asked.total)
     with pytest.raises(InvariantError, match="row 1"):
         Universe.of(csr_array(np.ones((2, 2))), np.array([2, 3]), occupied=True)
+    Universe.of(asked.matrix, asked.values)  # counts of features are dealt out
     with pytest.raises(AssertionError, match="known"):
-        Universe.of(asked.matrix, asked.values)
+        Universe.of(csr_array(np.array([[1, 2, 0], [0, 1, 1]])), np.array([3, 2]))

@@ -15,14 +15,21 @@ MOST_CELLS = 10_000
 
 
 def joint_distance(scope: JointScope) -> int:
-    """Return how many records apart the compared files may be: no fewer than one person's change takes.
+    """Return how many records apart the compared files may be: no fewer than one unit's change takes.
 
-    No release is accounted for at a smaller distance than it states.
+    No release is accounted for at a smaller distance than it states, nor a unit for fewer records than any
+    release allows it.
     """
     stated = max((one.unit.distance for one in scope.releases if one.unit.adjacency == "semi"), default=0)
-    if any(keeper.unit.adjacency == "semi" for keeper in scope.keepers):
-        return stated  # the joint scope is that of one release, which covers one person's change
-    return max(stated, joint_semi_adjacency(scope))
+    records = most_records(scope)
+    # a keeper's scope is the joint one, and it covers one record's change
+    each = [one.unit.distance // one.unit.records for one in scope.keepers if one.unit.adjacency == "semi"]
+    return max(stated, records * (min(each) if each else joint_semi_adjacency(scope)))
+
+
+def most_records(scope: JointScope) -> int:
+    """Return how many records a unit may have, by the release that allows the most."""
+    return max(one.unit.records for one in scope.releases)
 
 
 def joint_semi_adjacency(scope: JointScope) -> int:

@@ -8,7 +8,7 @@ that hold those. A table over S is thus restricted by all invariants within S, w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.account.terms import Stated, Terms
+from holdfast.data.grid import Grid, Nesting, ancestors, count
 from holdfast.data.schema import Schema
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
@@ -25,7 +26,7 @@ from holdfast.universe.cliques import Clique, maximal
 from holdfast.universe.universe import Universe
 
 Names = frozenset[str]
-Codes = Mapping[str, NDArray[np.intp]]
+Codes = Mapping[str, NDArray[np.int64]]
 """For each cell of a joint table, the place of its level of each attribute."""
 
 REST = ""
@@ -65,9 +66,13 @@ class JointScope:
         return tuple(held for held in within if held.margin in kept)
 
     def zeros(self, over: Names) -> tuple[Schema, ...]:
-        """Return the schemas with structural zeros among some attributes."""
+        """Return the schemas among some attributes that leave cells out: structural zeros, or nested."""
         schemas = (release.schema for release in self.releases)
-        return tuple(schema for schema in schemas if schema.impossible and over.issuperset(schema.names))
+        return tuple(
+            schema
+            for schema in schemas
+            if (schema.impossible or schema.nestings) and over.issuperset(schema.names)
+        )
 
     def cliques(self, over: Names) -> tuple[Clique, ...] | None:
         """Return the attributes of the margins that restrict a table, where nothing else does."""
@@ -122,16 +127,20 @@ class JointScope:
 
     def size(self, over: Names) -> int:
         """Return the number of cells of the universe over some attributes, structural zeros included."""
-        return prod(map(len, self.shown(over).values()))
+        shown = self.shown(over)
+        levels = {name: len(levels) for name, levels in shown.items()}
+        return count(levels, self._nestings(over, shown))
 
     def universe(self, over: Names) -> Universe:
         """Return the tables over some attributes that agree with all their restrictions."""
         shown, held = self.shown(over), self.held(over)
-        shape = [len(levels) for levels in shown.values()]
-        codes = dict(zip(shown, np.unravel_index(np.arange(prod(shape)), shape), strict=True))
-        possible = np.ones(prod(shape), dtype=np.bool_)
+        levels = {name: len(levels) for name, levels in shown.items()}
+        grid = Grid.of(levels, self._nestings(over, shown))
+        codes = {name: grid.codes(name) for name in shown}
+        possible = np.ones(grid.size, dtype=np.bool_)
         for schema in self.zeros(over):
-            possible &= schema.possible[self._places(schema, shown, codes)]
+            places = self._places(schema, shown, codes)
+            possible &= (places >= 0) & schema.possible[places]
         columns = np.flatnonzero(possible)
         rows = [csr_array((0, columns.size), dtype=np.int64)]
         rows += [one.block.matrix[:, self._places(one.schema, shown, codes)[columns]] for one in held]
@@ -139,14 +148,35 @@ class JointScope:
         stacked = csr_array(vstack(rows, format="csr"))
         return Universe.of(stacked, np.concatenate(values), self.cliques(over))
 
+    def _nestings(self, over: Names, shown: Mapping[str, tuple[str, ...]]) -> tuple[Nesting, ...]:
+        """Return what lies in what by any release, so that cells are not made to be left out again.
+
+        An attribute is put in one other at most, in no circle, and with all its levels. What else a release
+        says is not lost: its own cells are those that can be.
+        """
+        found: dict[str, Nesting] = {}
+        for schema in self.zeros(over):
+            for one in schema.nestings:
+                within = {name: nesting.within for name, nesting in found.items()}
+                inner, outer = schema.attribute(one.attribute), schema.attribute(one.within)
+                above = [outer.levels[one.parents[inner.code(level)]] for level in shown[inner.name]]
+                circle = inner.name in (outer.name, *ancestors(outer.name, within))
+                if inner.name not in found and not circle and set(above) <= set(shown[outer.name]):
+                    places = {level: place for place, level in enumerate(shown[outer.name])}
+                    found[inner.name] = replace(one, parents=tuple(places[level] for level in above))
+        return tuple(found.values())
+
     def _places(self, schema: Schema, shown: Mapping[str, tuple[str, ...]], codes: Codes) -> IntArray:
-        """Return, for each joint cell, a cell of a release: any of those that differ in other attributes."""
-        own = []
+        """Return, for each joint cell, a cell of a release: any of those that differ in other attributes.
+
+        It is -1 where levels are not nested as the release says.
+        """
+        own = {}
         for attribute in schema.attributes:
             levels = shown.get(attribute.name, attribute.levels[:1])
-            place = np.array([attribute.code(level) for level in levels], dtype=np.intp)
-            own.append(place[codes.get(attribute.name, np.zeros_like(codes[REST]))])
-        return np.ravel_multi_index(tuple(own), schema.shape).astype(np.int64)
+            place = np.array([attribute.code(level) for level in levels], dtype=np.int64)
+            own[attribute.name] = place[codes.get(attribute.name, np.zeros_like(codes[REST]))]
+        return schema.grid.place(own)
 
 
 def require_same_columns(releases: Sequence[Terms]) -> None:

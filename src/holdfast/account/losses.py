@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from holdfast.account.distance import MOST_CELLS, joint_distance, nothing_left, refuse_single
+from holdfast.account.distance import MOST_CELLS, joint_distance, most_records, nothing_left, refuse_single
 from holdfast.account.joint import JointScope, Names
 from holdfast.account.terms import NEW, Terms, amount
 from holdfast.errors import GuaranteeError
@@ -11,6 +11,7 @@ from holdfast.privacy.profile import PerRecord
 from holdfast.universe.sensitivity import Sensitivity, sensitivity
 from holdfast.universe.separate import trivial
 from holdfast.universe.spread import ALWAYS, spread
+from holdfast.words import counted
 
 
 def at_distance(scope: JointScope) -> Iterator[Intensity]:
@@ -31,8 +32,9 @@ def at_distance(scope: JointScope) -> Iterator[Intensity]:
             known.append(profile.at(distance, spaces[over]))
         if not known:
             raise GuaranteeError(
-                f"{release.name} does not say what it loses beyond {release.unit.distance} records, and with"
-                f" the invariants of all releases of this file one person's change takes {distance}: "
+                f"{release.name} does not say what it loses beyond"
+                f" {release.unit.whom.amount(release.unit.distance)}, and with the invariants of all releases"
+                f" of this file one {release.unit.whom.one}'s change takes {distance}: "
                 + (
                     "use lattice-laplace or lattice-gaussian for it."
                     if release.name == NEW
@@ -43,21 +45,26 @@ def at_distance(scope: JointScope) -> Iterator[Intensity]:
 
 
 def per_record(scope: JointScope) -> Iterator[Intensity]:
-    """Yield what each release of a file loses for each record of distance."""
+    """Yield what each release of a file loses for each record of distance.
+
+    Where a unit may have several records, it is what each loses for as many of them as any release allows.
+    """
     refuse_single(scope)
+    records = most_records(scope)
     for release in scope.releases:
         profile, over = release.profile, release.attributes
-        if release.unit.adjacency == "unit":
+        if release.unit.adjacency == "unit" and release.unit.distance == records:
             yield release.intensity
         elif profile is None:
             raise GuaranteeError(
                 f"the ledger adds up losses for each record of distance, and {release.name} states one for"
-                f' {release.unit.distance} records alone: set adjacency = "unit" in [privacy], with'
-                " lattice-laplace or lattice-gaussian."
+                f' {counted(release.unit.distance, "record")} alone: set adjacency = "unit" in [privacy],'
+                " with lattice-laplace or lattice-gaussian."
             )
         else:
             small = not isinstance(profile, PerRecord) and scope.size(over) <= MOST_CELLS
-            yield profile.per_record(spread(scope.universe(over)) if small else ALWAYS)
+            one = profile.per_record(spread(scope.universe(over)) if small else ALWAYS)
+            yield one if records == 1 else one.group(records)
 
 
 def _covers(release: Terms, distance: int) -> bool:

@@ -78,7 +78,7 @@ def new_charge(
             "schema": schema.to_dict(),
             "invariants": [one.item for one in held],
             "cliques": None if None in margins else [sorted(margin or ()) for margin in margins],
-            "unit": {"adjacency": guarantee.unit.adjacency, "distance": guarantee.unit.distance},
+            "unit": _unit(guarantee.unit),
             "loss": None if profile is None else profile.to_dict(),
             "header": None if header is None else sorted(header),
             "marks": dict(marks or {}),
@@ -141,8 +141,8 @@ class Stated:
 
     @property
     def _by_levels(self) -> bool:
-        """Whether its attributes alone tell which records it counts: not with weights or structural zeros."""
-        return self.item["kind"] != "weights" and not self.schema.impossible
+        """Whether its attributes alone tell which records it counts: not with weights or impossible cells."""
+        return self.item["kind"] != "weights" and not self.schema.impossible and not self.schema.nestings
 
     @cached_property
     def block(self) -> InvariantBlock:
@@ -176,11 +176,13 @@ class Terms:
         if detail.get("version", 1) not in (1, VERSION):
             raise LedgerError(f"{name} of the ledger was charged by a newer Holdfast: update this one.")
         schema = Schema.from_dict(detail["schema"])
-        unit = Unit("record", charge.unit["adjacency"], charge.unit["distance"])
+        told = charge.unit
+        noun, records = told.get("name", "record"), told.get("records_per_unit", 1)
+        unit = Unit(noun, told["adjacency"], told["distance"], records)
         intensity = intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
         profile = None if loss is None else profile_of(loss)
         if profile is None and unit.adjacency == "unit":
-            profile = PerRecord(intensity)
+            profile = PerRecord(intensity)  # of several records it is no less
         held = tuple(Stated(schema, item) for item in detail["invariants"])
         header = None if detail.get("header") is None else frozenset(detail["header"])
         marks = detail.get("marks", {})
@@ -206,6 +208,13 @@ class Terms:
         if None not in (self.records, other.records) and self.records != other.records:
             return True
         return any(other.margins.get(margin, key) != key for margin, key in self.margins.items())
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    """Return what a charge says of a unit; of one record, what it always said."""
+    told: dict[str, Any] = {"adjacency": unit.adjacency, "distance": unit.distance}
+    several = {"records_per_unit": unit.records} if unit.records > 1 else {}
+    return {**({} if unit.name == "record" else {"name": unit.name}), **told, **several}
 
 
 def amount(intensity: Intensity) -> Fraction:

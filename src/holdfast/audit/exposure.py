@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.release import published
+from holdfast.release import published_with_warnings
 from holdfast.spec.model import Spec
+from holdfast.spec.whom import RECORD, Whom
 from holdfast.universe.exposure import exposure
 
 
@@ -37,6 +38,9 @@ class ExposureReport:
     exact: bool
     determined: tuple[Exposed, ...]
     open: tuple[Exposed, ...]
+    whom: Whom = RECORD
+    warnings: tuple[str, ...] = ()
+    """What a curator should look at in the data."""
 
     @property
     def people_exposed(self) -> int:
@@ -62,12 +66,13 @@ class ExposureReport:
             "people_exposed": self.people_exposed,
             "nearly_revealed": [interval(cell) for cell in self.nearly_revealed],
             "intervals": [interval(cell) for cell in self.open],
+            "warnings": list(self.warnings),
         }
 
 
 def audit_exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
     """Return the determined cells with their counts, and the interval of every other cell."""
-    public = published(spec, data)
+    public, warnings = published_with_warnings(spec, data)
     schema, found = public.schema, exposure(public.universe)
 
     def exposed(cell: int) -> Exposed:
@@ -81,4 +86,6 @@ def audit_exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
         exact=bool(found.exact.all()),
         determined=tuple(exposed(cell) for cell in found.determined),
         open=tuple(exposed(cell) for cell in order[found.width[order] > 0]),
+        whom=public.whom,
+        warnings=warnings,
     )

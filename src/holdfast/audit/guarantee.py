@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon, zcdp_to_epsilon_classic
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.words import counted
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ def audit_guarantee(
     effective = intensity.group(semi_adjacency)
     if isinstance(effective, Approximate) and effective.delta >= 1:
         raise GuaranteeError(
-            f"{semi_adjacency} records at epsilon {float(intensity.parameters()['epsilon']):g} leave no"
-            " guarantee: delta reaches 1."
+            f"{counted(semi_adjacency, 'record')} at epsilon {float(intensity.parameters()['epsilon']):g}"
+            " leave no guarantee: delta reaches 1."
         )
     return GuaranteeReport(semi_adjacency, source, reading(intensity, delta), reading(effective, delta))
 

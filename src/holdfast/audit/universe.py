@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.lattice.unimodular import is_totally_unimodular
-from holdfast.release import published
+from holdfast.release import published_with_warnings
 from holdfast.spec.model import Spec
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
@@ -22,17 +22,25 @@ class UniverseReport:
     totally_unimodular: bool | None
     semi_adjacency: SemiAdjacency
     sensitivity: Sensitivity
+    unit: str
+    records_per_unit: int
+    distance: int
+    """How many records one unit's change takes: as many times the semi-adjacency as it has records."""
+    warnings: tuple[str, ...] = ()
+    """What a curator should look at in the data."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         found = asdict(self)
         del found["semi_adjacency"]["searched"]
+        found["warnings"] = list(self.warnings)
         return found
 
 
 def audit_universe(spec: Spec | str | Path, data: Any = None) -> UniverseReport:
     """Return what the invariants of a spec leave to protect."""
-    premises = published(spec, data).premises("semi")
+    public, warnings = published_with_warnings(spec, data)
+    premises = public.premises("semi")
     universe = premises.universe
     return UniverseReport(
         cells=universe.cells,
@@ -42,4 +50,8 @@ def audit_universe(spec: Spec | str | Path, data: Any = None) -> UniverseReport:
         totally_unimodular=is_totally_unimodular(universe.matrix),
         semi_adjacency=premises.semi_adjacency,
         sensitivity=premises.sensitivity,
+        unit=premises.whom.unit,
+        records_per_unit=premises.whom.records,
+        distance=premises.unit.distance,
+        warnings=warnings,
     )

@@ -13,6 +13,7 @@ from holdfast.certificate.model import (
     GuaranteeSection,
     InequalitySection,
     InvariantSection,
+    PublicationSection,
     RandomnessSection,
     ScopeSection,
     SemiAdjacencySection,
@@ -24,11 +25,12 @@ from holdfast.certificate.model import (
     UnitSection,
     UniverseSection,
 )
+from holdfast.certificate.verdict import verdict
 from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
-from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.guarantee import Guarantee, Unit
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -39,20 +41,31 @@ from holdfast.privacy.intensity import (
 )
 from holdfast.public import Public
 from holdfast.spec.model import Privacy
+from holdfast.spec.publication import Publication
 from holdfast.version import VERSION
 
 SMALL_DELTA = 1e-10
 
 
 def certify(
-    privacy: Privacy, public: Public, mechanism: AnyMechanism, accuracy: Accuracy | None, *, secure: bool
+    privacy: Privacy,
+    public: Public,
+    mechanism: AnyMechanism,
+    accuracy: Accuracy | None,
+    *,
+    secure: bool,
+    publication: Publication | None = None,
 ) -> Certificate:
     """Record a release of a mechanism; nothing in the record depends on the draw."""
     unit = mechanism.guarantee.unit
     semi = public.premises("semi", privacy.distance) if unit.adjacency == "semi" else None
+    guarantee = guarantee_section(mechanism.guarantee)
+    expected = None if accuracy is None else _expected(accuracy, public.schema.names)
+    said = {} if publication is None else publication.said
     return Certificate(
         software=Software(name="holdfast", version=VERSION),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
+        publication=PublicationSection(**said) if said else None,
         table=TableSection.model_validate(
             {"count": public.count, "schema": public.schema.to_dict(), "inferred": public.inferred}
         ),
@@ -64,11 +77,18 @@ def certify(
         universe=_universe(public, semi),
         mechanism=mechanism.record(),
         target=TargetSection(**dict(privacy)),
-        guarantee=guarantee_section(mechanism.guarantee),
+        guarantee=guarantee,
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
-        expected_error=None if accuracy is None else _expected(accuracy, public.schema.names),
+        expected_error=expected,
+        verdict=verdict(guarantee, mechanism, expected, public.universe.cells),
         caveats=_caveats(public, secure=secure, additive=mechanism.traits.additive),
     )
+
+
+INVARIANTS_NOTE = (
+    "The invariants are published exactly. What they reveal by themselves, alone or with other"
+    " sources, is outside of the guarantee."
+)
 
 
 def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
@@ -84,12 +104,18 @@ def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
                 constraints=scope.constraints,
                 digest=scope.digest,
             ),
-            "unit": UnitSection(**asdict(guarantee.unit)),
+            "unit": _unit(guarantee.unit),
             "standard": guarantee.intensity.standard,
             "intensity": guarantee.intensity.parameters(),
             "epsilon_at": _epsilon_at(guarantee.intensity),
             "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
         }
+    )
+
+
+def _unit(unit: Unit) -> UnitSection:
+    return UnitSection(
+        name=unit.name, adjacency=unit.adjacency, distance=unit.distance, records_per_unit=unit.records
     )
 
 
@@ -162,11 +188,14 @@ def _caveats(public: Public, *, secure: bool, additive: bool) -> tuple[str, ...]
     if public.inferred:
         names = ", ".join(public.inferred)
         caveats.append(
-            f"The levels of {names} were taken from the data, so the list of levels is published as it"
-            " is. Declare them in the spec to leave the data out of it."
+            f"The levels of {names} were taken from the data, so the list of levels is published as it is."
         )
-    caveats.append(
-        "The invariants are published exactly. What they reveal by themselves, alone or with other"
-        " sources, is outside of the guarantee."
-    )
+    if public.schema.within:
+        pairs = " and ".join(f"each {inner} in one {outer}" for inner, outer in public.schema.within.items())
+        caveats.append(
+            f"What lies where, {pairs}, was taken from the data, and is published as it is by the list of"
+            " cells."
+        )
+    if public.invariants:
+        caveats.append(INVARIANTS_NOTE)
     return tuple(caveats)

@@ -5,8 +5,9 @@ constraints, the target and the parameters of the noise. It is worked out anew h
 equal what follows, in numbers and in words: the words belong to the form of a certificate, and change with
 it. A certificate that claims anything else, more or less, is not one that a release was made with.
 
-Where only a bound is known, or a solver's or the curator's word, the check says so. Certificates of the first
-form have some other words: their evidence may say less, and no more, and their page is not compared.
+Where only a bound is known, or a solver's or the curator's word, the check says so. Certificates of older
+forms have some other words, and no verdict; the evidence of the first form may say less, and no more, and its
+page is not compared.
 """
 
 import re
@@ -18,16 +19,20 @@ from functools import cached_property
 from math import sqrt
 from typing import Any, Literal, NamedTuple
 
-from holdfast.certificate.certify import certify
+from holdfast.certificate import version_2
+from holdfast.certificate.certify import INVARIANTS_NOTE, certify
 from holdfast.certificate.checks import Check
 from holdfast.certificate.labels import misnamed
-from holdfast.certificate.model import Certificate, ErrorSection, ExpectedErrorSection
+from holdfast.certificate.model import Certificate, ErrorSection, ExpectedErrorSection, PublicationSection
 from holdfast.certificate.public import public_of
+from holdfast.certificate.text import FORMAT, FORMS
+from holdfast.certificate.verdict import verdict
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.accuracy import accuracy
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
 from holdfast.privacy.guarantee import Guarantee, probability
 from holdfast.privacy.intensity import Approximate
+from holdfast.progress import steps
 from holdfast.public import Public
 from holdfast.spec.model import Privacy
 from holdfast.version import VERSION
@@ -44,6 +49,11 @@ class Unclaimed(NamedTuple):
 
 CLAIMS_NOTHING: tuple[Unclaimed, ...] = (
     Unclaimed("created", "when a release was made follows from nothing; it must be a time"),
+    Unclaimed("publication", "what the curator says of the publication follows from nothing"),
+    *(
+        Unclaimed(f"publication.{name}", "as the publication; it must be one line, and an address the url")
+        for name in PublicationSection.model_fields
+    ),
     Unclaimed("software.version", "which version made it follows from nothing; it must be a version"),
     Unclaimed("ledger", "the ledger knows its rows: `holdfast ledger verify --release`"),
     Unclaimed("ledger.row", "as the ledger; it must be a number of a row"),
@@ -72,6 +82,7 @@ DERIVED = (
     "target",
     "guarantee",
     "randomness",
+    "verdict",
     "caveats",
 )
 """The sections that must equal what follows, beside the expected error and the page."""
@@ -114,8 +125,18 @@ class Derivation:
     """A certificate, and what follows from its public values and the parameters of its mechanism."""
 
     claimed: Certificate
-    old: bool = False
-    """Whether it was written in the first form."""
+    form: int = FORMS[FORMAT]
+    """The form that it was written in."""
+
+    @property
+    def old(self) -> bool:
+        """Whether it was written in the first form."""
+        return self.form == 1
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """The sections that its form has, and that follow."""
+        return tuple(name for name in DERIVED if self.form >= FORMS[FORMAT] or name != "verdict")
 
     def checks(self, *, simulate: bool = True) -> Iterator[Check]:
         """Compare every claim with what follows; the expected error takes a simulation.
@@ -187,11 +208,13 @@ class Derivation:
         chosen = getattr(claimed.mechanism, "given", None) is not None
         if not self.old and target_of(self.privacy).intensity is None and not chosen:
             yield Check("target", holds=False, detail="nothing was asked for, and no parameter was given")
-        if target.unit != unit.name or target.adjacency != unit.adjacency:
+        same = (target.unit, target.records_per_unit) == (unit.name, unit.records_per_unit)
+        if not same or target.adjacency != unit.adjacency:
             yield Check("target", holds=False, detail="the guarantee is for another unit than what was asked")
         semi = claimed.universe.semi_adjacency
         least = None if semi is None else semi.worst_case
-        distance = 1 if target.adjacency == "unit" else least if target.distance is None else target.distance
+        each = 1 if target.adjacency == "unit" else least if target.distance is None else target.distance
+        distance = None if each is None else each * target.records_per_unit
         if unit.distance != distance:
             said = f"the certificate claims unit distance {unit.distance}, and what was asked is {distance}"
             yield Check("guarantee", holds=False, detail=said)
@@ -215,10 +238,17 @@ class Derivation:
             return
         follows = certify(self.privacy, self.public, mechanism, None, secure=self.claimed.randomness.secure)
         claimed, derived = self.claimed.to_dict(), follows.to_dict()
+        if self.form < FORMS[FORMAT]:
+            derived = version_2.reworded(derived, claimed)
+            if not self.public.invariants and INVARIANTS_NOTE in claimed["caveats"][-1:]:
+                derived["caveats"].append(INVARIANTS_NOTE)  # it may stand there, though it says nothing
         if self.old:
             derived = self._as_first(claimed, derived, guarantee)
-        for name in DERIVED:
-            apart = list(_differences(claimed[name], derived[name]))
+        expected, cells = self.claimed.expected_error, self.public.universe.cells
+        said = verdict(follows.guarantee, mechanism, expected, cells)
+        derived["verdict"] = said.model_dump(mode="json")
+        for name in steps(self.derived, "comparing what follows with what is claimed"):
+            apart = list(_differences(claimed.get(name), derived[name]))
             if apart:
                 yield _claim(name, *apart[0], more=len(apart) - 1)
             elif name == "target":
@@ -251,7 +281,7 @@ class Derivation:
             yield Check("expected error", holds=True)
         elif claimed is None or follows is None:
             yield _claim("expected error", (), _stated(claimed), _stated(follows))
-        elif self.old or self.claimed.software.version != VERSION:
+        elif self.form < FORMS[FORMAT] or self.claimed.software.version != VERSION:
             agree, said = (
                 _agree(claimed, follows, 0 if size is None else size.draws),
                 "within simulation error",

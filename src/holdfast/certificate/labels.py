@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from holdfast.data.invariants import InvariantBlock, margin_labels, margin_matrix
 from holdfast.data.numeric import number
+from holdfast.data.ranges import range_words
 from holdfast.data.schema import Schema
 
 
@@ -40,10 +41,17 @@ def misnamed(block: InvariantBlock, schema: Schema) -> str:
     return ""
 
 
+def _range(place: int, ranged: str | None) -> str:
+    """Return a pattern of the words for a range: those of neighbouring levels, or any two numbers."""
+    own = re.escape(ranged) if ranged is not None else "(?!)"
+    return f"(?P<range_{place}>{own})|(?P<low_{place}>\\S+) to (?P<high_{place}>\\S+)"
+
+
 def _says(words: str, where: Mapping[str, tuple[str, ...]], schema: Schema) -> bool:
     """Whether words say what a selection picks, by levels or by ranges."""
+    ranged = {name: range_words(levels, schema.attribute(name).levels) for name, levels in where.items()}
     pattern = " and ".join(
-        f"{re.escape(name)} (?:= (?P<levels_{place}>.*)|(?P<low_{place}>\\S+) to (?P<high_{place}>\\S+))"
+        f"{re.escape(name)} (?:= (?P<levels_{place}>.*)|{_range(place, ranged[name])})"
         for place, name in enumerate(where)
     )
     found = re.fullmatch(pattern, words, re.DOTALL)
@@ -51,6 +59,8 @@ def _says(words: str, where: Mapping[str, tuple[str, ...]], schema: Schema) -> b
         return False
     for place, (name, levels) in enumerate(where.items()):
         said, low, high = (found[f"{end}_{place}"] for end in ("levels", "low", "high"))
+        if found[f"range_{place}"] is not None:
+            continue
         if said is not None:
             listed = " or ".join(levels), f"{levels[0]} or {len(levels) - 1} other levels"
             if said != listed[len(levels) > 4] or len(set(levels)) < len(levels):

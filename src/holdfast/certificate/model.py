@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -26,6 +27,7 @@ from holdfast.plain import plain_name
 from holdfast.privacy.guarantee import Adjacency
 from holdfast.privacy.intensity import Standard
 from holdfast.spec.model import InvariantKind
+from holdfast.spec.publication import is_address, line_flaw
 from holdfast.spec.rational import Rational
 
 SEAL = ("ledger", "files", "quoted_formulas", "digest")
@@ -38,8 +40,13 @@ if TYPE_CHECKING:
 else:
     AnyRecord = Annotated[Union[tuple(m.Record for m in MECHANISMS)], Field(discriminator="name")]  # noqa: UP007
 
+_IF_SAID = Field(exclude_if=lambda said: said is None)
 Whole = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 """A count, or a sum of counts: tables have 64 bits for each."""
+
+
+RecordsPerUnit = Annotated[StrictInt, Field(exclude_if=lambda records: records == 1)]
+"""How many records a unit has at most."""
 
 
 class Section(BaseModel):
@@ -68,11 +75,23 @@ class AttributeSection(Section):
     levels: tuple[StrictStr, ...]
 
 
+class NestingSection(Section):
+    """An attribute whose levels each lie in one level of another, the places of which are ``parents``."""
+
+    attribute: StrictStr
+    within: StrictStr
+    parents: tuple[StrictInt, ...]
+
+
 class SchemaSection(Section):
-    """The cells: every combination of levels in row-major order, less those that cannot occur."""
+    """The cells: every combination of levels in row-major order, less those that cannot occur.
+
+    Of nested attributes only combinations that lie in each other are cells.
+    """
 
     attributes: tuple[AttributeSection, ...]
     structural_zeros: tuple[StrictInt, ...] = ()
+    within: Annotated[tuple[NestingSection, ...], Field(exclude_if=lambda nested: not nested)] = ()
 
 
 class TableSection(Section):
@@ -165,6 +184,7 @@ class TargetSection(Section):
     rho: Rational | None = None
     mu: Rational | None = None
     distance: StrictInt | None = None
+    records_per_unit: RecordsPerUnit = 1
 
     @property
     def intensity(self) -> dict[str, Any]:
@@ -188,9 +208,10 @@ class ScopeSection(Section):
 class UnitSection(Section):
     """Which data in the scope are protected against each other."""
 
-    name: Literal["record"]
+    name: StrictStr
     adjacency: Adjacency
     distance: StrictInt
+    records_per_unit: RecordsPerUnit = 1
 
 
 class EpsilonAt(Section):
@@ -273,6 +294,65 @@ class ExpectedErrorSection(Section):
     noise: SharesSection
 
 
+class ChanceSection(Section):
+    """A probability between two bounds, which agree where it is known."""
+
+    low: StrictFloat
+    high: StrictFloat
+
+
+class UnchangedSection(Section):
+    """How likely noise leaves a cell that it can move, or everything, as it is; ``cell`` None: not known."""
+
+    cell: ChanceSection | None
+    everything: ChanceSection
+    method: StrictStr
+
+
+class VerdictSection(Section):
+    """What the guarantee and the noise come to, in plain words.
+
+    ``right`` is how often a guess between two tables, from even odds, is right at most.
+    """
+
+    level: Literal["strong", "moderate", "weak", "none"]
+    right: StrictFloat
+    meaning: StrictStr
+    unchanged: UnchangedSection | None
+    warnings: tuple[StrictStr, ...]
+
+    @property
+    def protects(self) -> bool:
+        """Whether the noise may be called a protection."""
+        return not self.warnings
+
+
+def _line(text: str) -> str:
+    if flaw := line_flaw(text):
+        raise ValueError(flaw)
+    return text
+
+
+def _address(url: str) -> str:
+    if not is_address(url):
+        raise ValueError("is no address of the web")
+    return url
+
+
+Said = Annotated[StrictStr, AfterValidator(_line)]
+
+
+class PublicationSection(Section):
+    """What the curator says of the publication: nothing follows from it."""
+
+    title: Annotated[Said | None, _IF_SAID] = None
+    publisher: Annotated[Said | None, _IF_SAID] = None
+    contact: Annotated[Said | None, _IF_SAID] = None
+    period: Annotated[Said | None, _IF_SAID] = None
+    url: Annotated[Annotated[Said, AfterValidator(_address)] | None, _IF_SAID] = None
+    licence: Annotated[Said | None, _IF_SAID] = None
+
+
 class LedgerSection(Section):
     """The row of a ledger that a release was charged as."""
 
@@ -283,9 +363,10 @@ class LedgerSection(Section):
 class Certificate(Section):
     """The record of a release."""
 
-    format: Literal["holdfast-certificate/2"] = "holdfast-certificate/2"
+    format: Literal["holdfast-certificate/3"] = "holdfast-certificate/3"
     software: Software
     created: StrictStr
+    publication: Annotated[PublicationSection | None, _IF_SAID] = None
     table: TableSection
     invariants: tuple[InvariantSection, ...]
     constraints: ConstraintsSection
@@ -295,6 +376,8 @@ class Certificate(Section):
     guarantee: GuaranteeSection
     randomness: RandomnessSection
     expected_error: ExpectedErrorSection | None
+    verdict: VerdictSection | None
+    """None in certificates of older forms alone."""
     caveats: tuple[StrictStr, ...]
     ledger: LedgerSection | None = None
     files: dict[StrictStr, StrictStr] = {}

@@ -13,6 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from holdfast.certificate import version_2
 from holdfast.certificate.model import (
     Certificate,
     ConstraintsSection,
@@ -20,15 +21,19 @@ from holdfast.certificate.model import (
     GuaranteeSection,
     InequalitySection,
     InvariantSection,
+    ProvedSection,
     TargetSection,
 )
 from holdfast.certificate.pictures import Bar, bars, noise_picture, within
+from holdfast.certificate.references import cited, in_words
+from holdfast.certificate.verdict import percent
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.privacy.guarantee import probability, times
+from holdfast.spec.whom import Whom
 from holdfast.visible import visible
 
-WORDINGS = (2, 1)
-"""How pages are and were worded, the newest first: pages of every wording are verified."""
+WORDINGS = {3: (3,), 2: (2, 1)}
+"""How pages of each form are worded, and were, the newest first: pages of every wording are verified."""
 MOST_BARS = 30
 """Invariants with more values show the first FEW of them only."""
 FEW = 8
@@ -37,6 +42,15 @@ MOST_ITEMS = 60
 MOST_LETTERS = 160
 MOST_EXPONENT = 27
 """Beyond it, exp(epsilon) is told by its power of ten."""
+LEVELS = {
+    "strong": "Strong: little can be learnt of anyone.",
+    "moderate": "Moderate: something can be learnt, and a good deal is left in doubt.",
+    "weak": "Weak: much can be learnt, and some doubt is left.",
+    "none": "None to speak of: doubt is left in name only.",
+}
+"""What the levels of a verdict say."""
+PROGRAM = "pip install holdfast"
+"""How to get the program: the package has no other address."""
 STANDARDS = {
     "pure": "pure differential privacy",
     "approximate": "approximate differential privacy",
@@ -64,12 +78,18 @@ class Kept:
     more: int
 
 
-def render(certificate: Certificate, *, wording: int = WORDINGS[0]) -> str:
-    """Return the page of a certificate."""
+def render(certificate: Certificate, *, wording: int = WORDINGS[3][0], parquet: bool = False) -> str:
+    """Return the page of a certificate, beside a table in CSV or Parquet."""
+    today = wording in WORDINGS[3]
+    output = NAMED[certificate.mechanism.name].output
     guarantee, target = certificate.guarantee, certificate.target
+    references = [item.reference for item in guarantee.evidence if isinstance(item, ProvedSection)]
     epsilon, exception = _epsilon(guarantee)
     attributes = certificate.table.cells.attributes
-    template = _environment().get_template("page.html.j2")
+    unit = guarantee.unit
+    whom = Whom(unit.name, unit.records_per_unit)
+    compared = _verdict(target, guarantee)
+    template = _environment().get_template("page.html.j2" if today else "page_2.html.j2")
     return template.render(
         {name: getattr(certificate, name) for name in Certificate.model_fields},
         created_at=datetime.fromisoformat(certificate.created),
@@ -80,7 +100,8 @@ def render(certificate: Certificate, *, wording: int = WORDINGS[0]) -> str:
         ],
         bounds=_bounds(certificate.constraints),
         floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
-        statistic=NAMED[certificate.mechanism.name].output == "statistic",
+        statistic=output == "statistic",
+        output=f"{output}.{'parquet' if parquet and output == 'table' else 'csv'}",
         strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
         parameters=certificate.mechanism.parameters(),
         semi=guarantee.unit.adjacency == "semi",
@@ -90,7 +111,14 @@ def render(certificate: Certificate, *, wording: int = WORDINGS[0]) -> str:
         exception=exception,
         times=_times(epsilon),
         sure=_sure(epsilon),
-        verdict=_verdict(target, guarantee),
+        compared=compared,
+        verdict=certificate.verdict if today else compared,
+        format=certificate.format if today else version_2.FORMAT,
+        whom=whom,
+        works=cited(references),
+        protects=certificate.verdict is None or certificate.verdict.protects,
+        LEVELS=LEVELS,
+        PROGRAM=PROGRAM,
         error=_error(certificate.expected_error),
         MOST_ITEMS=MOST_ITEMS,
         wording=wording,
@@ -122,6 +150,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "amount": _amount,
+        "cite": in_words,
+        "told": percent,
         "names": _names,
         "number": _number,
         "percent": _percent,

@@ -12,6 +12,7 @@ from holdfast.mechanisms.catalogue import NAMED, AnyMechanism
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.privacy.guarantee import Unit
 from holdfast.public import Public, public_from
+from holdfast.spec.whom import Whom
 
 
 def public_of(certificate: Certificate) -> Public:
@@ -24,6 +25,7 @@ def public_of(certificate: Certificate) -> Public:
         nonnegative=constraints.nonnegative,
         inequalities=tuple(item.model_dump() for item in constraints.inequalities),
         inferred=table.inferred,
+        whom=Whom(certificate.target.unit, certificate.target.records_per_unit),
         quoted_formulas=certificate.quoted_formulas,
     )
 
@@ -32,7 +34,8 @@ def mechanism_of(certificate: Certificate, public: Public) -> AnyMechanism:
     """Return the mechanism that a certificate records."""
     unit = certificate.guarantee.unit
     record = certificate.mechanism
-    return NAMED[record.name].of(record, public, Unit(unit.name, unit.adjacency, unit.distance))
+    whole = Unit(unit.name, unit.adjacency, unit.distance, unit.records_per_unit)
+    return NAMED[record.name].of(record, public, whole)
 
 
 def noise_of(certificate: Certificate, public: Public) -> NoiseLaw:

@@ -9,8 +9,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
-from math import isfinite, prod
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ from holdfast.certificate import version_1
 from holdfast.certificate.checks import Check, Verification
 from holdfast.certificate.text import CERTIFICATE, digest, flaw, parse, read_text
 from holdfast.data.formulas import quoted
+from holdfast.data.grid import Grid, Nesting
+from holdfast.data.grid import count as cells_of
 from holdfast.errors import HoldfastError
 from holdfast.plain import special
 
@@ -57,11 +58,14 @@ def warnings_of(content: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what everybody should be told of a release, however well it is kept."""
     randomness = content.get("randomness")
     secure = isinstance(randomness, dict) and randomness.get("secure") is True
-    return () if secure else (SEEDED,)
+    verdict = content.get("verdict")
+    told = verdict.get("warnings") if isinstance(verdict, dict) else None
+    little = tuple(map(str, told)) if isinstance(told, list) else ()
+    return (*(() if secure else (SEEDED,)), *little)
 
 
-def seal_checks(folder: Path, text: str, content: Mapping[str, Any]) -> Iterator[Check]:
-    """Check the digest, the text of the certificate, and the hash of every file."""
+def seal_checks(folder: Path, text: str, content: Mapping[str, Any], *, page: bool = True) -> Iterator[Check]:
+    """Check the digest, the text of the certificate, and the hash of every file, with or without the page."""
     body = {key: value for key, value in content.items() if key != "digest"}
     yield Check.that("certificate unchanged", digest(body) == content.get("digest"), "its digest differs")
     wrong = flaw(text, content)
@@ -71,7 +75,8 @@ def seal_checks(folder: Path, text: str, content: Mapping[str, Any]) -> Iterator
         yield Check("files", holds=False, detail="the certificate names no output")
         return
     for name, expected in files.items():
-        yield _file_check(folder, name, expected)
+        if page or name != PAGE:
+            yield _file_check(folder, name, expected)
     if PAGE not in files:
         yield Check("files", holds=False, detail=f"the certificate does not name {PAGE}")
 
@@ -134,6 +139,7 @@ class Cells:
     levels: tuple[tuple[str, ...], ...]
     impossible: tuple[int, ...]
     count: str
+    nestings: tuple[Nesting, ...] = ()
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "Cells":
@@ -141,31 +147,45 @@ class Cells:
         attributes, zeros = table["schema"]["attributes"], table["schema"]["structural_zeros"]
         names = tuple(item["name"] for item in attributes)
         levels = tuple(tuple(item["levels"]) for item in attributes)
-        size = prod(map(len, levels))
         for words in ((*names, table["count"]), *levels):
             if len(set(words)) < len(words) or not all(type(word) is str for word in words):
                 raise DamagedError("a name or a level of the table stands twice, or is none")
+        nestings = tuple(
+            Nesting(item["attribute"], item["within"], tuple(item["parents"]))
+            for item in table["schema"].get("within", ())
+        )
+        sizes = dict(zip(names, map(len, levels), strict=True))
+        try:
+            size = cells_of(sizes, nestings)
+        except ValueError as error:
+            raise DamagedError(f"the nesting of the table is damaged: {error}") from None
         if not names or not 0 < size <= MOST_CELLS:
             raise DamagedError("the table has no cells, or too many")
         if not all(type(cell) is int and 0 <= cell < size for cell in zeros):
             raise DamagedError("a structural zero is not in the table")
-        return cls(names, levels, tuple(zeros), table["count"])
+        return cls(names, levels, tuple(zeros), table["count"], nestings)
 
     @property
     def quoted(self) -> "Cells":
         """The same with names as they stand in a file where formulas are quoted."""
         levels = tuple(tuple(map(quoted, own)) for own in self.levels)
-        return replace(self, names=tuple(map(quoted, self.names)), levels=levels, count=quoted(self.count))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of levels of each attribute."""
-        return tuple(map(len, self.levels))
+        return replace(
+            self,
+            names=tuple(map(quoted, self.names)),
+            levels=levels,
+            count=quoted(self.count),
+            nestings=tuple(one.renamed(quoted) for one in self.nestings),
+        )
 
     @property
     def size(self) -> int:
         """The number of cells."""
-        return prod(self.shape)
+        return self.grid.size
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells as a product of axes."""
+        return Grid.of(dict(zip(self.names, map(len, self.levels), strict=True)), self.nestings)
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
@@ -176,15 +196,13 @@ class Cells:
 
     def in_words(self, cell: int) -> str:
         """Return the levels of a cell by their attributes."""
-        codes = np.unravel_index(cell, self.shape)
-        named = zip(self.names, self.levels, codes, strict=True)
-        return ", ".join(f"{name} = {levels[code]!r}" for name, levels, code in named)
+        codes = self.grid.cell(cell)
+        named = zip(self.names, self.levels, strict=True)
+        return ", ".join(f"{name} = {levels[codes[name]]!r}" for name, levels in named)
 
     def codes(self, name: str) -> Counts:
         """Return, for each cell, the place of its level of an attribute."""
-        axis = self.names.index(name)
-        inner, outer = prod(self.shape[axis + 1 :]), prod(self.shape[:axis])
-        return np.tile(np.repeat(np.arange(self.shape[axis], dtype=np.int64), inner), outer)
+        return self.grid.codes(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,10 +252,8 @@ class Sums:
 
     def _plain(self, counts: Counts) -> list[int]:
         """Add up counts: their sizes fit 64 bits together, so every sum does."""
-        cells, row, length = self.cells, np.zeros(counts.size, dtype=np.int64), 1
-        for name in self.attributes:
-            size = cells.shape[cells.names.index(name)]
-            row, length = row * size + cells.codes(name), length * size
+        cells, margin = self.cells, self.cells.grid.over(self.attributes)
+        row, length = cells.grid.rows(margin), margin.size
         chosen = np.ones(counts.size, dtype=np.bool_)
         for name, levels in self.where.items():
             known = cells.levels[cells.names.index(name)]
@@ -262,7 +278,8 @@ class Sums:
 def read_counts(path: Path, cells: Cells) -> Counts:
     """Return the counts of a released table; raises where it is not as a release writes it."""
     try:
-        counts = _parquet(path, cells) if path.suffix == ".parquet" else _csv(path, cells)
+        parquet = path.suffix == ".parquet"
+        counts = _parquet(path, cells) if parquet else _whole_counts(read_column(path, cells), path.name)
     except OSError:
         raise DamagedError(f"{path.name} cannot be read") from None
     if sum(map(abs, counts.tolist())) >= 2**63:
@@ -270,8 +287,8 @@ def read_counts(path: Path, cells: Cells) -> Counts:
     return counts
 
 
-def _csv(path: Path, cells: Cells) -> Counts:
-    """Read every cell in its place: the row must begin with its levels, and end with a whole number."""
+def read_column(path: Path, cells: Cells) -> list[str]:
+    """Return what stands for each cell of a CSV file, in its place: the row must begin with its levels."""
     try:
         text = _read(path).decode("utf-8")
     except UnicodeDecodeError:
@@ -280,8 +297,9 @@ def _csv(path: Path, cells: Cells) -> Counts:
     if not text.startswith(header):
         raise DamagedError(f"{path.name} does not begin with the row {header[:-1]!r}")
     at, found = len(header), list[str]()
-    fields = [[_field(level) for level in levels] for levels in cells.levels]
-    for levels in product(*fields):
+    fields = [np.array([_field(level) for level in levels], dtype=object) for levels in cells.levels]
+    columns = [own[cells.codes(name)] for name, own in zip(cells.names, fields, strict=True)]
+    for levels in zip(*columns, strict=True):
         begin = ",".join(levels) + ","
         start = at + len(begin)
         end = text.find("\n", start)
@@ -293,7 +311,7 @@ def _csv(path: Path, cells: Cells) -> Counts:
         at = end + 1
     if at != len(text):
         raise DamagedError(f"{path.name} has more than the {cells.size:,} rows of its cells")
-    return _whole_counts(found, path.name)
+    return found
 
 
 def _whole_counts(found: list[str], name: str) -> Counts:

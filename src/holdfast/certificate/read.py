@@ -1,4 +1,4 @@
-"""Reading certificates, of this version and of the one before."""
+"""Reading certificates, of this form and of those before."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from holdfast.certificate import version_1
+from holdfast.certificate import version_1, version_2
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.text import CERTIFICATE, parse, read_text
+from holdfast.certificate.text import CERTIFICATE, FORMAT, parse, read_text
 from holdfast.errors import ReleaseError
 
 
@@ -17,6 +17,8 @@ def certificate_of(content: dict[str, Any], place: str) -> Certificate:
     try:
         if content["format"] == version_1.FORMAT:
             content = version_1.upgraded(content)
+        if content["format"] == version_2.FORMAT:
+            content = version_2.upgraded(content, FORMAT)
         return Certificate.model_validate_json(json.dumps(content))
     except ValidationError as error:
         first = error.errors()[0]

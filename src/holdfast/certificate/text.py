@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate import version_1
+from holdfast.certificate import version_1, version_2
 from holdfast.errors import ReleaseError
 from holdfast.plain import special
 
 CERTIFICATE = "certificate.json"
-FORMAT = "holdfast-certificate/2"
+FORMAT = "holdfast-certificate/3"
+FORMS = {version_1.FORMAT: 1, version_2.FORMAT: 2, FORMAT: 3}
+"""The forms that are read, by what they call themselves."""
 MOST_DIGITS = 400
 """Longer integers stand in no certificate, and are not read."""
 
@@ -34,7 +36,15 @@ def read_text(folder: Path) -> str:
 
 
 def parse(text: str, place: str) -> dict[str, Any]:
-    """Return the JSON of a certificate as it stands; raises ReleaseError where it is none.
+    """Return the JSON of a certificate as it stands; raises ReleaseError where it is none."""
+    content = parsed(text, place)
+    if content.get("format") not in FORMS:
+        raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
+    return content
+
+
+def parsed(text: str, place: str) -> dict[str, Any]:
+    """Return the JSON object of a text; raises ReleaseError where it is none.
 
     What JSON has no word for, NaN or an endless integer, is read as null: `flaw` finds it.
     """
@@ -42,7 +52,7 @@ def parse(text: str, place: str) -> dict[str, Any]:
         content = json.loads(text, parse_constant=lambda _: None, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(f"{place} is not JSON ({error}): restore it from the release.") from None
-    if not isinstance(content, dict) or content.get("format") not in (FORMAT, version_1.FORMAT):
+    if not isinstance(content, dict):
         raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
 

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from holdfast.certificate import version_2
 from holdfast.certificate.checks import Check, Verification, ViolatedError
-from holdfast.certificate.derive import DERIVED, Derivation
+from holdfast.certificate.derive import Derivation
 from holdfast.certificate.model import SEAL, Certificate
 from holdfast.certificate.page import WORDINGS, render
 from holdfast.certificate.public import Published
 from holdfast.certificate.quick import PAGE, kept_checks, output_of, seal_checks, verify_quick, warnings_of
 from holdfast.certificate.read import certificate_of
 from holdfast.certificate.sign import read_public_key, signed_by
-from holdfast.certificate.text import CERTIFICATE, parse, read_text
-from holdfast.certificate.version_1 import FORMAT as FORMAT_1
+from holdfast.certificate.text import CERTIFICATE, FORMS, canonical, parse, read_text
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.catalogue import NAMED
 
@@ -45,7 +45,7 @@ def verified(folder: str | Path) -> Published:
     """Return a release of a table that was verified; raises ViolatedError where it is not kept.
 
     What is worked out from a release rests on its table and the law of its noise: its expected error is not
-    simulated again, nor its page drawn.
+    simulated again, nor its page drawn, which may be missing.
     """
     verification, derivation = _verification(Path(folder), whole=False)
     if derivation is None or not verification.kept:
@@ -57,15 +57,20 @@ def _verification(folder: Path, *, whole: bool) -> tuple[Verification, Derivatio
     """Return what is found, and what was derived if it came to that."""
     text = read_text(folder)
     content = parse(text, str(folder / CERTIFICATE))
-    checks = [*seal_checks(folder, text, content), *_typed_checks(text, content)]
+    page = whole or (folder / PAGE).exists()
+    checks = [*seal_checks(folder, text, content, page=page), *_typed_checks(text, content)]
     if all(check.name != "certificate" or check.holds for check in checks):
         checks += kept_checks(folder, content)
     if not all(check.holds for check in checks):
         return Verification(folder, tuple(checks), warnings_of(content)), None
-    old = content["format"] == FORMAT_1
-    derivation = Derivation(certificate_of(content, CERTIFICATE), old)
+    form = FORMS[content["format"]]
+    old, derivation = form == 1, Derivation(certificate_of(content, CERTIFICATE), form)
     checks += _derived_checks(folder, derivation, whole=whole)
-    derived = (*DERIVED, *(("expected error",) if whole else ()), *(("page",) if whole and not old else ()))
+    derived = (
+        *derivation.derived,
+        *(("expected error",) if whole else ()),
+        *(("page",) if whole and not old else ()),
+    )
     warnings = (*warnings_of(content), *((FIRST_FORM,) if old else ()))
     return Verification(folder, tuple(checks), warnings, derived=derived), derivation
 
@@ -77,7 +82,8 @@ def _typed_checks(text: str, content: dict[str, Any]) -> Iterator[Check]:
     except HoldfastError as error:
         yield Check("certificate", holds=False, detail=str(error).rstrip("."))
         return
-    if content["format"] != FORMAT_1 and certificate.to_json() != text:
+    form, own = FORMS[content["format"]], certificate.to_dict()
+    if form > 1 and canonical(version_2.as_written(own) if form == 2 else own) != text:
         yield Check("certificate text", holds=False, detail="a field is not written as certificates write it")
     kind = NAMED[certificate.mechanism.name].output
     name = output_of(content)
@@ -89,19 +95,21 @@ def _derived_checks(folder: Path, derivation: Derivation, *, whole: bool) -> Ite
     found = list(derivation.checks(simulate=whole))
     yield from found
     if whole and all(check.holds for check in found):  # absurd numbers have no picture
-        yield _page_check(folder / PAGE, derivation.claimed, old=derivation.old)
+        yield _page_check(folder / PAGE, derivation.claimed, derivation.form)
 
 
-def _page_check(path: Path, certificate: Certificate, *, old: bool) -> Check:
+def _page_check(path: Path, certificate: Certificate, form: int) -> Check:
     """Check that the page says what the certificate says; its hash was compared before."""
-    if old:
+    if form == 1:
         return Check("page", holds=True, detail="worded by an older version: its hash is right")
     unsealed = certificate.model_copy(
         update={name: Certificate.model_fields[name].get_default() for name in SEAL}
     )
+    parquet = any(name.endswith(".parquet") for name in certificate.files)
     try:
         page = path.read_bytes()
-        same = any(render(unsealed, wording=wording).encode("utf-8") == page for wording in WORDINGS)
+        pages = (render(unsealed, wording=wording, parquet=parquet) for wording in WORDINGS[form])
+        same = any(one.encode("utf-8") == page for one in pages)
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError):
         same = False
     return Check.that("page", same, "the page is not the page of this certificate")

@@ -19,9 +19,9 @@ from holdfast.plain import special
 PAGE = "certificate.html"
 
 
-def write_page(certificate: Certificate, draft: Draft) -> None:
+def write_page(certificate: Certificate, draft: Draft, *, parquet: bool = False) -> None:
     """Write the page, which is settled before anything is drawn."""
-    (draft.path / PAGE).write_text(render(certificate), encoding="utf-8")
+    (draft.path / PAGE).write_text(render(certificate, parquet=parquet), encoding="utf-8")
 
 
 def write_outputs(
@@ -63,7 +63,7 @@ def write_release(
     """Write a release that was drawn to a new folder, in one step for everyone else."""
     with drafted(folder, charged_draft) as draft:
         with cannot_write(folder):
-            write_page(certificate, draft)
+            write_page(certificate, draft, parquet=parquet)
             write_outputs(
                 outputs,
                 certificate,

@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
+from holdfast.cli.completion import SHELLS, completion_script
 from holdfast.cli.ending import exit_code
+from holdfast.cli.quiet import be_quiet
+from holdfast.cli.watch import watched
 from holdfast.cli.whole import whole
+from holdfast.errors import ReleaseError
 from holdfast.version import VERSION
 
 app = typer.Typer(
@@ -18,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 audit = typer.Typer(help="Say what invariants leave to protect.", no_args_is_help=True)
 app.add_typer(audit, name="audit")
@@ -28,11 +33,28 @@ app.add_typer(certificate_app, name="certificate")
 test_app = typer.Typer(help="Test a hypothesis about a confidential table.", no_args_is_help=True)
 app.add_typer(test_app, name="test")
 
-SEED, DRAWS, RECORDS = whole(0, 2**63 - 1), whole(0, 10**7), whole(1, 2**53)
+SEED, DRAWS, RECORDS, ROW = whole(0, 2**63 - 1), whole(0, 10**7), whole(1, 2**53), whole(1, 2**53)
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", callback=be_quiet, help="Print no words and no progress: warnings and errors only."
+    ),
+]
+"""Taken by its callback: commands need not look at it."""
+ReportFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write the JSON to this new .json file.")
+]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
+
+
+def _one_of(out: Path | None, output: Path | None) -> Path:
+    """Return the folder that was named by --out, or by its other name."""
+    if (out is None) == (output is None):
+        raise ReleaseError("a processed table is written to one new folder: name it with --out DIR.")
+    return out or output or Path()
 
 
 def _version(wanted: bool) -> None:
@@ -44,7 +66,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the trace of an unexpected error; also HOLDFAST_DEBUG=1.")
@@ -57,11 +79,17 @@ def root(
 @app.command()
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write the example.")] = Path(),
+    full: Annotated[
+        bool, typer.Option("--full", help="A larger one, with every kind of invariant and its weights.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The same as DIR.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a commented example that runs as it is."""
     from holdfast.cli.init import run  # noqa: PLC0415
 
-    run(folder)
+    run(folder if out is None else out, full=full, as_json=as_json)
 
 
 @app.command()
@@ -80,7 +108,7 @@ def release(
     ] = None,
     resume: Annotated[
         int | None,
-        typer.Option(min=1, metavar="ROW", help="Draw for a row that was charged and never released."),
+        typer.Option(parser=ROW, metavar="ROW", help="Draw for a row that was charged and never released."),
     ] = None,
     sign: Annotated[
         Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this private key.")
@@ -88,6 +116,8 @@ def release(
     quote_formulas: Annotated[
         bool, typer.Option("--quote-formulas", help="Put ' before names that a spreadsheet would run.")
     ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw a release that keeps every invariant, and certify it."""
     from holdfast.cli.release import run  # noqa: PLC0415
@@ -101,6 +131,7 @@ def release(
         resume=resume,
         sign=sign,
         quote_formulas=quote_formulas,
+        as_json=as_json,
     )
 
 
@@ -109,20 +140,22 @@ def keygen(
     key: Annotated[
         Path, typer.Argument(metavar="KEY", help="The new private key; the public one gets .pub at its end.")
     ] = Path("holdfast.key"),
-    out: Annotated[Path | None, typer.Option(metavar="KEY", help="The same.", hidden=True)] = None,
+    out: Annotated[Path | None, typer.Option(metavar="KEY", help="The same as KEY.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make a pair of keys to sign releases with, and to check signatures."""
     from holdfast.cli.keygen import run  # noqa: PLC0415
 
-    run(key if out is None else out)
+    run(key if out is None else out, as_json=as_json)
 
 
 @app.command()
-def plan(spec: SpecFile, as_json: Json = False) -> None:
+def plan(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Say how a release would be drawn, without drawing it."""
     from holdfast.cli.plan import run  # noqa: PLC0415
 
-    run(spec, as_json=as_json)
+    run(spec, as_json=as_json, out=out)
 
 
 @app.command()
@@ -137,12 +170,14 @@ def compare(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw it to this .png, .svg or .pdf file.")
     ] = None,
+    out: ReportFile = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare the errors of mechanisms at the target of a spec, by simulation; nothing is released."""
     from holdfast.cli.compare import run  # noqa: PLC0415
 
-    run(spec, mechanisms, draws=draws, seed=seed, picture=picture, as_json=as_json)
+    run(spec, mechanisms, draws=draws, seed=seed, picture=picture, as_json=as_json, out=out)
 
 
 @app.command()
@@ -154,12 +189,18 @@ def verify(
     public_key: Annotated[
         Path | None, typer.Option(metavar="KEY", help="Check the signature with the publisher's public key.")
     ] = None,
+    out: ReportFile = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="For a processed table: the release that it was made of."),
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Check a release, and derive again all that its certificate claims: exit 0 or 1."""
+    """Check a release or a processed table, and derive again all that it claims: exit 0 or 1."""
     from holdfast.cli.verify import run  # noqa: PLC0415
 
-    run(folder, quick=quick, public_key=public_key, as_json=as_json)
+    run(folder, quick=quick, public_key=public_key, source=release, as_json=as_json, out=out)
 
 
 @app.command()
@@ -175,28 +216,50 @@ def intervals(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let all intervals cover together.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all rows to a new .csv, .parquet or .json."),
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Give confidence intervals for the cells of a release, or for sums of them."""
     from holdfast.cli.intervals import run  # noqa: PLC0415
 
-    run(folder, margin=margin, where=where or [], level=level, together=simultaneous, as_json=as_json)
+    run(
+        folder,
+        margin=margin,
+        where=where or [],
+        level=level,
+        together=simultaneous,
+        out=out,
+        as_json=as_json,
+    )
 
 
 @app.command()
 def postprocess(
     folder: ReleaseFolder,
     method: Annotated[str, typer.Option(metavar="NAME", help="nonnegative-l2, integers-l1 or rounded-l2.")],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the processed table.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The new folder of the processed table.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", hidden=True)] = None,
     bias_draws: Annotated[
-        int, typer.Option(parser=DRAWS, metavar="N", help="Simulated releases to measure the bias with.")
-    ] = 200,
+        int | None,
+        typer.Option(
+            parser=DRAWS,
+            metavar="N",
+            help="Simulated releases to measure the bias with; up to 200 unless given.",
+        ),
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Take negative counts out of a release, keeping the invariants: no cost, but biased."""
     from holdfast.cli.postprocess import run  # noqa: PLC0415
 
-    run(folder, method, output, bias_draws=bias_draws, as_json=as_json)
+    run(folder, method, _one_of(out, output), bias_draws=bias_draws, as_json=as_json)
 
 
 @app.command()
@@ -208,27 +271,29 @@ def demo(
         int | None,
         typer.Option(parser=SEED, metavar="N", help="Repeat a demo: such a release is NOT private."),
     ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Release a built-in table and verify it."""
     from holdfast.cli.demo import run  # noqa: PLC0415
 
-    run(out, seed=seed)
+    run(out, seed=seed, as_json=as_json)
 
 
 @audit.command()
-def universe(spec: SpecFile, as_json: Json = False) -> None:
+def universe(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Say what the invariants of a spec leave to protect. It reads the confidential table."""
     from holdfast.cli.universe import run  # noqa: PLC0415
 
-    run(spec, as_json=as_json)
+    run(spec, as_json=as_json, out=out)
 
 
 @audit.command()
-def exposure(spec: SpecFile, as_json: Json = False) -> None:
+def exposure(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Name the cells that the invariants reveal by themselves. For the curator's eyes only."""
     from holdfast.cli.exposure import run  # noqa: PLC0415
 
-    run(spec, as_json=as_json)
+    run(spec, as_json=as_json, out=out)
 
 
 @audit.command()
@@ -247,12 +312,14 @@ def guarantee(
         Path | None,
         typer.Argument(metavar="SPEC", help="Take A from its invariants; reads the confidential table."),
     ] = None,
+    out: ReportFile = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what a guarantee is worth under invariants: give one of --epsilon, --rho, --mu."""
     from holdfast.cli.guarantee import run  # noqa: PLC0415
 
-    run(epsilon, delta, rho, mu, semi_adjacency, spec, as_json=as_json)
+    run(epsilon, delta, rho, mu, semi_adjacency, spec, as_json=as_json, out=out)
 
 
 @audit.command()
@@ -264,12 +331,14 @@ def compose(
     semi_adjacency: Annotated[
         int, typer.Option(parser=RECORDS, metavar="A", help="Records that one change takes.")
     ] = 1,
+    out: ReportFile = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compose releases under invariants; repeat an option for each, per changed record."""
     from holdfast.cli.compose import run  # noqa: PLC0415
 
-    run(epsilon or [], rho or [], mu or [], semi_adjacency, delta, as_json=as_json)
+    run(epsilon or [], rho or [], mu or [], semi_adjacency, delta, as_json=as_json, out=out)
 
 
 @audit.command("census-2020")
@@ -278,11 +347,13 @@ def census_2020(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw it to this .svg, .png or .pdf file.")
     ] = None,
+    out: ReportFile = None,
+    quiet: Quiet = False,
 ) -> None:
     """Tell what the 2020 US census guarantees under its invariants."""
     from holdfast.cli.census import run  # noqa: PLC0415
 
-    run(as_json=as_json, picture=picture)
+    run(as_json=as_json, picture=picture, out=out)
 
 
 @ledger_app.command("open")
@@ -291,19 +362,23 @@ def open_ledger(
     budget: Annotated[str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon.")] = None,
     rho: Annotated[str | None, typer.Option(metavar="RHO", help="A budget of rho, for zCDP.")] = None,
     mu: Annotated[str | None, typer.Option(metavar="MU", help="A budget of mu, for Gaussian DP.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Open a new account: give exactly one budget. Its secret salt is written beside it."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu)
+    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu, as_json=as_json)
 
 
 @ledger_app.command("show")
-def show_ledger(file: LedgerFile, as_json: Json = False) -> None:
+def show_ledger(
+    file: LedgerFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False
+) -> None:
     """Show budget, spent, left, and every release."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.show(file, as_json=as_json)
+    ledger.show(file, as_json=as_json, out=out)
 
 
 @ledger_app.command("verify")
@@ -315,32 +390,40 @@ def verify_ledger(
     without_salt: Annotated[
         bool, typer.Option("--without-salt", help="Leave the seals unchecked, where the salt is not at hand.")
     ] = False,
+    out: ReportFile = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check that the rows are as written, and that releases are in them: exit 0 or 1."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.verify(file, release or [], without_salt=without_salt, as_json=as_json)
+    ledger.verify(file, release or [], without_salt=without_salt, as_json=as_json, out=out)
 
 
 @ledger_app.command("export")
 def export_ledger(
     file: LedgerFile,
     csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, as without --csv.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a new file.")] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Write all rows as JSON or CSV."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.export(file, as_csv=csv, out=out)
+    ledger.export(file, as_csv=csv, as_json=as_json, out=out)
 
 
 @certificate_app.command("schema")
-def certificate_schema() -> None:
+def certificate_schema(
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this new .json file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as without it.")] = False,
+    quiet: Quiet = False,
+) -> None:
     """Print the JSON schema of certificate.json."""
-    from holdfast.certificate.schema import schema_text  # noqa: PLC0415
+    from holdfast.cli.schema import run  # noqa: PLC0415
 
-    typer.echo(schema_text(), nl=False)
+    run(out=out)
 
 
 @test_app.command("odds-ratio", context_settings={"ignore_unknown_options": True})  # -1 is a bad count
@@ -371,6 +454,7 @@ def odds_ratio(
         Path | None, typer.Option(metavar="DIR", help="Write the statistic and its certificate here.")
     ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Test the odds ratio of a 2 x 2 table whose margins are published."""
     from holdfast.cli.odds_ratio import run  # noqa: PLC0415
@@ -388,11 +472,24 @@ def odds_ratio(
     )
 
 
+@app.command()
+def completion(
+    shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.join(SHELLS)}.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this new file.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Print a script that completes commands and options, as in: source <(holdfast completion bash)."""
+    from holdfast.cli.reports import write_text  # noqa: PLC0415
+
+    write_text(completion_script(typer.main.get_command(app), shell), out)
+
+
 def _started_quickly(arguments: list[str]) -> bool:
     """Run a plain quick verification, without what typer loads to read arguments; say whether it was one."""
-    words = [word for word in arguments if word not in ("--quick", "--json")]
+    words = [word for word in arguments if word not in ("--quick", "--json", "--quiet", "-q")]
     if "--quick" not in arguments or words[:1] != ["verify"] or len(words) != 2 or words[1].startswith("-"):
         return False
+    be_quiet("--quiet" in arguments or "-q" in arguments)
     verify(Path(words[1]), quick=True, as_json="--json" in arguments)
     return True
 
@@ -403,10 +500,11 @@ def main() -> None:
     debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("HOLDFAST_DEBUG", "0") not in ("", "0")
 
     def command() -> None:
-        if _started_quickly(arguments):
-            return
-        group = typer.main.get_command(app)
-        with group.make_context("holdfast", arguments) as context:
-            group.invoke(context)
+        with watched():
+            if _started_quickly(arguments):
+                return
+            group = typer.main.get_command(app)
+            with group.make_context("holdfast", arguments) as context:
+                group.invoke(context)
 
     sys.exit(exit_code(command, debug=debug))

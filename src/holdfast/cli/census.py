@@ -4,22 +4,28 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.audit.census import DELTA, SOURCES, Line, census_2020
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line, census_2020
+from holdfast.cli.reports import deliver, require_new_file, say_wrote
+from holdfast.cli.terminal import terminal
 from holdfast.figures import require_picture, save_figure
 
 
-def run(*, as_json: bool, picture: Path | None) -> None:
+def run(*, as_json: bool, picture: Path | None, out: Path | None) -> None:
     """Print the story as a table or JSON, and draw it."""
     if picture is not None:
         require_picture(picture)
+    require_new_file(out)
     report = census_2020()
-    lines = report.lines
     if picture is not None:
-        draw(lines, picture)
-    if as_json:
-        print_json(report)
-        return
+        draw(report.lines, picture)
+    deliver(report, _words, as_json=as_json, out=out)
+    if picture is not None and not as_json:
+        say_wrote(picture)
+
+
+def _words(report: CensusReport) -> None:
+    """Print a line for each product and level of invariants."""
+    lines = report.lines
     console = terminal()
     table = Table(title=f"2020 US census: advertised and effective, epsilon at delta = {float(DELTA):g}")
     for column in ("product", "kept exactly", "a", "rho", "epsilon", "tight"):

@@ -4,35 +4,49 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.reports import deliver, require_new_file, say_wrote
+from holdfast.cli.terminal import terminal
 from holdfast.compare.comparison import Comparison, compare_mechanisms
 from holdfast.compare.contenders import CONTENDERS
 from holdfast.compare.picture import draw
 from holdfast.compare.terms import shown
 from holdfast.figures import require_picture
 from holdfast.mechanisms.accuracy import Size
+from holdfast.progress import doing
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
 
 
 def run(
-    spec: Path, mechanisms: str | None, *, draws: int, seed: int, picture: Path | None, as_json: bool
+    spec: Path,
+    mechanisms: str | None,
+    *,
+    draws: int,
+    seed: int,
+    picture: Path | None,
+    as_json: bool,
+    out: Path | None,
 ) -> None:
     """Compare mechanisms for a spec and print a table or JSON, and draw it."""
+    require_new_file(out)
     if picture is not None:
         require_picture(picture)
     names = list(CONTENDERS)
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
-    console = terminal()
-    with console.status("Comparing ..."):
+    with doing("comparing"):
         comparison = compare_mechanisms(spec, names, draws=draws, seed=seed)
     if picture is not None:
         draw(comparison, picture)
-    if as_json:
-        print_json(comparison)
-        return
+    deliver(comparison, _words, as_json=as_json, out=out)
+    if picture is not None and not as_json:
+        say_wrote(picture)
+
+
+def _words(comparison: Comparison) -> None:
+    """Print the errors, the margins where some are not exact, and the choice."""
+    console = terminal()
     console.print(_errors(comparison))
     by_margin = _margins(comparison)
     if by_margin is not None:
@@ -44,15 +58,13 @@ def run(
             console.print(f"{row.name}: {words.rstrip('.')}.", soft_wrap=True)
     chosen = "No choice" if comparison.choice is None else f"Choose {comparison.choice}"
     console.print(f"{chosen}: {comparison.why}", soft_wrap=True)
-    if picture is not None:
-        console.print(f"Wrote {picture}", soft_wrap=True)
 
 
 def _errors(comparison: Comparison) -> Table:
-    records = "record" if comparison.distance == 1 else "records"
-    pairs = f"at most {comparison.distance} {records} apart"
+    whom = comparison.whom
+    pairs = f"at most {whom.amount(comparison.distance)} apart"
     if comparison.target.adjacency == "unit":
-        pairs = "for each record of distance"
+        pairs = f"for {whom.amount(whom.records) if whom.records > 1 else f'each {whom.record}'} of distance"
     table = Table(title=f"Expected errors at {shown(comparison.intensity)}, {pairs}")
     for title in ("mechanism", "guarantee", "keeps", "whole"):
         table.add_column(title, no_wrap=title == "mechanism")

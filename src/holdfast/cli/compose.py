@@ -1,26 +1,40 @@
 """`holdfast audit compose`."""
 
+from pathlib import Path
+
 from rich.table import Table
 
-from holdfast.audit.compose import audit_compose
+from holdfast.audit.compose import ComposeReport, audit_compose
 from holdfast.cli.options import number
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.terminal import terminal
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.words import counted
 
 
 def run(
-    epsilon: list[str], rho: list[str], mu: list[str], semi_adjacency: int, delta: str, *, as_json: bool
+    epsilon: list[str],
+    rho: list[str],
+    mu: list[str],
+    semi_adjacency: int,
+    delta: str,
+    *,
+    as_json: bool,
+    out: Path | None,
 ) -> None:
     """Print what several releases cost together under invariants, in both orders of the analysis."""
+    require_new_file(out)
     releases: list[Intensity] = [
         *(Pure(number("--epsilon", text)) for text in epsilon),
         *(ZeroConcentrated(number("--rho", text)) for text in rho),
         *(GaussianDP(number("--mu", text)) for text in mu),
     ]
     report = audit_compose(releases, semi_adjacency, number("--delta", delta))
-    if as_json:
-        print_json(report)
-        return
+    deliver(report, _words, as_json=as_json, out=out)
+
+
+def _words(report: ComposeReport) -> None:
+    """Print both orders, and what one saves."""
     table = Table()
     for column in ("order", f"epsilon at delta = {report.delta:g}"):
         table.add_column(column, justify="left" if column == "order" else "right")
@@ -28,9 +42,8 @@ def run(
     table.add_row("composition first", f"{report.composition_first:.6g}")
     console = terminal()
     console.print(table)
-    saved = (
-        f" Weakening each release to {semi_adjacency} records before composing saves {report.difference:.3g}."
-    )
+    records = counted(report.semi_adjacency, "record")
+    saved = f" Weakening each release to {records} before composing saves {report.difference:.3g}."
     console.print(
         f"Both hold, so epsilon is at most {report.used:.6g}." + (saved if report.difference > 1e-6 else "")
     )

@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 
 from holdfast.certificate.verify import verify
 from holdfast.cli.summary import print_summary
-from holdfast.cli.terminal import terminal
+from holdfast.cli.terminal import print_json, terminal
 from holdfast.cli.verify import print_verification
 from holdfast.drafts import require_new
 from holdfast.release import Prepared, Release, prepare
@@ -15,10 +15,10 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.example import write_example
 
 
-def run(out: Path, *, seed: int | None) -> None:
+def run(out: Path, *, seed: int | None, as_json: bool) -> None:
     """Release the built-in table, show before and after, verify, and say what to open."""
     require_new(out)
-    console = terminal()
+    console = terminal(silent=as_json)
     console.print("Delinquent children by county and education of the household head (fictitious data).")
     console.print("Both margins must be published exactly; the cells behind them need protection.")
     console.print()
@@ -32,7 +32,11 @@ def run(out: Path, *, seed: int | None) -> None:
     console.print()
     print_summary(release.certificate, console)
     console.print()
-    print_verification(verify(out), console)
+    verification = verify(out)
+    if as_json:
+        print_json(verification)
+        return
+    print_verification(verification, console)
     console.print()
     console.print("Open these:")
     for name, what in (

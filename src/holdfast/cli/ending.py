@@ -4,6 +4,7 @@
 where nobody reads on. What an unexpected error says of itself may hold confidential values: it is not shown.
 """
 
+import errno
 import os
 import sys
 import traceback
@@ -18,6 +19,8 @@ import typer
 from holdfast.errors import HoldfastError
 from holdfast.visible import visible
 
+FULL = {errno.ENOSPC, errno.EDQUOT}
+"""What a disk says that has no room, or none for this user."""
 ERROR, FAULT, STOPPED, UNREAD = 2, 3, 130, 141
 WRONG_USAGE = cast("type[Exception]", typer.BadParameter.__mro__[2])
 """The base of all that typer says of a wrong command line."""
@@ -99,16 +102,24 @@ def _forget(stream: TextIO) -> None:
 
 
 def _usage(error: Exception) -> int:
-    """Show what typer says of a wrong command line: the usage, then the sentence."""
-    if isinstance(message := getattr(error, "message", None), str):
-        error.message = visible(message)  # type: ignore[attr-defined]
-    with suppress(OSError):
-        error.show()  # type: ignore[attr-defined]
-    return _flushed(ERROR)
+    """Say what is wrong with a command line as any other error is said; who gave nothing gets the help."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError" and context is not None:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{context.get_help()}\n")
+        return _flushed(ERROR)
+    complaint = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+    path = "holdfast" if context is None else context.command_path
+    complaint = complaint.replace(". Did you mean", ", did you mean").replace("? (", " (").rstrip("?")
+    return _say(f"error: {complaint[:1].lower()}{complaint[1:]}: see {path} --help.", ERROR)
 
 
 def _of_the_system(error: OSError) -> int:
     reason = error.strerror or type(error).__name__
+    if error.errno in FULL and error.filename is not None:
+        return _say(
+            f"error: the disk of {error.filename} is full ({reason}): make room, or write elsewhere.", ERROR
+        )
     if error.filename is not None:
         return _say(
             f"error: {error.filename} cannot be used ({reason}): check the path and its permissions.", ERROR

@@ -4,8 +4,11 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.audit.exposure import Exposed, audit_exposure
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.audit.exposure import Exposed, ExposureReport, audit_exposure
+from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.terminal import terminal, warn_each
+from holdfast.progress import doing
+from holdfast.words import counted
 
 CURATOR = (
     "For the curator only: this is read off the confidential invariants. Show it to nobody who may not"
@@ -15,31 +18,37 @@ DETERMINED = 30  # cells named on the terminal; --json names all
 NARROWEST = 10
 
 
-def run(spec: Path, *, as_json: bool) -> None:
+def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
-    report = audit_exposure(spec)
-    if as_json:
-        print_json(report)
-        return
+    require_new_file(out)
+    with doing("looking for cells that the invariants reveal"):
+        report = audit_exposure(spec)
+    warn_each(report.warnings)
+    deliver(report, _words, as_json=as_json, out=out)
+
+
+def _words(report: ExposureReport) -> None:
+    """Print the cells that are revealed, and the narrowest intervals."""
     determined, intervals = report.determined, report.open
     console = terminal()
     console.print(CURATOR, soft_wrap=True)
     console.print()
     if determined:
         console.print(
-            f"The invariants alone reveal {len(determined):,} of {report.cells:,} cells,"
-            f" with {report.people_exposed:,} records in them. No noise can protect these:",
+            f"The invariants alone reveal {len(determined):,} of {counted(report.cells, 'cell')},"
+            f" with {report.whom.amount(report.people_exposed)} in them. No noise can protect these:",
             soft_wrap=True,
         )
         console.print(_table([(cell, (cell.low,)) for cell in determined[:DETERMINED]], "count"))
         _more(len(determined) - DETERMINED)
     else:
-        console.print(f"The invariants alone reveal none of the {report.cells:,} cells.", soft_wrap=True)
+        console.print(
+            f"The invariants alone reveal none of the {counted(report.cells, 'cell')}.", soft_wrap=True
+        )
     if intervals:
         console.print()
         console.print(
-            f"{len(report.nearly_revealed):,} other cells have only two possible counts."
-            " The narrowest intervals:",
+            f"{_two(len(report.nearly_revealed))} only two possible counts. The narrowest intervals:",
             soft_wrap=True,
         )
         console.print(_table([(cell, (cell.low, cell.high)) for cell in intervals[:NARROWEST]], "from", "to"))
@@ -49,6 +58,10 @@ def run(spec: Path, *, as_json: bool) -> None:
         console.print(
             "Some intervals could not be narrowed further: the true ones lie within.", soft_wrap=True
         )
+
+
+def _two(cells: int) -> str:
+    return f"{counted(cells, 'other cell')} {'has' if cells == 1 else 'have'}"
 
 
 def _more(left: int) -> None:

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.audit.guarantee import audit_guarantee, intensity_of
+from holdfast.audit.guarantee import GuaranteeReport, audit_guarantee, intensity_of
 from holdfast.cli.options import optional
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.terminal import terminal
 from holdfast.errors import GuaranteeError, SpecError
+from holdfast.words import counted
 
 
 def run(
@@ -19,8 +21,10 @@ def run(
     spec: Path | None,
     *,
     as_json: bool,
+    out: Path | None,
 ) -> None:
     """Print what a guarantee is worth once invariants are published."""
+    require_new_file(out)
     intensity, at = intensity_of(
         epsilon=optional("--epsilon", epsilon),
         delta=optional("--delta", delta),
@@ -31,20 +35,22 @@ def run(
         raise SpecError(f"--delta is {delta}: give a small probability, such as 1e-10.")
     a, source = _semi_adjacency(semi_adjacency, spec)
     report = audit_guarantee(intensity, a, at, source=source)
-    if as_json:
-        print_json(report)
-        return
+    deliver(report, _words, as_json=as_json, out=out)
+
+
+def _words(report: GuaranteeReport) -> None:
+    """Print what is advertised beside what holds."""
     console = terminal()
     table = Table()
     for column in ("", "advertised", "effective"):
         table.add_column(column, justify="right" if column else "left")
-    table.add_row("records apart", "1", str(a))
+    table.add_row("records apart", "1", str(report.semi_adjacency))
     one, other = report.advertised.to_dict(), report.effective.to_dict()
     for name in one:
         if name not in ("standard", "method"):
             table.add_row(name.replace("_", ", "), _shown(one[name]), _shown(other[name]))
     console.print(table)
-    console.print(_sentence(a, source))
+    console.print(_sentence(report.semi_adjacency, report.source))
 
 
 def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
@@ -66,8 +72,9 @@ def _sentence(a: int, source: str) -> str:
     if a == 1:
         return "Without invariants that tie records together, the guarantee is what was advertised."
     return (
-        f"With these invariants ({source}) one person's change takes {a} records, so what is advertised for"
-        " one record holds in the weaker form, and only among tables that agree with the invariants."
+        f"With these invariants ({source}) one person's change takes {counted(a, 'record')}, so what is"
+        " advertised for one record holds in the weaker form, and only among tables that agree with the"
+        " invariants."
     )
 
 

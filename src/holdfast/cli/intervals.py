@@ -6,12 +6,17 @@ from pathlib import Path
 from rich.table import Table
 
 from holdfast.cli.options import number
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
+from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
+from holdfast.data.write import write_frame
 from holdfast.errors import SpecError
 from holdfast.inference.table_intervals import IntervalReport, table_intervals
+from holdfast.progress import doing
+from holdfast.words import counted
 
-MOST_ROWS = 40  # rows on the terminal; --json gives all
+MOST_ROWS = 40  # rows on the terminal; --json and --out give all
+FILES = (".csv", ".parquet", ".json")
 
 
 def run(
@@ -21,13 +26,15 @@ def run(
     where: Sequence[str],
     level: str,
     together: bool,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Print estimates with confidence intervals for cells, a margin or a selection of a release."""
+    require_new_file(out, FILES)
     asked = number("--level", level)
     if asked >= 1:
         raise SpecError(f"--level is {level}: give a probability below 1, such as 0.9.")
-    with violations(as_json=as_json):
+    with violations(as_json=as_json), doing("working out the intervals"):
         report = table_intervals(
             folder,
             margin=None if margin is None else [name.strip() for name in margin.split(",")],
@@ -35,10 +42,14 @@ def run(
             level=asked,
             together=together,
         )
-    if as_json:
-        print_json(report)
+    if out is None or out.suffix.lower() == ".json":
+        deliver(report, _print, as_json=as_json, out=out)
         return
-    _print(report)
+    rows = report.to_frame()
+    write_file(out, lambda draft: write_frame(rows, draft))
+    deliver(report, _print, as_json=as_json, out=None)
+    if not as_json:
+        say_wrote(out)
 
 
 def _where(where: Sequence[str]) -> dict[str, list[str]]:
@@ -68,7 +79,8 @@ def _print(report: IntervalReport) -> None:
         table.add_row(*cell, f"{found.estimate[i]:,}", f"{found.low[i]:,}", f"{found.high[i]:,}", note)
     console.print(table)
     if len(report.levels) > MOST_ROWS:
-        console.print(f"{len(report.levels) - MOST_ROWS:,} more rows: --json gives all.")
+        more = counted(len(report.levels) - MOST_ROWS, "more row")
+        console.print(f"{more}: --json and --out give all.")
     covers = "All intervals together cover" if report.together else "Each interval covers"
     console.print(
         f"{covers} what the confidential table counts with probability {float(found.level):g} or more, over"

@@ -3,12 +3,16 @@
 from pathlib import Path
 
 from holdfast.certificate.sign import generate_keys
+from holdfast.cli.reports import print_values
 from holdfast.cli.terminal import terminal
 
 
-def run(path: Path) -> None:
+def run(path: Path, *, as_json: bool) -> None:
     """Make a pair of keys, and say what each is for."""
     private, public = generate_keys(path)
+    if as_json:
+        print_values(private=private, public=public)
+        return
     console = terminal()
     console.print(
         f"Wrote {private}: keep it secret; sign with holdfast release --sign {private}", soft_wrap=True

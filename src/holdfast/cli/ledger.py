@@ -1,7 +1,5 @@
 """`holdfast ledger`: open, show, verify, export."""
 
-import json
-import sys
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
@@ -11,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from holdfast.account.verify import verify_ledger
+from holdfast.cli.reports import deliver, print_values, require_new_file, write_text
 from holdfast.cli.terminal import terminal, warn
-from holdfast.durable import write_new_text
 from holdfast.privacy.ledger import (
     MEASURES,
     Ledger,
@@ -27,13 +25,17 @@ from holdfast.privacy.ledger import (
 )
 from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.report import DIGITS
+from holdfast.progress import doing
 from holdfast.spec.rational import parse_rational, positive
+from holdfast.words import counted
 
 MOST_PROBLEMS = 20
 WIDE = 200  # a row stays on its line, also where the terminal is not known
 
 
-def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | None) -> None:
+def open_ledger(
+    file: Path, *, budget: str | None, rho: str | None, mu: str | None, as_json: bool = False
+) -> None:
     """Open a new account with a budget of epsilon, rho or mu."""
     options: tuple[tuple[Standard, str, str | None], ...] = (
         ("pure", "budget", budget),
@@ -45,6 +47,9 @@ def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | No
         raise LedgerError("a ledger has one budget: give exactly one of --budget, --rho and --mu.")
     standard, option, text = asked[0]
     ledger = Ledger.create(file, standard=standard, budget=_positive(f"--{option}", text))
+    if as_json:
+        print_values(file=file, salt=salt_path(file), standard=standard, budget=ledger.budget)
+        return
     console = terminal()
     console.print(f"Opened {file}: {MEASURES[standard]} {shown(ledger.budget)}.", soft_wrap=True)
     console.print(
@@ -53,13 +58,16 @@ def open_ledger(file: Path, *, budget: str | None, rho: str | None, mu: str | No
     )
 
 
-def show(file: Path, *, as_json: bool) -> None:
+def show(file: Path, *, as_json: bool, out: Path | None = None) -> None:
     """Print the budget, what is spent and left, and a row a release."""
+    require_new_file(out)
     report = ledger_report(file)
     _warn(report.warnings)
-    if as_json:
-        typer.echo(json.dumps(report.to_dict(), indent=2))
-        return
+    deliver(report, _words, as_json=as_json, out=out)
+
+
+def _words(report: LedgerReport) -> None:
+    """Print the account, and a line for each row."""
     console, measure = terminal(), MEASURES[report.opening.standard]
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
@@ -75,31 +83,24 @@ def show(file: Path, *, as_json: bool) -> None:
         console.print("No release is charged yet.")
 
 
-def verify(file: Path, releases: list[Path], *, without_salt: bool = False, as_json: bool) -> None:
+def verify(
+    file: Path, releases: list[Path], *, without_salt: bool = False, as_json: bool, out: Path | None = None
+) -> None:
     """Recompute the account, and hold releases against their rows; exit 0 if all is kept and 1 if not."""
-    check = verify_ledger(file, releases=releases, without_salt=without_salt)
+    require_new_file(out)
+    with doing("composing all rows again"):
+        check = verify_ledger(file, releases=releases, without_salt=without_salt)
     _warn(check.warnings)
-    if as_json:
-        typer.echo(json.dumps(check.to_dict(), indent=2))
-    else:
-        _print_check(file, check, terminal())
+    deliver(check, lambda found: _print_check(file, found, terminal()), as_json=as_json, out=out)
     if not check.kept:
         raise typer.Exit(1)
 
 
-def export(file: Path, *, as_csv: bool, out: Path | None) -> None:
+def export(file: Path, *, as_csv: bool, as_json: bool = False, out: Path | None) -> None:
     """Write all rows as JSON or CSV, to a new file or to standard output."""
-    text = export_csv(file) if as_csv else export_json(file)
-    if out is None:
-        sys.stdout.write(text)
-        return
-    try:
-        write_new_text(out, text)
-    except FileExistsError:
-        raise LedgerError(f"{out} exists already: name a new file.") from None
-    except OSError as error:
-        raise LedgerError(f"{out} cannot be written ({error.strerror}): name another place.") from None
-    terminal().print(f"Wrote {out}", soft_wrap=True)
+    if as_csv and as_json:
+        raise LedgerError("the rows are written in one form: give --csv or --json.")
+    write_text(export_csv(file) if as_csv else export_json(file), out)
 
 
 def _warn(warnings: Iterable[str]) -> None:
@@ -138,6 +139,9 @@ def _print_check(file: Path, check: LedgerCheck, console: Console) -> None:
             console.print(f"Note: {release['folder']}: {note}.", soft_wrap=True)
     if not check.sealed:
         console.print(f"Note: without {salt_path(file)} the seals are not checked.", soft_wrap=True)
-    rows = "1 row" if check.rows == 1 else f"{check.rows:,} rows"
-    verdict = f"{rows}, every check holds" if check.kept else "this is not the account as it was kept"
+    verdict = (
+        f"{counted(check.rows, 'row')}, every check holds"
+        if check.kept
+        else "this is not the account as it was kept"
+    )
     console.print(f"{file}: {verdict}.", soft_wrap=True)

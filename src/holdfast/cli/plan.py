@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
-from holdfast.cli.terminal import print_json, terminal
-from holdfast.plan import plan_release
+from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.summary import meaning, print_warnings
+from holdfast.cli.terminal import terminal, warn_each
+from holdfast.plan import PlanReport, plan_release
+from holdfast.progress import doing
 
 KINDS = {
     "exact": "Exact: integers and proved enclosures decide every draw.",
@@ -12,12 +15,17 @@ KINDS = {
 }
 
 
-def run(spec: Path, *, as_json: bool) -> None:
+def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     """Say how a release would be drawn, how long that takes, and why, without drawing it."""
-    report = plan_release(spec)
-    if as_json:
-        print_json(report)
-        return
+    require_new_file(out)
+    with doing("planning"):
+        report = plan_release(spec)
+    warn_each(report.warnings)
+    deliver(report, _words, as_json=as_json, out=out)
+
+
+def _words(report: PlanReport) -> None:
+    """Print it for people."""
     console, mechanism = terminal(), report.mechanism
     for block in report.steps:
         console.print(f"{block.method}.")
@@ -25,12 +33,17 @@ def run(spec: Path, *, as_json: bool) -> None:
     for method in mechanism.methods[len(report.steps) :]:
         console.print(f"{method[:1].upper()}{method[1:]}.")
     console.print(KINDS[mechanism.traits.kind])
+    console.print(meaning(report.verdict), soft_wrap=True)
+    print_warnings(report.verdict, console)
     if not mechanism.traits.additive:
         console.print("The law depends on the confidential table, and so does the time: it is not told.")
-    elif report.work is not None and report.seconds is not None:
+    elif report.work is not None and report.costs is not None:
+        console.print(f"One draw takes about {report.work:,.0f} random numbers.")
+        costs = report.costs
         console.print(
-            f"One draw takes about {report.work:,.0f} random numbers, {_time(report.seconds)} on an ordinary"
-            " computer."
+            f"A release takes about {_time(costs.release)} of computing on this machine (reading and planning"
+            f" {_time(costs.plan)}, drawing {_time(costs.draw)}, certificate {_time(costs.certificate)}) and"
+            f" {costs.memory / 1e6:,.0f} MB of memory."
         )
 
 

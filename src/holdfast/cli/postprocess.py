@@ -6,10 +6,11 @@ from rich.table import Table
 
 from holdfast.cli.terminal import print_json, terminal
 from holdfast.cli.verify import violations
-from holdfast.postprocess.processed import STATEMENT, Processed, postprocess_release
+from holdfast.postprocess.form import STATEMENT
+from holdfast.postprocess.processed import Processed, postprocess_release
 
 
-def run(folder: Path, method: str, output: Path, *, bias_draws: int, as_json: bool) -> None:
+def run(folder: Path, method: str, output: Path, *, bias_draws: int | None, as_json: bool) -> None:
     """Process a verified release into a new folder, and say what it costs and how it is off."""
     console = terminal()
     with violations(as_json=as_json), console.status("Processing ..."):

@@ -6,13 +6,15 @@ from pathlib import Path
 
 from holdfast.certificate.sign import exposed, read_signing_key
 from holdfast.cli.formulas import warn_of_formulas
+from holdfast.cli.reports import say_wrote
 from holdfast.cli.summary import print_summary
-from holdfast.cli.terminal import terminal, warn
+from holdfast.cli.terminal import print_json, terminal, warn, warn_each
 from holdfast.errors import ReleaseError
 from holdfast.privacy.ledger import MEASURES, Ledger
 from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.entry import Row
-from holdfast.release import make_release
+from holdfast.progress import doing
+from holdfast.release import Written, make_release
 
 
 def run(
@@ -25,14 +27,14 @@ def run(
     resume: int | None,
     sign: Path | None,
     quote_formulas: bool,
+    as_json: bool,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
-    console = terminal()
     key = None if sign is None else read_signing_key(sign)
     if sign is not None and (risk := exposed(sign)):
         warn(risk)
     account = None if ledger is None else Ledger.open(ledger)
-    with console.status("Working out what can be protected, drawing and certifying ..."):
+    with doing("working out what can be protected, drawing and certifying"):
         written = make_release(
             spec,
             out,
@@ -44,11 +46,10 @@ def run(
             quote_formulas=quote_formulas,
         )
     try:
-        print_summary(written.certificate, console)
-        if account is not None and written.row is not None and written.left is not None:
-            print_charge(account, written.row, written.left, again=resume is not None)
-        for path in sorted(written.folder.iterdir()):
-            console.print(f"Wrote {path}", soft_wrap=True)
+        if as_json:
+            print_json(written)
+        else:
+            _print(written, account, again=resume is not None)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -58,6 +59,15 @@ def run(
             f"{out} is written{row}, but that cannot be printed ({error.strerror}): look there."
         ) from None
     warn_of_formulas(written.certificate)
+    warn_each(written.warnings)
+
+
+def _print(written: Written, account: Ledger | None, *, again: bool) -> None:
+    """Print what the certificate says, what was charged, and which files there are."""
+    print_summary(written.certificate, terminal())
+    if account is not None and written.row is not None and written.left is not None:
+        print_charge(account, written.row, written.left, again=again)
+    say_wrote(*sorted(written.folder.iterdir()))
 
 
 def print_charge(account: Ledger, row: Row, left: Fraction, *, again: bool = False) -> None:

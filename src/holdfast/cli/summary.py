@@ -3,10 +3,13 @@
 from rich.console import Console, Group
 from rich.table import Table
 
-from holdfast.certificate.model import Certificate, ErrorSection
+from holdfast.certificate.model import Certificate, ErrorSection, VerdictSection
 from holdfast.mechanisms.catalogue import NAMED
+from holdfast.spec.whom import Whom
+from holdfast.words import counted
 
 MOST_ROWS = 8
+WORDS = {"strong": "Strong", "moderate": "Moderate", "weak": "Weak", "none": "None to speak of"}
 NOT_SIMULATED = {
     True: "not simulated: one draw takes too long to repeat",
     False: "not simulated: it depends on the confidential table",
@@ -24,12 +27,18 @@ def print_summary(certificate: Certificate, console: Console) -> None:
         ("Kept within", _bounds(certificate)),
         ("Protected", _protected(certificate)),
         ("How strongly", [_strength(certificate)]),
+        ("What that means", _meaning(certificate)),
         ("Expected error", _errors(certificate)),
         ("Drawn", _drawn(certificate)),
     ):
         if lines:
             grid.add_row(title, Group(*lines))
     console.print(grid)
+    print_warnings(certificate.verdict, console)
+    if names := ", ".join(certificate.table.inferred):
+        console.print(
+            f"Advice: declare the levels of {names} in [data.levels], to leave the data out of them."
+        )
     for caveat in certificate.caveats:
         console.print(f"Note: {caveat}", style=None if certificate.randomness.secure else "bold red")
 
@@ -52,21 +61,50 @@ def _bounds(certificate: Certificate) -> list[str]:
 
 def _protected(certificate: Certificate) -> list[str]:
     universe = certificate.universe
-    open_in = "1 dimension" if universe.dimension == 1 else f"{universe.dimension:,} dimensions"
-    lines = [f"{universe.cells:,} cells; the invariants leave {open_in} open"]
+    open_in = counted(universe.dimension, "dimension")
+    cells = counted(universe.cells, "cell")
+    lines = [f"{cells}; the invariants leave {open_in} open" if certificate.invariants else cells]
     if (a := universe.semi_adjacency) is not None:
         bound = "" if a.exact else "at most "
-        lines.append(f"any one person: to take another value, {bound}{a.worst_case} records must change")
+        whom = _whom(certificate)
+        one = whom.one if whom.records == 1 else whom.record
+        must = whom.amount(a.worst_case)
+        lines.append(f"any one {one}: to take another value, {bound}{must} must change")
+        if whom.records > 1:
+            apart = whom.amount(certificate.guarantee.unit.distance)
+            lines.append(f"any one {whom.one}, with at most {whom.amount(whom.records)}: {apart}")
     return lines
 
 
 def _strength(certificate: Certificate) -> str:
     guarantee = certificate.guarantee
-    per = "" if guarantee.unit.adjacency == "semi" else " per record of distance"
+    whom = _whom(certificate)
+    step = whom.record if whom.records == 1 else whom.amount(whom.records)
+    per = "" if guarantee.unit.adjacency == "semi" else f" per {step} of distance"
     strength = ", ".join(f"{name} {value}" for name, value in guarantee.intensity.items())
     at = guarantee.epsilon_at
     also = "" if at is None else f" (epsilon {at.epsilon:.4g} at delta {at.delta})"
     return f"{strength}{per}, {guarantee.standard}{also}. {guarantee.statement}"
+
+
+def _whom(certificate: Certificate) -> Whom:
+    unit = certificate.guarantee.unit
+    return Whom(unit.name, unit.records_per_unit)
+
+
+def _meaning(certificate: Certificate) -> list[str]:
+    return [] if certificate.verdict is None else [meaning(certificate.verdict)]
+
+
+def meaning(verdict: VerdictSection) -> str:
+    """Return what a guarantee means, with the word for it."""
+    return f"{WORDS[verdict.level]}. {verdict.meaning}"
+
+
+def print_warnings(verdict: VerdictSection | None, console: Console) -> None:
+    """Say loudly where noise does hardly anything."""
+    for warning in () if verdict is None else verdict.warnings:
+        console.print(f"WARNING: {warning}", style="bold red", soft_wrap=True)
 
 
 def _errors(certificate: Certificate) -> list[str]:
@@ -92,4 +130,4 @@ def _drawn(certificate: Certificate) -> list[str]:
 
 
 def _numbers(count: int) -> str:
-    return "1 number" if count == 1 else f"{count:,} numbers"
+    return counted(count, "number")

@@ -4,17 +4,26 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.audit.universe import audit_universe
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.audit.universe import UniverseReport, audit_universe
+from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.terminal import terminal, warn_each
+from holdfast.progress import doing
+from holdfast.spec.whom import Whom
 
 
-def run(spec: Path, *, as_json: bool) -> None:
+def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     """Print what the invariants of a spec leave to protect."""
-    report = audit_universe(spec)
-    if as_json:
-        print_json(report)
-        return
+    require_new_file(out)
+    with doing("working out what is left to protect"):
+        report = audit_universe(spec)
+    warn_each(report.warnings)
+    deliver(report, _words, as_json=as_json, out=out)
+
+
+def _words(report: UniverseReport) -> None:
+    """Print a line for each number."""
     adjacency, sensitivity = report.semi_adjacency, report.sensitivity
+    whom = Whom(report.unit, report.records_per_unit)
     bound = "" if adjacency.exact else " (an upper bound)"
     table = Table.grid(padding=(0, 2))
     for name, value in (
@@ -25,6 +34,7 @@ def run(spec: Path, *, as_json: bool) -> None:
         ("Totally unimodular", {True: "yes", False: "no", None: "not known"}[report.totally_unimodular]),
         ("Semi-adjacency, worst case", f"{adjacency.worst_case}{bound}"),
         ("Semi-adjacency, literal reading", adjacency.literal),
+        (f"One {whom.one}'s change takes", whom.amount(report.distance)),
         ("Sensitivity, l1", sensitivity.l1),
         ("Sensitivity, l2 squared", sensitivity.l2_squared),
         ("Sensitivity, largest cell", sensitivity.linf),

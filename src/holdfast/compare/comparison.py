@@ -5,7 +5,7 @@ depend on the table is drawn by itself; where it does, a public table that is fi
 stands in. Draws are seeded, as nothing is released.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,17 @@ from holdfast.compare.terms import shown
 from holdfast.data.read import read_table
 from holdfast.errors import HoldfastError, SamplingError, SpecError
 from holdfast.estimation.stand_in import public_tables
-from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, margins
+from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, margins, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism, named_by, target_of
 from holdfast.mechanisms.mechanism import Draws, MechanismOptions
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Intensity
+from holdfast.progress import steps
 from holdfast.public import Public, publish
-from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.closest import closest
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
+from holdfast.spec.whom import RECORD, Whom
 
 DRAWS = 1000
 WORK = 1.5e7
@@ -99,6 +100,7 @@ class Comparison:
     rows: tuple[Row, ...]
     choice: str | None
     why: str
+    whom: Whom = RECORD
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -134,13 +136,15 @@ def compare_mechanisms(
         intensity = kind.answer(public, target, own).guarantee.intensity
         target = replace(target, intensity=intensity)
     of = margins(public.schema, public.universe)
-    found = [_row(name, own, public, target, of, draws, seed) for name in names]
+    found = [
+        _row(name, own, public, target, of, draws, seed) for name in steps(names, "comparing mechanisms")
+    ]
     wanted = f"keep every invariant, release whole numbers and meet {shown(intensity)}"
     if public.nonnegative or public.inequalities:
         wanted += " without negative counts" if public.nonnegative else " within the inequalities"
     rows = tuple(sorted(found, key=lambda row: row.l2))
     distance = public.premises(target.adjacency, target.distance).unit.distance
-    return Comparison(target, intensity, distance, rows, *_choice(rows, wanted))
+    return Comparison(target, intensity, distance, rows, *_choice(rows, wanted), public.whom)
 
 
 def _require_known(names: Sequence[str], draws: int) -> None:
@@ -168,11 +172,13 @@ def _row(
     contender = None
     try:
         contender = contend(name, own, public, target)
+        traits = contender.mechanism.traits
+        exactly = traits.keeps_invariants and traits.whole  # floats keep them up to rounding
         sample = _noise(contender.mechanism, public, draws, seed)
+        measured = deviation(sample, of, keeps_invariants=exactly)
     except HoldfastError as error:
         reason = " ".join(str(error).split())
         return Row(name, contender, None, "cannot be used", f"cannot be used: {reason}")
-    traits = contender.mechanism.traits
     lacks = {
         "keeps no invariant": not traits.keeps_invariants,
         "is not whole": not traits.whole,
@@ -181,29 +187,28 @@ def _row(
         "may break inequalities": bool(public.inequalities) and not contender.mechanism.bounded,
     }
     notes = [remark for remark in (contender.mechanism.remark,) if remark]
-    if sample.shape[0] < draws:
-        notes.append(f"{sample.shape[0]:,} draws only, as each takes long")
-    exactly = traits.keeps_invariants and traits.whole  # floats keep them up to rounding
-    measured = deviation(sample, of, keeps_invariants=exactly)
+    if measured.draws < draws:
+        notes.append(f"{measured.draws:,} draws only, as each takes long")
     against = " and ".join(words for words, so in lacks.items() if so)
     return Row(name, contender, measured, against, "; ".join(notes))
 
 
-def _noise(mechanism: AnyMechanism, public: Public, draws: int, seed: int) -> Draws:
-    """Draw noise, fewer draws where each takes long."""
-    entropy = SeededEntropy(seed)
-    work = BOUNDED * public.universe.cells if mechanism.noise is None else mechanism.noise.work
-    draws = int(min(draws, WORK / max(work, 1.0)))
-    if draws < FEWEST_DRAWS:
+def _noise(mechanism: AnyMechanism, public: Public, draws: int, seed: int) -> Iterator[Draws]:
+    """Yield batches of noise, fewer draws where each takes long."""
+    cells = public.universe.cells
+    work = BOUNDED * cells if mechanism.noise is None else mechanism.noise.work
+    possible = repeats(work, draws, WORK)
+    if possible is None:
         raise SamplingError(
             f"a draw takes about {work:,.0f} random numbers, too many to repeat: compare it on a smaller"
             " table."
         )
     if mechanism.noise is not None:
-        return mechanism.noise.sample(entropy, draws)
+        yield from batches(mechanism.noise, cells, possible, seed)
+        return
     stand_in = public_tables(public.universe)[0]
-    drawn: Draws = mechanism.law(stand_in).sample(entropy, draws) - stand_in
-    return drawn
+    for drawn in batches(mechanism.law(stand_in), cells, possible, seed):
+        yield drawn - stand_in
 
 
 def _choice(rows: Iterable[Row], wanted: str) -> tuple[str | None, str]:

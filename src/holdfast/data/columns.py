@@ -1,6 +1,6 @@
 """Columns of a source as levels, records and whole numbers; what is wrong is named by its row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from holdfast.data.attributes import Attributes
 from holdfast.data.numeric import number
-from holdfast.data.records import Codes, Records
+from holdfast.data.recode import closed, recoded
+from holdfast.data.records import Codes, NotACellError, Records
+from holdfast.data.schema import Schema
 from holdfast.data.source import Source
 from holdfast.errors import DataError
 from holdfast.spec.closest import closest
+from holdfast.spec.recode import Bins
+from holdfast.visible import in_quotes
 
 _NO_LEVELS = (pl.Datetime, pl.Duration, pl.Binary, pl.Object)
 _WHOLE = r"^([+-]?[0-9]+)\.0*$"
@@ -26,27 +30,41 @@ class Columns:
 
     source: Source
     frame: pl.DataFrame
+    raw: pl.DataFrame
+    """The columns as they were before any recoding: by these a file is known."""
 
     @classmethod
-    def of(cls, source: Source, levels: Sequence[str], numbers: Sequence[str] = ()) -> "Columns":
-        """Load some columns of a source."""
-        wanted = (*levels, *numbers)
+    def of(
+        cls,
+        source: Source,
+        levels: Sequence[str],
+        numbers: Sequence[str] = (),
+        *,
+        missing: Sequence[str] = (),
+        recode: Mapping[str, Bins] | None = None,
+    ) -> "Columns":
+        """Load some columns of a source, their levels recoded."""
+        wanted, recode = (*levels, *numbers), recode or {}
         for name in wanted:
             if name not in source.header:
-                raise DataError(f"{source.name} has no column {name!r}: {closest(name, source.header)}")
+                said = f"{source.name} has no column {in_quotes(name)}: {closest(name, source.header)}"
+                raise DataError(source.hint or said)
             if source.header.count(name) > 1:
                 raise DataError(f"{source.name} has two columns {name!r}: rename one.")
         loaded = source.load([source.header.index(name) for name in wanted])
         columns = {name: column.alias(name) for name, column in zip(wanted, loaded, strict=True)}
         for name in levels:
-            columns[name] = _as_text(source, columns[name])
+            columns[name] = _as_text(source, columns[name], floats=closed(recode.get(name, {})))
         for name in numbers:
             kind = columns[name].dtype
             if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Null)):
                 raise DataError(
                     f"{source.name}, column {name!r} holds {_in_words(kind)}: store whole numbers in it."
                 )
-        return cls(source, pl.DataFrame(list(columns.values())))
+        raw = pl.DataFrame(list(columns.values()))
+        for name in levels:
+            columns[name] = recoded(source, columns[name], recode.get(name, {}), missing)
+        return cls(source, pl.DataFrame(list(columns.values())), raw)
 
     def levels(self, column: str) -> tuple[str, ...]:
         """Return the distinct levels of a column in order of first appearance."""
@@ -61,14 +79,24 @@ class Columns:
         if unknown is not None:
             level = self.frame[column][unknown]
             raise DataError(
-                f"{self.source.place(unknown, column)} has the level {level!r}, which is not declared: "
-                f"{closest(level, levels)}"
+                f"{self.source.place(unknown, column)} has the level {in_quotes(level)}, which is not"
+                f" declared: {closest(level, levels)}"
             )
         return coded.to_physical().to_numpy()
 
     def records(self, attributes: Attributes) -> Records:
         """Return the records with the levels of some of the columns."""
         return Records(attributes, tuple(self.codes(each.name, each.levels) for each in attributes))
+
+    def cells(self, schema: Schema) -> NDArray[np.int64]:
+        """Return the cell of each row; raises DataError where its levels do not lie in each other."""
+        try:
+            return self.records(schema.attributes).cells(schema)
+        except NotACellError as error:
+            raise DataError(
+                f"{self.source.name}, {self.source.row(error.record)} is in no cell: {error.why}, so correct"
+                " one of the two."
+            ) from None
 
     def integers(self, column: str) -> NDArray[np.int64]:
         """Return a column of whole numbers."""
@@ -97,15 +125,20 @@ class Columns:
         values = self.frame[column]
         gap = _first(values.is_null() | (values == ""))
         if gap is not None:
-            raise DataError(f"{self.source.place(gap, column)} has no level: fill it in, or delete the row.")
+            raise DataError(
+                f"{self.source.place(gap, column)} has no level: fill it in, delete the row, or set missing ="
+                ' [""] in [data].'
+            )
 
 
-def _as_text(source: Source, column: pl.Series) -> pl.Series:
+def _as_text(source: Source, column: pl.Series, *, floats: bool = False) -> pl.Series:
     """Return a column of levels as text: dates in ISO 8601, truth values as true and false.
 
-    Floating-point numbers are refused: 0.1 + 0.2 and 0.3 would be two levels.
+    Floating-point numbers are refused, as 0.1 + 0.2 and 0.3 would be two levels, unless bins take them.
     """
     kind = column.dtype
+    if floats and kind.is_float():
+        return column.fill_nan(None).cast(pl.String)
     if isinstance(kind, pl.Datetime) and (column.dt.truncate("1d") == column).all():
         column = column.dt.date()  # a day, in libraries that have no type for days
     elif kind.is_float() or kind.is_nested() or isinstance(kind, _NO_LEVELS):
@@ -132,7 +165,7 @@ def _complaint(value: object) -> str:
     finite = isinstance(value, float) and isfinite(value)
     exact = Fraction(text) if finite else number(text)
     if exact is None:
-        return f"is {text!r}, which is not a whole number: write it in digits."
+        return f"is {in_quotes(text)}, which is not a whole number: write it in digits."
     if exact.denominator != 1:
         return f"is {text}, which is not a whole number: round it, or correct the row."
     return f"is {text}, which does not fit 64 bits: check the number."

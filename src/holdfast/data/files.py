@@ -1,22 +1,47 @@
 """CSV and Parquet files as sources of rows, and what is wrong with those that do not open."""
 
+import codecs
 import csv
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from typing import TextIO
 
 import polars as pl
 
 from holdfast.data.source import Source
 from holdfast.errors import DataError
 from holdfast.plain import special
+from holdfast.visible import in_quotes
 
 MOST_ROWS = 2**33
 """Files that say they have more are damaged, or made to fill the memory."""
 
 
-def open_file(path: Path, *, most_rows: int = MOST_ROWS, released: bool = False) -> Source:
+@dataclass(frozen=True)
+class Writing:
+    """How a CSV file is written."""
+
+    separator: str = ","
+    encoding: str = "utf-8"
+
+    @property
+    def utf8(self) -> bool:
+        """Whether the bytes can be read as they are."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+PLAIN = Writing()
+_SEPARATORS = {";": '";"', "\t": '"\\t"', ",": '","', "|": '"|"'}
+"""What separates columns, and how a spec writes it."""
+
+
+def open_file(
+    path: Path, *, most_rows: int = MOST_ROWS, released: bool = False, writing: Writing = PLAIN
+) -> Source:
     """Return a CSV or Parquet file as a source; CSV is read at once and as text, Parquet by columns.
 
     A Parquet file that says it has more rows than ``most_rows`` is refused before any of them is read. Of a
@@ -27,7 +52,9 @@ def open_file(path: Path, *, most_rows: int = MOST_ROWS, released: bool = False)
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     require_plain(path, links=not released)
     read_rows = most_rows + 1 if released else None
-    return _open_csv(path, read_rows) if kind == ".csv" else _open_parquet(path, most_rows, read_rows)
+    return (
+        _open_csv(path, read_rows, writing) if kind == ".csv" else _open_parquet(path, most_rows, read_rows)
+    )
 
 
 def require_plain(path: Path, *, links: bool = True) -> None:
@@ -44,49 +71,93 @@ def require_plain(path: Path, *, links: bool = True) -> None:
         raise DataError(f"{path} is {kind}: put a plain file there.")
 
 
-def _open_csv(path: Path, read_rows: int | None) -> Source:
+def _open_csv(path: Path, read_rows: int | None, writing: Writing) -> Source:
     with _readable(path):
-        header = _csv_header(path)
+        text = None if writing.utf8 else _decoded(path, writing.encoding)
+        header = _csv_header(path, writing, text)
+        hint = _other_separator(path, header, writing.separator)
+        source = path if text is None else text.encode()
         try:
             # All columns, even those that are not needed: a row with too many fields shows only then.
-            frame = pl.read_csv(path, infer_schema=False, glob=False, n_rows=read_rows)
+            frame = pl.read_csv(
+                source, infer_schema=False, glob=False, n_rows=read_rows, separator=writing.separator
+            )
         except pl.exceptions.PolarsError:
-            raise DataError(_csv_damage(path, len(header))) from None
+            raise DataError(hint or _csv_damage(path, writing, text, len(header))) from None
     columns = frame.get_columns()
-    return Source(str(path), tuple(header), lambda places: [columns[place] for place in places], first_row=2)
+    return Source(
+        str(path), tuple(header), lambda at: [columns[place] for place in at], first_row=2, hint=hint
+    )
 
 
-def _csv_header(path: Path) -> list[str]:
+def _decoded(path: Path, encoding: str) -> str:
+    content = path.read_bytes()
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            header = next(csv.reader(file), None)
+        return content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeError as error:
+        at = getattr(error, "start", len(content))
+        row = content.count(b"\n", 0, at) + 1
+        raise DataError(
+            f"{path}, row {row} is not {encoding} text: name the one that the file has in [data] encoding."
+        ) from None
+
+
+@contextmanager
+def _opened(path: Path, text: str | None) -> Iterator[TextIO]:
+    with path.open(encoding="utf-8-sig", newline="") if text is None else StringIO(text, newline="") as file:
+        yield file
+
+
+def _csv_header(path: Path, writing: Writing, text: str | None) -> list[str]:
+    try:
+        with _opened(path, text) as file:
+            header = next(csv.reader(file, delimiter=writing.separator), None)
     except (UnicodeDecodeError, csv.Error):
-        raise DataError(_csv_damage(path, 0)) from None
+        raise DataError(_csv_damage(path, writing, text, 0)) from None
     if not header:
         raise DataError(f"{path} has no header: name the columns in its first row.")
     return header
 
 
-def _csv_damage(path: Path, width: int) -> str:
+def _other_separator(path: Path, header: list[str], separator: str) -> str:
+    """Return what to do about a header of one column that another sign would split, "" about others."""
+    found = {sign: header[0].count(sign) for sign in _SEPARATORS if sign != separator and sign in header[0]}
+    if len(header) > 1 or not found:
+        return ""
+    sign = max(found, key=lambda one: found[one])
+    return (
+        f"{path} has the one column {in_quotes(header[0])}, and seems to be separated by another sign: set"
+        f" separator = {_SEPARATORS[sign]} in [data]."
+    )
+
+
+def _csv_damage(path: Path, writing: Writing, text: str | None, width: int) -> str:
     """Return what is wrong with a CSV file that cannot be read, and in which row."""
     with path.open("rb") as file:
-        for row, line in enumerate(file, start=1):
+        for row, line in enumerate(file if text is None else (), start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:
-                return f"{path}, row {row} is not UTF-8 text: save the file as UTF-8."
+                return (
+                    f"{path}, row {row} is not UTF-8 text: save the file as UTF-8, or name its encoding, such"
+                    ' as encoding = "cp1252", in [data].'
+                )
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
+        with _opened(path, text) as file:
+            reader = csv.reader(file, strict=True, delimiter=writing.separator)
             for fields in reader:
                 if len(fields) > width:
                     return (
                         f"{path}, row {reader.line_num} has {len(fields)} fields and the header "
-                        f"{width}: put levels with a comma in quotes."
+                        f"{width}: put levels with {_sign(writing.separator)} in quotes."
                     )
     except csv.Error:
         return f"{path}, row {reader.line_num} is not CSV: check its quotation marks."
     return f"{path} cannot be read as CSV: check its quotation marks."
+
+
+def _sign(separator: str) -> str:
+    return {",": "a comma", ";": "a semicolon", "\t": "a tab"}.get(separator, repr(separator))
 
 
 def _open_parquet(path: Path, most_rows: int, read_rows: int | None) -> Source:

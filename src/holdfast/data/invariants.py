@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.data.ranges import range_words
 from holdfast.data.schema import Schema
 from holdfast.data.selection import chosen_levels, select
 from holdfast.errors import SpecError
@@ -122,12 +122,12 @@ def inequality_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
 
 def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> InvariantBlock:
     if invariant.weights is not None:
-        return _weights_block(schema, invariant, spec.resolve(invariant.weights.file))
+        return _weights_block(spec, schema, invariant, spec.resolve(invariant.weights.file))
     attributes = invariant.margin or ()
     asked = invariant.where or {}
     where = chosen_levels(schema, asked, place=f"{place} where") if asked else {}
     matrix, kept = margin_matrix(schema, attributes, where)
-    selection = _in_words(asked, where)
+    selection = _in_words(asked, where, schema)
     if attributes:
         name = " by ".join(attributes) + (f" within {selection}" if selection else "")
         labels = margin_labels(schema, attributes, kept, selection)
@@ -148,15 +148,13 @@ def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> Inva
 def margin_matrix(
     schema: Schema, attributes: Sequence[str], where: Mapping[str, tuple[str, ...]]
 ) -> tuple[csr_array[np.int64, tuple[int, int]], NDArray[np.int64]]:
-    """Return the rows of a margin that the selection meets, and their places in the margin."""
-    row = np.zeros(schema.size, dtype=np.int64)
-    length = 1
+    """Return the rows of a margin that the selection meets, and their places in the grid of the margin."""
     for name in attributes:
-        levels = len(schema.attribute(name).levels)
-        row = row * levels + schema.codes(name)
-        length *= levels
+        schema.axis(name)
+    margin = schema.grid.over(attributes)
+    row = schema.grid.rows(margin)
     selected = select(schema, where) if where else np.ones(schema.size, dtype=np.bool_)
-    met = np.zeros(length, dtype=np.bool_)
+    met = np.zeros(margin.size, dtype=np.bool_)
     met[row[selected]] = True
     kept = np.flatnonzero(met)
     new_row = np.cumsum(met) - 1
@@ -170,21 +168,36 @@ def margin_labels(
     schema: Schema, attributes: Sequence[str], kept: NDArray[np.int64], selection: str
 ) -> tuple[str, ...]:
     """Return what the rows of a margin are called, one for each combination of levels that is kept."""
-    levels = [schema.attribute(name).levels for name in attributes]
     within = f" within {selection}" if selection else ""
-    labels = [
-        ", ".join(f"{name} = {level}" for name, level in zip(attributes, combination, strict=True)) + within
-        for combination in product(*levels)
-    ]
-    return tuple(labels[row] for row in kept)
+    return tuple(
+        ", ".join(f"{name} = {level}" for name, level in zip(attributes, levels, strict=True)) + within
+        for levels in margin_levels(schema, attributes, kept)
+    )
 
 
-def _in_words(asked: Mapping[str, Choice], where: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a selection in words: "sex = female and age 18 to 120"."""
+def margin_levels(
+    schema: Schema, attributes: Sequence[str], kept: NDArray[np.int64]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the levels of the rows of a margin, one combination for each row that is kept."""
+    if not attributes:
+        return ((),) * kept.size
+    margin = schema.grid.over(attributes)
+    columns = []
+    for name in attributes:
+        levels = schema.attribute(name).levels
+        columns.append([levels[code] for code in margin.codes(name)[kept].tolist()])
+    return tuple(zip(*columns, strict=True))
+
+
+def _in_words(asked: Mapping[str, Choice], where: Mapping[str, tuple[str, ...]], schema: Schema) -> str:
+    """Return a selection in words: "sex = female and age 18 or over"."""
     words = []
     for name, levels in where.items():
+        ranged = range_words(levels, schema.attribute(name).levels)
         choice = levels_or_range(asked[name])
-        if isinstance(choice, Range):
+        if ranged is not None and (isinstance(choice, Range) or len(levels) > _NAMED_LEVELS):
+            words.append(f"{name} {ranged}")
+        elif isinstance(choice, Range):
             words.append(f"{name} {choice.low} to {choice.high}")
         elif len(levels) <= _NAMED_LEVELS:
             words.append(f"{name} = {' or '.join(levels)}")
@@ -193,10 +206,12 @@ def _in_words(asked: Mapping[str, Choice], where: Mapping[str, tuple[str, ...]])
     return " and ".join(words)
 
 
-def _weights_block(schema: Schema, invariant: Invariant, path: Path) -> InvariantBlock:
-    from holdfast.data.weights import read_weights  # noqa: PLC0415 - few specs need polars here
+def _weights_block(spec: Spec, schema: Schema, invariant: Invariant, path: Path) -> InvariantBlock:
+    from holdfast.data.files import Writing  # noqa: PLC0415 - few specs need polars here
+    from holdfast.data.weights import read_weights  # noqa: PLC0415
 
-    entries = read_weights(path, schema)
+    writing = Writing(spec.data.separator, spec.data.encoding)
+    entries = read_weights(path, schema, writing)
     matrix = _weights_matrix(schema, entries.rows, entries.cells, entries.weights, length=len(entries.labels))
     name = invariant.name or path.stem
     return InvariantBlock(name, "weights", (), entries.labels, matrix)

@@ -13,20 +13,25 @@ from numpy.typing import NDArray
 from holdfast.data.attributes import Attributes
 from holdfast.data.columns import Columns
 from holdfast.data.declare import schema_of
-from holdfast.data.files import MOST_ROWS, open_file
+from holdfast.data.doubts import alike_levels, nested_in_words, nested_pairs
+from holdfast.data.files import MOST_ROWS, PLAIN, Writing, open_file
 from holdfast.data.formulas import quoted
 from holdfast.data.frames import open_frame
+from holdfast.data.grid import Nesting
+from holdfast.data.grid import count as cells_of
 from holdfast.data.identity import column_identity, identity
 from holdfast.data.numeric import number
 from holdfast.data.public_table import PublicTable
+from holdfast.data.recode import closed, unmet
 from holdfast.data.records import Records
 from holdfast.data.repeats import first_repeat
 from holdfast.data.schema import MOST_CELLS, Schema
 from holdfast.data.source import Source
 from holdfast.data.table import Table
 from holdfast.data.write import quoted_schema
-from holdfast.errors import DataError
+from holdfast.errors import DataError, SpecError
 from holdfast.spec.model import Spec
+from holdfast.visible import in_quotes
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -42,11 +47,13 @@ class Reading:
     table: Table
     inferred: tuple[str, ...]
     columns: Columns = field(repr=False)
+    warnings: tuple[str, ...] = field(default=(), repr=False)
+    """What a curator should look at, a sentence each, without a count."""
 
     @cached_property
     def identity(self) -> bytes:
         """The identity of all that the source holds, not only of what the table counts: confidential."""
-        return identity([*self.columns.frame, *self.columns.rest()])
+        return identity([*self.columns.raw, *self.columns.rest()])
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -66,25 +73,114 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     The data are a file or a frame; without any, the file that the spec names.
     """
     asked = spec.data
-    rows = MOST_ROWS if asked.count is None else MOST_CELLS  # each cell once
-    source = open_source(spec.data_path if data is None else data, most_rows=rows)
-    columns = Columns.of(source, asked.cells, () if asked.count is None else (asked.count,))
-    attributes = _attributes(columns, asked.cells, asked.levels, ordered=asked.count is not None)
-    schema = schema_of(spec, attributes)
+    merging = asked.aggregate or bool(asked.recode)
+    rows = MOST_ROWS if asked.count is None or merging or asked.missing else MOST_CELLS  # each cell once
+    writing = Writing(asked.separator, asked.encoding)
+    source = open_source(spec.data_path if data is None else data, most_rows=rows, writing=writing)
+    numbers = () if asked.count is None else (asked.count,)
+    columns = Columns.of(source, asked.cells, numbers, missing=asked.missing, recode=asked.recode)
+    if columns.frame.is_empty():
+        raise DataError(
+            f"{source.name} has no rows, and an empty table has nothing to release, also where"
+            " [data.levels] are declared: check the file."
+        )
+    declared = _declared(spec)
+    attributes = _attributes(columns, asked.cells, declared, ordered=asked.count is not None)
     records = columns.records(attributes)
-    inferred = tuple(name for name in asked.cells if name not in asked.levels)
+    doubts = _doubts(spec, columns, records)
+    schema = schema_of(spec, attributes, nestings(columns, records, asked.within))
+    inferred = tuple(name for name in asked.cells if name not in declared)
     if asked.count is None:
         _no_structural_zeros(columns, schema, records, np.ones(records.size, dtype=np.int64), asked.cells[0])
-        return Reading(records.table(schema), inferred, columns)
+        return Reading(records.table(schema), inferred, columns, doubts)
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
+    if not merging:
+        _each_once(columns, schema, records)
     counts = _spread(columns, schema, records, values, asked.count)
+    if not counts.any():
+        raise DataError(
+            f"{source.name}, column {asked.count!r} counts nobody, so there is one possible table, and an"
+            " empty table has nothing to release: check the counts."
+        )
     if counts.sum() > MOST_RECORDS:
         raise DataError(
             f"{source.name}, column {asked.count!r} sums to more than the {MOST_RECORDS:,} records that"
             " are handled: check the counts."
         )
-    return Reading(Table(schema, counts), inferred, columns)
+    return Reading(Table(schema, counts), inferred, columns, doubts)
+
+
+def _declared(spec: Spec) -> dict[str, Sequence[str]]:
+    """Return the levels that are known without the data: declared, or bins that take every value."""
+    asked = spec.data
+    binned = {name: tuple(bins) for name, bins in asked.recode.items() if closed(bins) and not asked.missing}
+    return {**binned, **asked.levels}
+
+
+def _doubts(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]:
+    """Return what looks wrong; raises SpecError where nested attributes alone make too many cells."""
+    asked, attributes = spec.data, records.attributes
+    said = list(alike_levels(attributes))
+    for name, bins in asked.recode.items():
+        if absent := unmet(columns.raw[name], bins):
+            said.append(
+                f"[data.recode] {name} lists {in_quotes(absent[0])}, which no row has: check its spelling."
+            )
+    pairs = nested_pairs(records, asked.within, listed=asked.count is not None)
+    if pairs:
+        levels = {attribute.name: len(attribute.levels) for attribute in attributes}
+        known = nestings(columns, records, asked.within)
+        cells = cells_of(levels, known)
+        seen = _parents(records, dict(pairs))
+        words = nested_in_words(pairs, cells, cells_of(levels, (*known, *seen)))
+        if cells > MOST_CELLS:
+            raise SpecError(f"[data] cells: {words}")
+        said.append(words)
+    return tuple(said)
+
+
+def _parents(records: Records, within: Mapping[str, str]) -> tuple[Nesting, ...]:
+    """Return what each level lies in by the last row that has it; those that no row has lie in the first."""
+    found = []
+    for inner, outer in within.items():
+        parents = np.zeros(len(records.attributes.attribute(inner).levels), dtype=np.int64)
+        parents[records.column(inner)] = records.column(outer)
+        found.append(Nesting(inner, outer, tuple(parents.tolist())))
+    return tuple(found)
+
+
+def nestings(columns: Columns, records: Records, within: Mapping[str, str]) -> tuple[Nesting, ...]:
+    """Return what each level of nested attributes lies in, as the rows say; all must say the same."""
+    found = _parents(records, within)
+    for nesting in found:
+        inner, outer = (records.attributes.attribute(name) for name in (nesting.attribute, nesting.within))
+        children, parents = records.column(inner.name), np.array(nesting.parents)
+        apart = parents[children] != records.column(outer.name)
+        if apart.any():
+            row = int(np.argmax(apart))
+            child = int(children[row])
+            one, other = (
+                outer.levels[int(place)] for place in (records.column(outer.name)[row], parents[child])
+            )
+            raise DataError(
+                f"{columns.source.name}: {inner.name} {in_quotes(inner.levels[child])} lies in {outer.name}"
+                f" {in_quotes(one)} and in {outer.name} {in_quotes(other)}: correct one of them, or take"
+                f" {inner.name} out of [data] within."
+            )
+        absent = np.setdiff1d(np.arange(len(inner.levels)), children)
+        if absent.size:
+            level = in_quotes(inner.levels[int(absent[0])])
+            raise DataError(
+                f"{columns.source.name} has no row with {inner.name} {level}, so which"
+                f" {outer.name} it lies in is not known: take it out of [data.levels]"
+                + (
+                    "."
+                    if len(columns.frame.columns) == len(records.attributes)
+                    else ", or list it with a count of 0."
+                )
+            )
+    return found
 
 
 def read_records(
@@ -108,7 +204,10 @@ def read_release(
         return PublicTable(schema, written.counts, count)
     source = open_file(Path(path), most_rows=schema.size, released=True)
     columns = Columns.of(source, schema.names, (count,))
+    if schema.nestings:
+        columns.cells(schema)  # what is in no cell is refused by its row
     records = columns.records(schema.attributes)
+    _each_once(columns, schema, records)
     counts = _spread(columns, schema, records, columns.integers(count), count)
     if records.size < schema.size:
         listed = np.zeros(schema.size, dtype=np.bool_)
@@ -118,9 +217,13 @@ def read_release(
     return PublicTable(schema, counts, count)
 
 
-def open_source(data: "str | Path | IntoFrame", *, most_rows: int = MOST_ROWS) -> Source:
+def open_source(
+    data: "str | Path | IntoFrame", *, most_rows: int = MOST_ROWS, writing: Writing = PLAIN
+) -> Source:
     """Return a file or a frame as a source of rows."""
-    return open_file(Path(data), most_rows=most_rows) if isinstance(data, str | Path) else open_frame(data)
+    if isinstance(data, str | Path):
+        return open_file(Path(data), most_rows=most_rows, writing=writing)
+    return open_frame(data)
 
 
 def _attributes(
@@ -129,9 +232,7 @@ def _attributes(
     """Return the attributes with their levels as declared or, where they are not, as they occur."""
     for name in names:
         if name not in levels and columns.frame.is_empty():
-            raise DataError(
-                f"{columns.source.name} has no rows: declare the levels of {name!r} in [data.levels]."
-            )
+            raise DataError(f"{columns.source.name} has no rows: declare the levels of {name!r}.")
     return Attributes.of(
         {
             name: levels[name] if name in levels else _inferred(columns.levels(name), ordered=ordered)
@@ -150,6 +251,27 @@ def _inferred(levels: tuple[str, ...], *, ordered: bool) -> tuple[str, ...]:
     return tuple(sorted(levels, key=lambda level: (values[level], level)))
 
 
+def _each_once(columns: Columns, schema: Schema, records: Records) -> None:
+    """Raise where two rows are of one cell; codes of missing values that are several are not one row."""
+    cells = records.cells(schema)
+    repeated = first_repeat(cells)
+    if repeated is None:
+        return
+    raw = columns.raw.select(schema.names)
+    if not columns.frame.select(schema.names).equals(raw):
+        repeated = first_repeat(
+            raw.select(pl.struct(pl.all()).rank("dense")).to_series().cast(pl.Int64).to_numpy()
+        )
+        if repeated is None:
+            return
+    first, second = repeated
+    raise DataError(
+        f"{columns.source.name}, {columns.source.row(second)} repeats the cell "
+        f"{schema.in_words(int(cells[first]))} of {columns.source.row(first)}: list each cell once, set"
+        " aggregate = true in [data] to sum them, or leave out count if rows are records."
+    )
+
+
 def _spread(
     columns: Columns,
     schema: Schema,
@@ -157,23 +279,15 @@ def _spread(
     values: NDArray[np.int64],
     count: str,
 ) -> NDArray[np.int64]:
-    """Return the values over all cells, each cell listed once at most."""
+    """Return the values summed over all cells."""
     cells = records.cells(schema)
-    repeated = first_repeat(cells)
-    if repeated is not None:
-        first, second = repeated
-        raise DataError(
-            f"{columns.source.name}, {columns.source.row(second)} repeats the cell "
-            f"{schema.in_words(int(cells[first]))} of {columns.source.row(first)}: "
-            "list each cell once, or leave out count if rows are records."
-        )
     _no_structural_zeros(columns, schema, records, values, count)
     if sum(abs(value) for value in values.tolist()) >= 2**63:
         raise DataError(
             f"{columns.source.name}, column {count!r} sums to more than fits 64 bits: check the counts."
         )
     counts = np.zeros(schema.size, dtype=np.int64)
-    counts[cells] = values
+    np.add.at(counts, cells, values)
     return counts
 
 

@@ -10,9 +10,17 @@ from numpy.typing import NDArray
 from holdfast.data.attributes import Attribute, Attributes
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.errors import SpecError
+from holdfast.errors import DataError, SpecError
 
 Codes = NDArray[np.unsignedinteger[Any]]
+
+
+class NotACellError(DataError):
+    """A record has levels that do not lie in each other."""
+
+    def __init__(self, record: int, why: str) -> None:
+        super().__init__(f"record {record} (from 0) is in no cell: {why}, so correct one of the two.")
+        self.record, self.why = record, why
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,14 +59,16 @@ class Records:
 
     def cells(self, schema: Schema) -> NDArray[np.int64]:
         """Return the cell of each record among those of a schema over some of the attributes."""
-        cells = np.zeros(self.size, dtype=np.int64)
         for attribute in schema.attributes:
             if self.attributes.attribute(attribute.name) != attribute:
                 raise SpecError(
                     f"the levels of {attribute.name!r} are not those of the records: take the same, in order."
                 )
-            cells *= len(attribute.levels)
-            cells += self.column(attribute.name)
+        codes = {name: self.column(name).astype(np.int64) for name in schema.names}
+        cells = schema.grid.place(codes)
+        if schema.nestings and self.size and cells.min() < 0:
+            record = int(np.argmin(cells))
+            raise NotACellError(record, schema.apart(codes, record))
         return cells
 
     def table(self, schema: Schema) -> Table:

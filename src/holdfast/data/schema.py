@@ -1,9 +1,11 @@
-"""The cells of a table: every combination of the levels of its attributes, in row-major order."""
+"""The cells of a table: every combination of the levels of its attributes, in row-major order.
+
+Where attributes are nested, a tract in one county, only combinations that can be are cells: see `Grid`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from operator import index
 from typing import Any, Self
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.data.attributes import Attribute, Attributes
+from holdfast.data.grid import Grid, Nesting, count
 from holdfast.errors import SpecError
 
 MOST_CELLS = 100_000_000
@@ -18,15 +21,23 @@ MOST_CELLS = 100_000_000
 
 @dataclass(frozen=True)
 class Schema:
-    """The attributes of a table, and the cells that cannot occur (its structural zeros)."""
+    """The attributes of a table, the cells that cannot occur (its structural zeros), what lies in what."""
 
     attributes: Attributes
     impossible: frozenset[int] = frozenset()
+    nestings: tuple[Nesting, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.size > MOST_CELLS:
+        order = {name: place for place, name in enumerate(self.names)}
+        nestings = sorted(self.nestings, key=lambda one: order.get(one.attribute, -1))
+        object.__setattr__(self, "nestings", tuple(nestings))
+        try:
+            size = count(self._levels, self.nestings)
+        except ValueError as error:
+            raise SpecError(f"attributes are not nested as it is said ({error}): correct it.") from None
+        if not 0 < size <= MOST_CELLS:
             raise SpecError(
-                f"[data] cells makes a table of {self.size:,} cells, and {MOST_CELLS:,} are the "
+                f"[data] cells makes a table of {size:,} cells, and {MOST_CELLS:,} are the "
                 "most that are handled: name fewer columns or merge levels."
             )
         if self.impossible and not (min(self.impossible) >= 0 and max(self.impossible) < self.size):
@@ -42,13 +53,27 @@ class Schema:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of levels of each attribute."""
-        return tuple(len(attribute.levels) for attribute in self.attributes)
+        """The number of levels of each attribute; their product are the cells where nothing is nested."""
+        return tuple(self._levels.values())
 
     @property
     def size(self) -> int:
         """The number of cells, structural zeros included."""
-        return prod(self.shape)
+        return self.grid.size
+
+    @property
+    def within(self) -> dict[str, str]:
+        """What each nested attribute lies in."""
+        return {nesting.attribute: nesting.within for nesting in self.nestings}
+
+    @property
+    def _levels(self) -> dict[str, int]:
+        return {attribute.name: len(attribute.levels) for attribute in self.attributes}
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells as a product of axes."""
+        return Grid.of(self._levels, self.nestings)
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
@@ -73,17 +98,30 @@ class Schema:
                 f"a cell has one level of each of {', '.join(self.names)}: "
                 f"give {len(self.attributes)} levels, not {len(levels)}."
             )
-        cell = 0
-        for attribute, level in zip(self.attributes, levels, strict=True):
-            cell = cell * len(attribute.levels) + attribute.code(level)
+        codes = {
+            attribute.name: np.array([attribute.code(level)], dtype=np.int64)
+            for attribute, level in zip(self.attributes, levels, strict=True)
+        }
+        cell = int(self.grid.place(codes)[0])
+        if cell < 0:
+            raise SpecError(f"{self.apart(codes, 0)}: give the levels of a cell of the table.")
         return cell
+
+    def apart(self, codes: Mapping[str, NDArray[np.int64]], row: int) -> str:
+        """Return which levels of a row do not lie in each other: "tract '1' is not in county 'A'"."""
+        for nesting in self.nestings:
+            child, parent = (int(codes[name][row]) for name in (nesting.attribute, nesting.within))
+            if nesting.parents[child] != parent:
+                inner, outer = self.attribute(nesting.attribute), self.attribute(nesting.within)
+                return f"{inner.name} {inner.levels[child]!r} is not in {outer.name} {outer.levels[parent]!r}"
+        raise ValueError("these levels make a cell")
 
     def cell(self, index: int) -> tuple[str, ...]:
         """Return the levels of a cell."""
         if not 0 <= index < self.size:
             raise SpecError(f"the table has no cell {index}: number them from 0 to {self.size - 1}.")
-        codes = np.unravel_index(index, self.shape)
-        return tuple(attribute.levels[code] for attribute, code in zip(self.attributes, codes, strict=True))
+        codes = self.grid.cell(index)
+        return tuple(attribute.levels[codes[attribute.name]] for attribute in self.attributes)
 
     def in_words(self, index: int) -> str:
         """Return the levels of a cell by their attributes: "sex = 'f', age = '1'"."""
@@ -92,21 +130,29 @@ class Schema:
 
     def codes(self, name: str) -> NDArray[np.int64]:
         """Return, for each cell, the place of its level of an attribute."""
-        axis = self.axis(name)
-        inner, outer = prod(self.shape[axis + 1 :]), prod(self.shape[:axis])
-        levels = np.arange(self.shape[axis], dtype=np.int64)
-        return np.tile(np.repeat(levels, inner), outer)
+        self.axis(name)
+        return self.grid.codes(name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values."""
-        return {**self.attributes.to_dict(), "structural_zeros": sorted(self.impossible)}
+        plain = {**self.attributes.to_dict(), "structural_zeros": sorted(self.impossible)}
+        if self.nestings:
+            plain["within"] = [
+                {"attribute": one.attribute, "within": one.within, "parents": list(one.parents)}
+                for one in self.nestings
+            ]
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the schema that `to_dict` described."""
         attributes = Attributes.from_dict(data)
         try:
-            return cls(attributes, frozenset(index(cell) for cell in data["structural_zeros"]))
+            nestings = tuple(
+                Nesting(str(one["attribute"]), str(one["within"]), tuple(map(index, one["parents"])))
+                for one in data.get("within", ())
+            )
+            return cls(attributes, frozenset(index(cell) for cell in data["structural_zeros"]), nestings)
         except (KeyError, TypeError):
             raise SpecError(
                 "the description of the schema is damaged: it needs a list of structural_zeros."

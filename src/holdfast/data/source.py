@@ -17,6 +17,8 @@ class Source:
     first_row: int
     """The number that the first record has for a reader: 2 in CSV, below the header, 1 in Parquet, 0 in a
     frame."""
+    hint: str = ""
+    """What to do where a column is missing, if the header lets one guess: it has another separator."""
 
     def row(self, record: int) -> str:
         """Return the words for a row; frames count theirs from 0, so that is said."""

@@ -42,14 +42,18 @@ class Counts:
         return int(self.counts.sum())
 
     def margin(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return the sums over all other attributes, flat, in row-major order of `names`."""
+        """Return the sums over all other attributes, flat, in row-major order of `names`.
+
+        Of nested attributes only real combinations are summed, as in the grid of the margin.
+        """
         if len(set(names)) < len(names):
             raise ValueError(f"the attributes of a margin must be distinct, not {list(names)}")
-        kept = [self.schema.axis(name) for name in names]
-        dropped = tuple(axis for axis in range(len(self.schema.shape)) if axis not in kept)
-        sums = np.asarray(self.counts.reshape(self.schema.shape).sum(axis=dropped))
-        order = sorted(kept)
-        return sums.transpose([order.index(axis) for axis in kept]).reshape(-1)
+        for name in names:
+            self.schema.axis(name)
+        margin = self.schema.grid.over(names)
+        sums = np.zeros(margin.size, dtype=np.int64)
+        np.add.at(sums, self.schema.grid.rows(margin), self.counts)
+        return sums
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts) or type(other) is not type(self):

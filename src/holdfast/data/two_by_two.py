@@ -51,6 +51,9 @@ class TwoByTwo(NamedTuple):
                 raise DataError(f"{name} is {count}: a count is a whole number from 0 to below 2^30.")
         return cls(*map(int, counts))
 
+    def __repr__(self) -> str:
+        return "<confidential 2 x 2 table>"
+
     @property
     def margins(self) -> Margins:
         """The totals of rows and columns."""

@@ -22,7 +22,8 @@ def long_frame(schema: Schema, values: pl.Series) -> pl.DataFrame:
 def quoted_schema(schema: Schema) -> Schema:
     """Return the schema with its names and levels as they stand where formulas are quoted."""
     levels = {quoted(each.name): map(quoted, each.levels) for each in schema.attributes}
-    return Schema(Attributes.of(levels), schema.impossible)
+    nestings = tuple(one.renamed(quoted) for one in schema.nestings)
+    return Schema(Attributes.of(levels), schema.impossible, nestings)
 
 
 def write_frame(frame: pl.DataFrame, path: str | Path) -> None:

@@ -7,17 +7,57 @@ scale.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.errors import DataError
+from holdfast.estimation.totals import Groups, nested
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.components import components
+from holdfast.lattice.components import Component, components
 from holdfast.programs.solver import UNBOUNDED
 
 LARGEST = 2**53
 """Numbers up to here are the same in the solver's arithmetic and in integers."""
+
+
+class Structure:
+    """What rows tie together, worked out once for all values: groups with one sum each, and other blocks."""
+
+    def __init__(self, rows: csr_array, exact: NDArray[np.bool_]) -> None:
+        """Take the rows, and which of them are kept with equality."""
+        self._rows, self._exact = rows, exact
+
+    @property
+    def groups(self) -> Groups:
+        """The groups that nested rows of ones come down to."""
+        return self._split[0]
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[Component, csr_array], ...]:
+        """The cells that other rows tie together, and these rows."""
+        left = np.flatnonzero(self._split[1])
+        found = components(csr_array(self._rows[left])) if left.size else ()
+        return tuple(
+            (
+                Component(cells=part.cells, rows=left[part.rows]),
+                csr_array(self._rows[left[part.rows]][:, part.cells]),
+            )
+            for part in found
+            if part.rows.size
+        )
+
+    @cached_property
+    def _split(self) -> tuple[Groups, NDArray[np.bool_]]:
+        rows = self._rows
+        length = np.diff(rows.indptr)
+        others = np.repeat(np.arange(rows.shape[0]), length)[rows.data != 1]
+        plain = self._exact.copy()
+        plain[others] = False
+        plain[length == 0] = True  # it ties nothing
+        return nested(rows, plain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +69,7 @@ class Conforming:
     high: IntArray
     least: IntArray
     most: IntArray
+    structure: Structure
 
     @classmethod
     def of(
@@ -61,12 +102,14 @@ class Conforming:
         stacked = csr_array(vstack([matrix, B], format="csr").astype(np.int64))
         stacked.sum_duplicates()
         stacked.eliminate_zeros()
+        exact = np.arange(stacked.shape[0]) < matrix.shape[0]
         return cls(
             stacked,
             np.concatenate([values, b]),
             np.concatenate([values, np.full(b.size, UNBOUNDED)]),
             least,
             most,
+            Structure(stacked, exact),
         )
 
     @property
@@ -76,8 +119,10 @@ class Conforming:
 
     def times(self, scale: int) -> "Conforming":
         """Return the set of the numerators of points on the grid of 1/scale."""
-        bounds = (_times(bound, scale) for bound in (self.low, self.high, self.least, self.most))
-        return Conforming(self.rows, *bounds)
+        low, high, least, most = (
+            _times(bound, scale) for bound in (self.low, self.high, self.least, self.most)
+        )
+        return Conforming(self.rows, low, high, least, most, self.structure)
 
     def within(self, least: IntArray, most: IntArray) -> "Conforming":
         """Return the part of the set in a box."""
@@ -93,25 +138,23 @@ class Conforming:
             and (point <= self.most).all()
         )
 
-    def blocks(self) -> Iterator[tuple[IntArray, "Conforming"]]:
-        """Yield the cells that some rows tie together, and what these rows and bounds ask of them."""
+    def groups(self) -> tuple[Groups, IntArray]:
+        """Return the groups of cells that have one sum each, and these sums."""
         empty = np.diff(self.rows.indptr) == 0
         if ((self.low > 0) & empty).any() or ((self.high < 0) & empty).any():
             raise infeasible()
-        for block in components(self.rows):
-            if block.rows.size == 0:
-                continue
-            part = csr_array(self.rows[block.rows][:, block.cells])
-            yield (
-                block.cells,
-                Conforming(
-                    part,
-                    self.low[block.rows],
-                    self.high[block.rows],
-                    self.least[block.cells],
-                    self.most[block.cells],
-                ),
-            )
+        groups = self.structure.groups
+        sums = groups.sums(self.low)
+        if sums is None:
+            raise infeasible()
+        return groups, sums
+
+    def blocks(self) -> Iterator[tuple[IntArray, "Conforming"]]:
+        """Yield the cells that other rows tie together, and what these rows and bounds ask of them."""
+        for block, rows in self.structure.blocks:
+            low, high = self.low[block.rows], self.high[block.rows]
+            bounds = (low, high, self.least[block.cells], self.most[block.cells])
+            yield block.cells, Conforming(rows, *bounds, Structure(rows, low == high))
 
 
 def infeasible() -> DataError:

@@ -30,5 +30,7 @@ class FixedPoint:
         >>> FixedPoint(np.array([1500000, -5, 2000000]), 6).texts()
         ['1.500000', '-0.000005', '2.000000']
         """
+        if self.places == 0:
+            return [str(number) for number in self.numerators.tolist()]
         exact = (Decimal(number).scaleb(-self.places) for number in self.numerators.tolist())
         return [f"{number:f}" for number in exact]

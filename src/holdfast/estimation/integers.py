@@ -6,7 +6,8 @@ p, n >= 0 and s in {0, 1}. On whole numbers |v_i - y_i| is convex, with the slop
 there is no s. The slopes of other y are rounded to multiples of 2^-10, which moves the objective by at most
 2^-11 a cell.
 
-The program is linear. If its rows are totally unimodular its vertices are whole [schrijver1986, 19.1], and
+Where rows are nested the optimum has a closed form [holdfast, estimation/totals.py]. Elsewhere the program
+is linear. If its rows are totally unimodular its vertices are whole [schrijver1986, 19.1], and
 the simplex method ends in one; otherwise branch and bound takes over. Either way a point counts only when
 it is whole and keeps every row and bound, checked in integers. That nothing is nearer rests on the solver.
 
@@ -21,10 +22,12 @@ gives the same output even then.
 import hashlib
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 
 from holdfast.errors import DataError
 from holdfast.estimation.conforming import LARGEST, Conforming, infeasible
+from holdfast.estimation.totals import nearest_whole
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
@@ -44,6 +47,7 @@ def integers_l1(counts: IntArray | FloatArray, conforming: Conforming) -> IntArr
     if (conforming.least > conforming.most).any():
         raise infeasible()
     weights = tie_weights(target)
+    _fill_groups(target, conforming, weights, point)
     for cells, block in conforming.blocks():
         point[cells] = _nearest(target[cells], block, weights[cells])
     if not conforming.holds(point):
@@ -57,11 +61,36 @@ def tie_weights(counts: FloatArray) -> IntArray:
     return (np.frombuffer(stream, dtype="<u4") >> (32 - TIE_BITS)).astype(np.int64)
 
 
-def _nearest(target: FloatArray, block: Conforming, weights: IntArray) -> IntArray:
-    base = np.clip(np.floor(target).astype(np.int64), block.least, block.most)
-    between = (target > base) & (target < base + 1) & (base < block.most)
+def _fill_groups(target: FloatArray, conforming: Conforming, weights: IntArray, point: IntArray) -> None:
+    """Put the nearest whole numbers into the cells of groups with one sum each."""
+    groups, sums = conforming.groups()
+    cells = groups.cells
+    least, most = conforming.least[cells], conforming.most[cells]
+    base, between, slope, fine = _slopes(target[cells], least, most)
+    slope = np.where(between, slope, fine)
+    found = nearest_whole(groups, sums, base, slope, fine, weights[cells], least, most)
+    if found is None:
+        raise infeasible()
+    point[cells] = found
+
+
+def _slopes(
+    target: FloatArray, least: IntArray, most: IntArray
+) -> tuple[IntArray, NDArray[np.bool_], IntArray, int]:
+    """Return floors within bounds, which cells lie beyond theirs, the slopes from there, and their unit."""
+    base = np.clip(np.floor(target).astype(np.int64), least, most)
+    between = (target > base) & (target < base + 1) & (base < most)
     fine = FINE if between.any() else 1
-    slope = np.where(between, fine - np.rint(2 * fine * (target - base)), 0).astype(np.int64)
+    return (
+        base,
+        between,
+        np.where(between, fine - np.rint(2 * fine * (target - base)), 0).astype(np.int64),
+        fine,
+    )
+
+
+def _nearest(target: FloatArray, block: Conforming, weights: IntArray) -> IntArray:
+    base, between, slope, fine = _slopes(target, block.least, block.most)
     ones = np.full(base.size, fine, dtype=np.int64)
     up = np.where(block.most == UNBOUNDED, UNBOUNDED, block.most - base - between)
     steps = np.concatenate([slope, ones, ones])

@@ -48,6 +48,7 @@ from holdfast.inference.linear_law import LinearLaws, SumLaw
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.mechanism import NoiseLaw
+from holdfast.progress import steps
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 
@@ -307,7 +308,7 @@ class _Asked:
 
     def _batches(self, queries: csr_array, size: int, entropy: Entropy) -> Iterator[IntArray]:
         batch = max(1, min(BATCH // max(queries.shape[1], 1), VALUES // queries.shape[0]))
-        for begin in range(0, size, batch):
+        for begin in steps(range(0, size, batch), "simulating the noise"):
             sample = self.noise.sample(entropy, min(batch, size - begin))
             yield np.abs(np.asarray(queries @ sample.T, dtype=np.int64))
 

@@ -3,18 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from scipy.sparse import csr_array
 
 from holdfast.certificate.verify import verified
-from holdfast.data.invariants import margin_matrix
+from holdfast.data.invariants import margin_levels, margin_matrix
 from holdfast.data.selection import chosen_levels
 from holdfast.errors import SpecError
 from holdfast.inference.intervals import Intervals, intervals, simultaneous
 from holdfast.spec.choice import Choice
+
+FORMAT = "holdfast-intervals/1"
+NUMBERS = ("estimate", "low", "high", "kept_exactly")
+"""The columns of intervals beside those of their attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,7 @@ class IntervalReport:
         found = self.found
         columns = (found.estimate, found.low, found.high, found.determined)
         return {
+            "format": FORMAT,
             "level": str(found.level),
             "simultaneous": self.together,
             "draws": found.draws,
@@ -49,6 +54,22 @@ class IntervalReport:
                 )
             ],
         }
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each interval: its levels, estimate, low, high, and whether it is kept exactly."""
+        found = self.found
+        numbers = dict(zip(NUMBERS, (found.estimate, found.low, found.high, found.determined), strict=True))
+        for name in self.names:
+            if name in numbers:
+                raise SpecError(
+                    f"the column {name!r} of intervals is also an attribute: write them as .json, or give the"
+                    " attribute another name."
+                )
+        levels = {
+            name: pl.Series([level[i] for level in self.levels], dtype=pl.String)
+            for i, name in enumerate(self.names)
+        }
+        return pl.DataFrame({**levels, **numbers})
 
 
 def table_intervals(
@@ -72,7 +93,6 @@ def table_intervals(
         raise SpecError(f"the margin {','.join(names)} names an attribute twice: name each once.")
     selection = chosen_levels(schema, where, place="--where") if where else {}
     matrix, kept = margin_matrix(schema, names, selection)
-    every = list(product(*(schema.attribute(name).levels for name in names)))
     found = (simultaneous if together else intervals)(
         released.table.counts[public.possible],
         released.noise,
@@ -80,4 +100,4 @@ def table_intervals(
         csr_array(matrix[:, public.possible]),
         level,
     )
-    return IntervalReport(names, selection, tuple(every[row] for row in kept), found, together)
+    return IntervalReport(names, selection, margin_levels(schema, names, kept), found, together)

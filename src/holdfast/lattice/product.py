@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csr_array
 
 from holdfast.lattice.arrays import IntArray, to_flint
 from holdfast.lattice.components import patterns
 from holdfast.lattice.rows import ones_combination
 
-ROWS = 5_000  # compare all pairs of rows up to this many
+PAIRS = 20_000_000  # compare rows that share columns up to this many pairs of entries
 ATOMS = 300  # solve for the margins of overlapping rows up to this many
 
 
@@ -35,8 +34,9 @@ def product_features(matrix: csr_array, values: IntArray) -> tuple[Feature, ...]
     The columns of the 0/1 matrix must be distinct and tied into one block. None where they are no product,
     where the rows do not fix all margins, or where it is out of reach.
     """
-    rows, width = matrix.shape
-    if rows > ROWS or (matrix.data != 1).any():
+    width = matrix.shape[1]
+    per_column = np.bincount(matrix.indices, minlength=width)
+    if (matrix.data != 1).any() or int((per_column**2).sum()) > PAIRS:
         return None
     size = np.diff(matrix.indptr).astype(np.int64)
     varied = np.flatnonzero(size < width)
@@ -62,13 +62,33 @@ def _total(matrix: csr_array, values: IntArray) -> int | None:
 
 
 def _tied_rows(matrix: csr_array, size: IntArray) -> list[IntArray]:
-    """Return the rows in groups, linked where two do not meet in all four ways."""
-    both = (matrix @ matrix.T).toarray()
-    first, second = size[:, None] - both, size[None, :] - both
-    neither = matrix.shape[1] - both - first - second
-    linked = (both == 0) | (first == 0) | (second == 0) | (neither == 0)
-    number, label = connected_components(csr_array(linked), directed=False)
-    return [np.flatnonzero(label == group).astype(np.int64) for group in range(number)]
+    """Return the rows in groups, linked where two do not meet in all four ways.
+
+    Most pairs of rows are linked, so the few that are not are listed, and each row that is reached reaches
+    all others but those it is listed with.
+    """
+    meet = coo_array(matrix @ matrix.T)
+    first, second = size[meet.row] - meet.data, size[meet.col] - meet.data
+    neither = matrix.shape[1] - meet.data - first - second
+    free = (meet.data > 0) & (first > 0) & (second > 0) & (neither > 0)
+    apart = csr_array((np.ones(int(free.sum()), dtype=np.int8), (meet.row[free], meet.col[free])), meet.shape)
+    groups: list[IntArray] = []
+    left = np.ones(matrix.shape[0], dtype=np.bool_)
+    while left.any():
+        reached, group = [int(np.argmax(left))], list[int]()
+        left[reached] = False
+        while reached:
+            row = reached.pop()
+            group.append(row)
+            known = apart.indices[apart.indptr[row] : apart.indptr[row + 1]]
+            kept = left[known].copy()
+            left[known] = False
+            new = np.flatnonzero(left)
+            left[new] = False
+            left[known] = kept
+            reached.extend(new.tolist())
+        groups.append(np.array(sorted(group), dtype=np.int64))
+    return groups
 
 
 def _level_counts(levels: csr_array, values: IntArray, total: int | None) -> IntArray | None:

@@ -1,22 +1,26 @@
 """Which rows of an integer matrix say something new, exactly over the rationals.
 
-One reduced echelon form of the transposed matrix answers it: its pivots are the earliest independent rows,
-and every other column of it writes a dependent row as a combination of them. The form depends on the
-relations between rows only, and A A' has the same ones, as c A A' c' = ||c A||^2: where there are more
-columns than rows, this smaller matrix takes the place of the transposed one.
+The relations c A = 0 between rows answer it: in their reduced form each ends with a row that depends on the
+rows before it, and says how. A A' has the same relations, as c A A' c' = ||c A||^2; rows that share no column
+are eliminated from it at once, so that margins of many thousand rows are no more work than those they cross.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
+from flint import fmpz_mat
 from scipy.sparse import csc_array, csr_array, vstack
 
+from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray, to_flint
 from holdfast.lattice.components import Component, components, patterns
 
 LARGEST = 1 << 62
+MOST_ENTRIES = 4_000_000
+"""Entries of the matrices that are made of rows which share columns."""
 
 
 @dataclass(frozen=True)
@@ -123,30 +127,100 @@ class _Blocks:
 
 
 def _echelon(part: csc_array) -> Echelon:
-    """Return the independent rows of a matrix and the others in terms of them."""
+    """Return the independent rows of a matrix and the others in terms of them.
+
+    A row depends on earlier ones exactly when some relation between the rows ends with it: the reduced form
+    of all relations, read from the last row on, has one for each.
+    """
     rows = part.shape[0]
-    reduced, denominator, rank = to_flint(_relations(part)).rref()
-    pivots: list[int] = []
+    relations = _relations(part)
+    reduced, denominator, rank = fmpz_mat(_reversed(relations)).rref()
+    last: list[int] = []
     for step in range(rank):
-        start = pivots[-1] + 1 if pivots else 0
-        pivots.append(next(j for j in range(start, rows) if reduced[step, j] != 0))
-    others = sorted(set(range(rows)) - set(pivots))
+        start = last[-1] + 1 if last else 0
+        last.append(next(j for j in range(start, rows) if reduced[step, j] != 0))
+    combination: dict[int, dict[int, Fraction]] = {}
+    for step, place in enumerate(last):
+        entries = ((j, int(reduced[step, j])) for j in range(place + 1, rows))
+        combination[rows - 1 - place] = {
+            rows - 1 - j: Fraction(-entry, int(denominator)) for j, entry in entries if entry
+        }
     return Echelon(
-        kept=tuple(pivots),
-        combination={
-            row: {
-                pivot: Fraction(int(reduced[step, row]), int(denominator))
-                for step, pivot in enumerate(pivots)
-                if reduced[step, row] != 0
-            }
-            for row in others
-        },
+        kept=tuple(row for row in range(rows) if row not in combination),
+        combination=dict(sorted(combination.items())),
     )
 
 
-def _relations(part: csc_array) -> IntArray:
-    """Return a small matrix that takes c to 0 exactly when c A = 0."""
-    rows, columns = part.shape
-    if rows < columns and int(np.abs(part.data).max(initial=0)) ** 2 * columns < LARGEST:
-        return np.asarray((part @ part.T).toarray(), dtype=np.int64)
-    return np.asarray(part.toarray().T, dtype=np.int64)
+def _relations(part: csc_array) -> fmpz_mat:
+    """Return integer vectors c that span {c : c A = 0}, one a row.
+
+    c A = 0 exactly when c A A' = 0. Rows e that share no column make a diagonal D of A A'; with N = A_f A_e'
+    for the others, c_e = -c_f N / D, and c_f is in the kernel of A_f A_f' - N N' / D, a matrix as small as
+    there are others.
+    """
+    squares = int(np.abs(part.data).max(initial=0)) ** 2
+    alone = _disjoint_rows(part) if squares * part.shape[1] < LARGEST else np.zeros(0, dtype=np.int64)
+    others = np.setdiff1d(np.arange(part.shape[0]), alone)
+    if others.size * part.shape[0] > MOST_ENTRIES:
+        raise InvariantError(
+            f"{part.shape[0]:,} invariants cross in more ways than can be told apart exactly: keep fewer"
+            " margins or coarser attributes."
+        )
+    by_row = csr_array(part)
+    first, second = csr_array(by_row[alone]), csr_array(by_row[others])
+    diagonal = np.asarray((first * first).sum(axis=1), dtype=np.int64).ravel()
+    common = lcm(*map(int, np.unique(diagonal)))
+    scale = [common // int(entry) for entry in diagonal]
+    across = to_flint((second @ first.T).toarray())
+    weighted = fmpz_mat(
+        others.size, alone.size, [entry * scale[k % alone.size] for k, entry in enumerate(across.entries())]
+    )
+    if squares * part.shape[1] < LARGEST:
+        gram = to_flint((second @ second.T).toarray())
+        kernel = _kernel(common * gram - weighted * across.transpose())
+    else:
+        kernel = _kernel(to_flint(second.toarray().T))
+    inner = -(kernel * weighted)
+    found = fmpz_mat(kernel.nrows(), part.shape[0])
+    for step in range(kernel.nrows()):
+        for place, row in enumerate(others.tolist()):
+            found[step, row] = common * kernel[step, place]
+        for place, row in enumerate(alone.tolist()):
+            found[step, row] = inner[step, place]
+    return found
+
+
+def _kernel(matrix: fmpz_mat) -> fmpz_mat:
+    """Return integer vectors that span {c : M c = 0}, one a row."""
+    reduced, denominator, rank = matrix.rref()
+    width = matrix.ncols()
+    pivots: list[int] = []
+    for step in range(rank):
+        start = pivots[-1] + 1 if pivots else 0
+        pivots.append(next(j for j in range(start, width) if reduced[step, j] != 0))
+    free = sorted(set(range(width)) - set(pivots))
+    kernel = fmpz_mat(len(free), width)
+    for place, j in enumerate(free):
+        kernel[place, j] = denominator
+        for step, pivot in enumerate(pivots):
+            kernel[place, pivot] = -reduced[step, j]
+    return kernel
+
+
+def _reversed(matrix: fmpz_mat) -> fmpz_mat:
+    """Return a matrix with its columns in the other order."""
+    entries = [row[::-1] for row in matrix.tolist()]
+    return fmpz_mat(matrix.nrows(), matrix.ncols(), [entry for row in entries for entry in row])
+
+
+def _disjoint_rows(part: csc_array) -> IntArray:
+    """Return rows that share no column, many of them: short ones first."""
+    by_row = csr_array(part)
+    taken = np.zeros(part.shape[1], dtype=np.bool_)
+    found = []
+    for row in np.argsort(np.diff(by_row.indptr), kind="stable").tolist():
+        columns = by_row.indices[by_row.indptr[row] : by_row.indptr[row + 1]]
+        if columns.size and not taken[columns].any():
+            taken[columns] = True
+            found.append(row)
+    return np.array(sorted(found), dtype=np.int64)

@@ -2,10 +2,10 @@
 
 The noise law is public, so this is simulated with a seeded generator from the law alone: nothing of the
 table or of the release enters. A margin that the invariants determine has no error where they are kept, by
-algebra.
+algebra. Draws are made in batches, and of each only its sizes are kept: memory is that of a batch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -14,16 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from holdfast.data.grid import ancestors
 from holdfast.data.invariants import margin_matrix
 from holdfast.data.schema import Schema
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.mechanism import Draws, NoiseLaw
+from holdfast.mechanisms.mechanism import Draws, Law, NoiseLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.universe import Universe
 
 MOST_DRAWS, FEWEST_DRAWS = 4000, 20
 WORK = 1e7
 """Integers that may be proposed for all simulated draws together: a few seconds."""
+FEW, LEAST = 10, 4
+"""Draws of large tables, whose sizes are means over many cells: so many if `LONG` allows, and the least."""
+LONG = 5 * WORK
+"""Integers for these, which are drawn many at once."""
+BATCH = 4_000_000
+"""Numbers that are held at once."""
 MOST_STEPS = 400
 """Steps to either side in which the law of one cell is told."""
 MOST_MARGIN_CELLS = 200_000
@@ -52,13 +59,21 @@ class Margin:
     rows: csr_array
     universe: Universe
 
-    def error(self, draws: Draws, *, kept: bool = True) -> Size:
-        """Return the mean absolute error over the sums, for noise that keeps the invariants or not."""
-        errors = np.abs(self.rows @ draws.T)
+    @property
+    def name(self) -> str:
+        """Its attributes in words."""
+        return " x ".join(self.attributes) or "total"
+
+    def errors(self, draws: Draws) -> Draws:
+        """Return the mean absolute error over the sums, one for each draw."""
+        return np.asarray(np.abs(self.rows @ draws.T).mean(axis=0))
+
+    def size(self, errors: Draws, *, kept: bool = True) -> Size:
+        """Return the mean of the errors of all draws, for noise that keeps the invariants or not."""
         # an error that was seen settles it; where there is none, algebra has to say that none can be
-        if kept and (errors < 0.5).all() and self.determined:
+        if kept and (errors * self.rows.shape[0] < 0.5).all() and self.determined:
             return Size(0.0, 0.0, exact=True)
-        return Size.mean(errors.mean(axis=0))
+        return Size.mean(errors)
 
     @cached_property
     def determined(self) -> bool:
@@ -77,8 +92,15 @@ def margins(schema: Schema, universe: Universe) -> tuple[Margin, ...]:
         Margin(names, csr_array(margin_matrix(schema, names, {})[0][:, possible]), universe)
         for size in range(min(2, len(schema.names) - 1) + 1)
         for names in combinations(schema.names, size)
-        if np.prod([len(schema.attribute(name).levels) for name in names]) <= MOST_MARGIN_CELLS
+        if _of_its_own(names, schema)
     )
+
+
+def _of_its_own(names: tuple[str, ...], schema: Schema) -> bool:
+    """Whether a margin is not too large, and none that says the same of nested attributes is another."""
+    size = schema.grid.over(names).size
+    outer = any(above in names for name in names for above in ancestors(name, schema.within))
+    return size <= MOST_MARGIN_CELLS and not outer and not (schema.nestings and size == schema.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,16 +119,47 @@ class Accuracy:
     shares: NDArray[np.float64]
 
 
+def repeats(work: float, most: int, budget: float = WORK) -> int | None:
+    """Return how many draws, each of so many integers, may be simulated; None where that takes too long."""
+    each = max(work, 1.0)
+    draws = int(min(most, max(budget / each, min(FEW, LONG / each))))
+    return draws if draws >= LEAST else None
+
+
+def batches(law: Law, cells: int, draws: int, seed: int = 0) -> Iterator[Draws]:
+    """Yield seeded draws, a batch of them at a time, one a row."""
+    entropy, most = SeededEntropy(seed), max(1, BATCH // max(cells, 1))
+    for start in range(0, draws, most):
+        yield law.sample(entropy, min(most, draws - start))
+
+
 def accuracy(noise: NoiseLaw, schema: Schema, universe: Universe) -> Accuracy | None:
     """Simulate the noise; None where a draw takes too long to repeat."""
-    draws = int(min(MOST_DRAWS, WORK / max(noise.work, 1.0)))
-    if draws < FEWEST_DRAWS:
+    draws = repeats(noise.work, MOST_DRAWS)
+    if draws is None:
         return None
-    sample = noise.sample(SeededEntropy(0), draws)
-    sums = {margin.attributes: margin.error(sample) for margin in margins(schema, universe)}
-    sample = np.rint(sample).astype(np.int64)  # real noise is told in whole steps, too
+    of = margins(schema, universe)
+    cell: list[Draws] = []
+    sums: list[list[Draws]] = [[] for _ in of]
+    law: tuple[int, int, NDArray[np.float64]] | None = None
+    for sample in batches(noise, universe.cells, draws):
+        whole = np.rint(sample).astype(np.int64)  # real noise is told in whole steps, too
+        law = _shares(whole) if law is None else law  # a batch has cells enough
+        cell.append(np.abs(whole).mean(axis=1))
+        for errors, margin in zip(sums, of, strict=True):
+            errors.append(margin.errors(sample))
+    if law is None:
+        return None
+    sizes = {
+        margin.attributes: margin.size(np.concatenate(errors))
+        for margin, errors in zip(of, sums, strict=True)
+    }
+    return Accuracy(draws, Size.mean(np.concatenate(cell)), sizes, *law)
+
+
+def _shares(sample: NDArray[np.int64]) -> tuple[int, int, NDArray[np.float64]]:
+    """Return the first step, the width of steps and the share of each, over all cells of some draws."""
     width = 2 * (int(np.abs(sample).max()) // MOST_STEPS) + 1
     steps = (sample + width // 2) // width
     first = int(steps.min())
-    shares = np.bincount((steps - first).ravel()) / sample.size
-    return Accuracy(draws, Size.mean(np.abs(sample).mean(axis=1)), sums, first, width, shares)
+    return first, width, np.bincount((steps - first).ravel()) / sample.size

@@ -49,6 +49,7 @@ from holdfast.mechanisms.mechanism import (
     premises_at,
     premises_for,
 )
+from holdfast.mechanisms.unchanged import Chance, Unchanged
 from holdfast.mechanisms.walk import Walk, WalkRecord, basis_of
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
@@ -239,6 +240,12 @@ class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
     def noise(self) -> None:
         """There is no law that every table shares: the inequalities cut it off at other places."""
         return
+
+    @property
+    def unchanged(self) -> Unchanged | None:
+        """At least the chance without inequalities: these shut out other releases, and never the table."""
+        free = self._laplace.unchanged
+        return None if free is None else Unchanged(None, Chance(free.everything.low, 1.0))
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -135,7 +135,8 @@ class Conditioning:
 
     def at(self, epsilon: Fraction) -> Congeniality:
         """Return the cost for noise proportional to exp(-epsilon ||z||_1)."""
-        base = epsilon * (2 if self.premises.adjacency == "unit" else self.premises.sensitivity.l1)
+        premises = self.premises
+        base = epsilon * (2 * premises.unit.distance if self._by_record else premises.sensitivity.l1)
         if not self.parts:
             return Congeniality(base, base, self.exact, "the normaliser is the same for all tables")
         how = "; ".join(sorted({part.how for part, _ in self.parts}))
@@ -148,9 +149,13 @@ class Conditioning:
             return epsilon
         return max(part.per_unit(epsilon) for part, _ in self.parts)
 
+    @property
+    def _by_record(self) -> bool:
+        return self.premises.adjacency == "unit"
+
     def _loss(self, epsilon: Fraction) -> Fraction:
-        if self.premises.adjacency == "unit":  # d(x, x') = ||x - x'||_1 / 2 [theory, 1]
-            return 2 * self.per_unit(epsilon)
+        if self._by_record:  # d(x, x') = ||x - x'||_1 / 2 [theory, 1]
+            return 2 * self.premises.unit.distance * self.per_unit(epsilon)
         reach = min(2 * self.premises.unit.distance, self.premises.sensitivity.l1)
         best = [0] + [NONE] * reach
         for part, copies in self.parts:

@@ -130,7 +130,8 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
     @property
     def _differences(self) -> str:
         moves = self.norm.moves
-        return f"the {2 * len(moves):,} differences of tables at most {moves.adjacency} records apart"
+        apart = self.premises.whom.amount(moves.adjacency)
+        return f"the {2 * len(moves):,} differences of tables at most {apart} apart"
 
     def _evidence(self) -> list[Evidence]:
         found: list[Evidence] = [

@@ -19,6 +19,7 @@ from typing import Literal
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
+from holdfast.mechanisms.unchanged import Unchanged, on_lattice
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import zcdp_within
 from holdfast.privacy.evidence import Evidence, Proved
@@ -71,6 +72,12 @@ class LatticeGaussian(Calibrated[MechanismOptions, LatticeGaussianRecord]):
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
         return LatticeGaussianLaw(self.premises.universe.matrix, self.sigma_squared)
+
+    @cached_property
+    def unchanged(self) -> Unchanged | None:
+        """The chance of noise 0, where at most one total ties the cells."""
+        twice = float(2 * self.sigma_squared)
+        return on_lattice(self.premises.universe.matrix, lambda steps: -(steps**2) / twice)
 
     def _evidence(self) -> list[Evidence]:
         return [

@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from holdfast.mechanisms.mechanism import (
@@ -26,6 +27,7 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     pure,
 )
+from holdfast.mechanisms.unchanged import Unchanged, on_lattice
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target
@@ -118,6 +120,14 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     def noise(self) -> LatticeLaplaceLaw:
         """The law of the noise, which every table shares."""
         return LatticeLaplaceLaw(self.premises.universe.matrix, self.kappa, self.norm)
+
+    @cached_property
+    def unchanged(self) -> Unchanged | None:
+        """The chance of noise 0, where the law is a product over cells that at most one total ties."""
+        if self.norm == "l2":
+            return None
+        kappa = float(self.kappa)
+        return on_lattice(self.premises.universe.matrix, lambda steps: -kappa * np.abs(steps))
 
     def _evidence(self) -> list[Evidence]:
         return [

@@ -7,7 +7,7 @@ way back. One class in one file, and one line in the list of `mechanisms/catalog
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from holdfast.errors import SpecError
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.unchanged import Unchanged
 from holdfast.outputs import Output, TableOutput
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
@@ -100,6 +101,7 @@ class MechanismOptions(Part):
     """The keys of [mechanism] in a spec: each mechanism has its own beside the name."""
 
     section: ClassVar = ("mechanism",)
+    in_file: ClassVar = True
     files: ClassVar[tuple[str, ...]] = ()
     """The keys that name files, relative to the spec."""
 
@@ -206,6 +208,11 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
         """What else is to be known of the law when mechanisms are compared."""
         return None
 
+    @property
+    def unchanged(self) -> Unchanged | None:
+        """How likely its noise leaves a cell, or everything, as it is; None where no formula tells."""
+        return None
+
     @abstractmethod
     def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table, given by the counts of its possible cells."""
@@ -233,7 +240,8 @@ def premises_for(public: Public, target: Target) -> Premises:
 
 def premises_at(public: Public, unit: Unit) -> Premises:
     """Return what the guarantee with a unit rests on, as a certificate states it."""
-    return public.premises(unit.adjacency, unit.distance if unit.adjacency == "semi" else None)
+    each = unit.distance // public.whom.records
+    return public.premises(unit.adjacency, each if unit.adjacency == "semi" else None)
 
 
 def pure(target: Target) -> Pure:
@@ -266,7 +274,7 @@ def drawn_exactly(*, floats: bool) -> list[Evidence]:
 class Shifted:
     """The law of counts + z for noise z that does not depend on the counts."""
 
-    counts: IntArray
+    counts: IntArray = field(repr=False)
     noise: Law
 
     def sample(self, entropy: Entropy, size: int) -> Draws:

@@ -152,7 +152,8 @@ def _no_invariants(premises: Premises) -> csr_array:
 def _group_evidence(premises: Premises, step: str) -> tuple[Evidence, ...]:
     """Say why a loss for one record is one for a records, and for which tables."""
     group = Proved(
-        f"one record moves a table by at most {step}, and the loss of several is that of a group",
+        f"one {premises.whom.record} moves a table by at most {step}, and the loss of several is that of a"
+        " group",
         "theory, 1; semi-dp, Proposition 15",
     )
     return (group, *premises.evidence())

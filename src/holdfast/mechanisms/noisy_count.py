@@ -13,7 +13,7 @@ is widened by floor(a / 2).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -42,6 +42,7 @@ from holdfast.mechanisms.mechanism import (
     premises_at,
     premises_for,
 )
+from holdfast.mechanisms.unchanged import Chance, Unchanged
 from holdfast.outputs import Output, StatisticOutput
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Evidence, Proved
@@ -89,7 +90,7 @@ class NoisyCountRecord(MechanismRecord):
 class CountWithNoise:
     """The law of x_11 + N for each table, told at the width of a window around each point."""
 
-    counts: IntArray
+    counts: IntArray = field(repr=False)
     noise: CanonicalNoise
 
     def sample(self, entropy: Entropy, size: int) -> Floats:
@@ -195,6 +196,12 @@ class NoisyCount(Mechanism[MechanismOptions, NoisyCountRecord]):
         tables = "one 2 x 2 table" if len(self.margins) == 1 else f"{len(self.margins):,} tables of 2 x 2"
         return (f"{tables}: the first count plus canonical noise, on a grid of 2^-32",)
 
+    @property
+    def unchanged(self) -> Unchanged:
+        """The chance that a count, rounded, is the true one, and that all of them are."""
+        stays = 1 - 2 * float(self.canonical.cdf(np.array([-0.5]))[0])
+        return Unchanged(Chance(stays, stays), Chance(*(2 * (stays ** len(self.margins),))))
+
     def law(self, counts: IntArray) -> CountWithNoise:
         """Return the law of the statistics of tables, which are given by rows, one after the other."""
         return CountWithNoise(counts[0::4], self.canonical)
@@ -210,8 +217,9 @@ class NoisyCount(Mechanism[MechanismOptions, NoisyCountRecord]):
             *self.canonical.evidence,
             *self.premises.evidence(),
             Proved(
-                f"tables with the same margins that differ in at most {self.premises.unit.distance} records"
-                f" differ by at most {self.steps} in {what}",
+                "tables with the same margins that differ in at most"
+                f" {self.premises.whom.amount(self.premises.unit.distance)} differ by at most {self.steps}"
+                f" in {what}",
                 "theory, 9",
             ),
             Proved("test and interval use the release and the margins only", "semi-dp, Proposition 23"),
@@ -259,7 +267,8 @@ def margins_of(public: Public) -> tuple[Margins, ...]:
     """Return the margins of each 2 x 2 table; raises SpecError where the invariants are others."""
     *within, row, column = public.schema.names if len(public.schema.names) > 1 else ("", "", "")
     wanted = {frozenset({*within, row}), frozenset({*within, column})}
-    if public.schema.shape[-2:] != (2, 2) or set(public.cliques or ()) != wanted:
+    nested = bool(public.schema.nestings)
+    if nested or public.schema.shape[-2:] != (2, 2) or set(public.cliques or ()) != wanted:
         raise SpecError(
             "[mechanism] name = 'noisy-count' is for 2 x 2 tables, in strata if any, that keep both margins"
             " of each: let the last two attributes have two levels, and keep the two margins of all"

@@ -208,7 +208,9 @@ def basis_of(public: Public) -> IntArray:
     table = two_way_cells(matrix)
     if table is not None:
         return markov_basis_two_way(*table.shape)
-    axes = None if cliques is None else [[schema.axis(name) for name in clique] for clique in cliques]
+    if cliques is None or schema.nestings:
+        return markov_basis(matrix)
+    axes = [[schema.axis(name) for name in clique] for clique in cliques]
     return markov_basis(matrix, schema.shape, axes)
 
 

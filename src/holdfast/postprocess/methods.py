@@ -3,31 +3,30 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from holdfast.errors import SpecError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
-from holdfast.estimation.l2 import nonnegative_l2
-from holdfast.lattice.arrays import IntArray
+from holdfast.estimation.l2 import PLACES, nonnegative_l2, real_l2
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.spec.closest import closest
 
 
 @dataclass(frozen=True)
 class Method:
-    """A step and what it does, in words."""
+    """A step and what it does, in words; ``measure`` gives its numbers as floats, for averages."""
 
     name: str
     words: str
     run: Callable[[IntArray, Conforming], FixedPoint]
+    measure: Callable[[IntArray, Conforming], FloatArray | IntArray]
 
 
-def _integers_l1(counts: IntArray, conforming: Conforming) -> FixedPoint:
-    return FixedPoint(integers_l1(counts, conforming))
-
-
-def _rounded_l2(counts: IntArray, conforming: Conforming) -> FixedPoint:
+def _rounded_l2(counts: IntArray, conforming: Conforming) -> IntArray:
     """As in [congenial-dp, Section 4]: least squares first, then whole numbers near it."""
-    return FixedPoint(integers_l1(nonnegative_l2(counts, conforming).values, conforming))
+    return integers_l1(np.round(real_l2(counts, conforming), PLACES), conforming)
 
 
 METHODS: Mapping[str, Method] = {
@@ -37,15 +36,18 @@ METHODS: Mapping[str, Method] = {
             "nonnegative-l2",
             "the nearest table without negative counts in the l2 norm, to six decimal places",
             nonnegative_l2,
+            real_l2,
         ),
         Method(
             "integers-l1",
             "the nearest table of whole, not negative counts in the l1 norm",
-            _integers_l1,
+            lambda counts, conforming: FixedPoint(integers_l1(counts, conforming)),
+            integers_l1,
         ),
         Method(
             "rounded-l2",
             "the nearest table without negative counts in the l2 norm, then the nearest whole numbers in l1",
+            lambda counts, conforming: FixedPoint(_rounded_l2(counts, conforming)),
             _rounded_l2,
         ),
     )

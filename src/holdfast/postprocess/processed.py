@@ -1,6 +1,9 @@
-"""A post-processed release: the table, its record, and the folder that holds both."""
+"""A post-processed release: the table, its certificate and page, and the folder that holds them.
 
-import json
+The folder stands alone: it holds a copy of the release's certificate, with the cells and the invariants that
+the table must keep, and names it by its digest. The guarantee is that of the release, by reference.
+"""
+
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -12,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from holdfast.certificate.public import Published
-from holdfast.certificate.text import digest
+from holdfast.certificate.text import CERTIFICATE, canonical, digest, parse, read_text
 from holdfast.certificate.verify import verified
-from holdfast.certificate.write import cannot_write, charged_draft, sha256
+from holdfast.certificate.write import PAGE, cannot_write, charged_draft, sha256
 from holdfast.data.formulas import quoted
 from holdfast.data.write import long_frame, quoted_schema, write_frame
 from holdfast.drafts import Draft, drafted, require_new
@@ -23,19 +26,14 @@ from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
 from holdfast.estimation.stand_in import stand_in
-from holdfast.postprocess.bias import Bias, bias
+from holdfast.postprocess.bias import Bias, bias, possible_draws
+from holdfast.postprocess.form import FORMAT, RELEASE, STATEMENT, TABLE, release_section
 from holdfast.postprocess.methods import Method, method_of
+from holdfast.postprocess.page import render
 from holdfast.version import VERSION
 
-FORMAT = "holdfast-postprocess/1"
-BIAS_DRAWS = 200
-TABLE, RECORD = "table.csv", "postprocess.json"
-STATEMENT = (
-    "This table was computed from the release and its invariants alone, so it has the guarantee of the"
-    " release, among tables with the same invariants, and costs no budget [semi-dp, Proposition 23]. It is"
-    " biased, which the release is not: taking negative counts away tends to push small counts up, and so"
-    " others down."
-)
+EVEN = "a public table fitted to the invariants; the confidential table was not used"
+ROUGH = "the whole table nearest to the release; the confidential table was not used"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,78 +49,81 @@ class Processed:
     """Measured on a rough one, the whole table nearest to the release."""
     unmeasured: str | None
     """Why there is no bias, if there is none."""
+    release: str
+    """The text of the release's certificate."""
+    name: str
+    """The name of the release's folder."""
 
     @property
     def record(self) -> dict[str, Any]:
-        """What `postprocess.json` says, without the hash of the table and the digest."""
+        """What the certificate says, without the hashes of files and the digest."""
+        content = parse(self.release, RELEASE)
         return {
             "format": FORMAT,
             "software": {"name": "holdfast", "version": VERSION},
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "release": {"certificate_digest": self.published.certificate.digest},
+            "release": release_section(content, self.name),
             "method": {"name": self.method.name, "description": self.method.words},
             "solver": {"name": "HiGHS", "version": version("highspy")},
             "statement": STATEMENT,
-            "invariants": {
-                "kept": self.published.public.universe.rank,
-                "check": "exact equality in integers",
-            },
-            "quoted_formulas": self.published.public.quoted_formulas,
-            "bias": self._bias(),
+            "guarantee": content["guarantee"]["statement"],
+            "places": self.table.places,
+            "bias": self.bias_section(),
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the record says."""
+        """Return what the certificate says."""
         return self.record
 
     def write(self, folder: Path) -> Path:
-        """Write the table and its record to a new folder, all or nothing."""
+        """Write table, page and certificates to a new folder, all or nothing."""
         with drafted(folder, charged_draft) as draft:
             with cannot_write(folder):
                 self._fill(draft)
             draft.publish()
         return folder
 
-    def _fill(self, draft: Draft) -> None:
+    def write_table(self, path: Path) -> None:
+        """Write the table as a CSV file."""
         public = self.published.public
         schema, count = public.schema, public.count
         if public.quoted_formulas:
             schema, count = quoted_schema(schema), quoted(count)
-        write_frame(long_frame(schema, pl.Series(count, self.table.texts())), draft.path / TABLE)
-        body = {**self.record, "files": {TABLE: sha256(draft.path / TABLE)}}
-        sealed = json.dumps({**body, "digest": digest(body)}, indent=2, ensure_ascii=False)
-        (draft.path / RECORD).write_text(sealed + "\n", encoding="utf-8")
-        draft.seal()
+        write_frame(long_frame(schema, pl.Series(count, self.table.texts())), path)
 
-    def _bias(self) -> dict[str, Any]:
+    def bias_section(self) -> dict[str, Any]:
+        """Return what is said of the bias."""
         if self.bias is None or self.rough is None:
             return {"measured": False, "reason": self.unmeasured}
-        even, rough = (
-            "a public table fitted to the invariants; the confidential table was not used",
-            "the whole table nearest to the release; the confidential table was not used",
-        )
-        return {
-            "measured": True,
-            **_measured(self.bias, even),
-            "rough": _measured(self.rough, rough),
-        }
+        return {"measured": True, **_measured(self.bias, EVEN), "rough": _measured(self.rough, ROUGH)}
+
+    def _fill(self, draft: Draft) -> None:
+        self.write_table(draft.path / TABLE)
+        (draft.path / RELEASE).write_bytes(self.release.encode("utf-8"))
+        record = self.record
+        (draft.path / PAGE).write_text(render(record), encoding="utf-8")
+        body = {**record, "files": {name: sha256(draft.path / name) for name in (TABLE, RELEASE, PAGE)}}
+        sealed = canonical({**body, "digest": digest(body)})
+        (draft.path / CERTIFICATE).write_bytes(sealed.encode("utf-8"))
+        draft.seal()
 
 
 def postprocess_release(
-    folder: str | Path, method: str, output: str | Path, *, bias_draws: int = BIAS_DRAWS
+    folder: str | Path, method: str, output: str | Path, *, bias_draws: int | None = None
 ) -> Processed:
-    """Process a verified release into a new folder."""
+    """Process a verified release into a new folder; the bias is measured with as many draws as end soon."""
     chosen, target = method_of(method), Path(output)
     if bias_draws == 1:
         raise SpecError("--bias-draws is 1: ask for 2 or more, or for 0 to leave the bias out.")
     require_new(target)
-    processed = process(verified(folder), chosen, bias_draws=bias_draws)
+    processed = process(folder, chosen, bias_draws=bias_draws)
     processed.write(target)
     return processed
 
 
-def process(published: Published, method: Method, *, bias_draws: int, seed: int = 0) -> Processed:
+def process(folder: str | Path, method: Method, *, bias_draws: int | None = None, seed: int = 0) -> Processed:
     """Process a release; the bias is simulated with a seeded source, from public values only."""
+    published = verified(folder)
     public, universe = published.public, published.public.universe
     released = published.table.counts[public.possible]
     conforming = Conforming.of(universe.matrix, universe.values)
@@ -132,17 +133,20 @@ def process(published: Published, method: Method, *, bias_draws: int, seed: int 
     numerators = np.zeros(public.schema.size, dtype=np.int64)
     numerators[public.possible] = found.numerators
     measured, rough, reason = None, None, "it was not asked for"
-    if bias_draws:
+    if bias_draws != 0:
         try:
             noise = published.noise
+            draws = possible_draws(noise, conforming) if bias_draws is None else bias_draws
             even = stand_in(released, universe.matrix, universe.values, conforming)
-            measured = bias(noise, even, conforming, method.run, draws=bias_draws, seed=seed)
+            measured = bias(noise, even, conforming, method.measure, draws=draws, seed=seed)
             nearest = integers_l1(released, conforming)
-            rough = bias(noise, nearest, conforming, method.run, draws=bias_draws, seed=seed)
+            rough = bias(noise, nearest, conforming, method.measure, draws=draws, seed=seed)
         except ReleaseError as error:
             reason = str(error)
     table = FixedPoint(numerators, found.places)
-    return Processed(published, method, table, measured, rough, None if rough is not None else reason)
+    why = None if rough is not None else reason
+    text, name = read_text(Path(folder)), Path(folder).absolute().name
+    return Processed(published, method, table, measured, rough, why, text, name)
 
 
 def _measured(found: Bias, stand_in: str) -> dict[str, Any]:
@@ -151,11 +155,9 @@ def _measured(found: Bias, stand_in: str) -> dict[str, Any]:
         "draws": found.draws,
         "small_cells": _rounded(asdict(found.small)),
         "large_cells": _rounded(asdict(found.large)),
-        "cells": {
-            "stand_in": found.stand_in.tolist(),
-            "bias": np.round(found.mean, 4).tolist(),
-            "standard_error": np.round(found.standard_error, 4).tolist(),
-        },
+        "classes": [
+            {"least": each.least, "most": each.most, **_rounded(asdict(each.mean))} for each in found.classes
+        ],
     }
 
 

@@ -40,15 +40,27 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         )
     scope = _intersection([g.scope for g in guarantees])
     evidence = _gathered(guarantees)
+    if adjacencies == {"unit"} and len({g.unit.distance for g in guarantees}) > 1:
+        raise GuaranteeError(
+            "releases for units of different numbers of records do not compose for each of them: use one"
+            " records_per_unit for all."
+        )
     if adjacencies == {"unit"}:
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
     if all(g.scope.digest == scope.digest and g.unit == guarantees[0].unit for g in guarantees):
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
     adjacency = _joint_semi_adjacency(scope.universe)
-    parts = _at_distance(guarantees, scope.universe, adjacency.worst_case)
+    unit = _joint_unit(guarantees, adjacency)
+    parts = _at_distance(guarantees, scope.universe, unit.distance)
     recomputed = _recomputed(adjacency, scope.universe, guarantees)
-    unit = Unit("record", "semi", adjacency.worst_case)
     return Guarantee(scope, unit, total(parts), (*evidence, *recomputed))
+
+
+def _joint_unit(guarantees: Sequence[Guarantee], adjacency: SemiAdjacency) -> Unit:
+    """Return a unit that covers those of all guarantees, by the one noun that they share if they do."""
+    names, records = {g.unit.name for g in guarantees}, max(g.unit.records for g in guarantees)
+    name = names.pop() if len(names) == 1 else "record"
+    return Unit(name, "semi", records * adjacency.worst_case, records)
 
 
 def _joint_semi_adjacency(universe: Universe) -> SemiAdjacency:
@@ -134,10 +146,10 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
     )
     profile = _weakest([g.profile for g in guarantees])
     adjacency = _joint_semi_adjacency(joint)
-    distance = adjacency.worst_case
-    intensity = profile.at(distance, sensitivity(joint, distance))
+    unit = _joint_unit(guarantees, adjacency)
+    intensity = profile.at(unit.distance, sensitivity(joint, unit.distance))
     evidence = (*_gathered(guarantees), *_recomputed(adjacency, joint, guarantees))
-    return Guarantee(scope, Unit("record", "semi", distance), intensity, evidence, profile)
+    return Guarantee(scope, unit, intensity, evidence, profile)
 
 
 def _weakest(profiles: Sequence[Profile | None]) -> Profile:

@@ -20,10 +20,10 @@ from holdfast.privacy.evidence import Evidence
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
+from holdfast.spec.whom import Whom
 from holdfast.universe.universe import Universe
 
 Adjacency = Literal["semi", "unit"]
-DOMAIN = "tables of counts of records, the records of equal cells alike"
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,19 @@ class Unit:
 
     ``semi``: all pairs at most ``distance`` records apart, the distance that lets any one person take
     any possible value [semi-dp, Definition 13; theory, 2]. ``unit``: all pairs, with a
-    loss in proportion to how many records apart they are [swapping-slides]; ``distance`` is then 1.
+    loss in proportion to how many records apart they are [swapping-slides]; ``distance`` is then how many
+    records make one step of it. A unit of several ``records`` is that many steps of one record.
     """
 
-    name: Literal["record"]
+    name: str
     adjacency: Adjacency
     distance: int
+    records: int = 1
+
+    @property
+    def whom(self) -> Whom:
+        """Whom it protects, in words."""
+        return Whom(self.name, self.records)
 
 
 @dataclass(frozen=True)
@@ -106,23 +113,34 @@ class Guarantee:
     intensity: Intensity
     evidence: tuple[Evidence, ...]
     profile: Profile | None = None
-    domain: str = DOMAIN
+
+    @property
+    def domain(self) -> str:
+        """The kind of data that it is about."""
+        counted = self.unit.whom.counted
+        return f"tables of counts of {counted}, the {counted} of equal cells alike"
 
     @property
     def statement(self) -> str:
         """The guarantee in one sentence."""
+        whom, several = self.unit.whom, self.unit.records > 1
+        has = f"one {whom.one} has at most {whom.records}"
         if self.unit.adjacency == "semi":
             pairs = (
                 "For any two tables with the same invariants that differ in at most"
-                f" {self.unit.distance} {_records(self.unit.distance)},"
+                f" {whom.amount(self.unit.distance)}"
+                + (f", as {has} and others must change along with them," if several else ",")
             )
         elif isinstance(self.intensity, ZeroConcentrated):  # the divergence grows with the square
+            apart = f"d times {whom.amount(whom.records)}, as {has}" if several else f"d {whom.counted}"
             return (
-                "For any two tables with the same invariants that differ in d records, the Renyi divergence"
+                f"For any two tables with the same invariants that differ in {apart}, the Renyi divergence"
                 f" of order alpha is at most {_shown(self.intensity.rho)} d^2 alpha, for every alpha (zCDP)."
             )
         else:
-            pairs = "For each record in which two tables with the same invariants differ,"
+            each = f"every {whom.amount(whom.records)}" if several else f"each {whom.record}"
+            tail = f", as {has}," if several else ","
+            pairs = f"For {each} in which two tables with the same invariants differ{tail}"
         return f"{pairs} {_promise(self.intensity)}"
 
     def meets(self, target: Target) -> bool:
@@ -161,16 +179,15 @@ def _covers(one: Guarantee, other: Guarantee) -> bool:
 
 def _intensity_for(one: Guarantee, unit: Unit) -> Intensity:
     """Return what the one guarantees for the pairs of a unit it covers."""
-    if one.unit.adjacency == "unit" and unit.adjacency == "semi":
-        return one.intensity.group(unit.distance)
-    return one.intensity
+    steps = ceil(Fraction(unit.distance, one.unit.distance)) if one.unit.adjacency == "unit" else 1
+    return one.intensity if steps == 1 else one.intensity.group(steps)
 
 
 def _pairs(guarantee: Guarantee) -> str:
     kept = " and ".join(guarantee.scope.invariants) or "nothing"
     if guarantee.unit.adjacency == "unit":
         return f"{kept} invariant, at any distance"
-    return f"{kept} invariant, at most {guarantee.unit.distance} {_records(guarantee.unit.distance)} apart"
+    return f"{kept} invariant, at most {guarantee.unit.whom.amount(guarantee.unit.distance)} apart"
 
 
 def _shown(value: Fraction) -> str:
@@ -216,10 +233,6 @@ def probability(delta: Fraction) -> str:
     """
     unit = Fraction(10) ** (floor(log10(delta)) - 2) if delta else Fraction(1)
     return f"{float(ceil(delta / unit) * unit):.3g}"
-
-
-def _records(count: int) -> str:
-    return "record" if count == 1 else "records"
 
 
 def times(epsilon: Fraction) -> str:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.spec.whom import RECORD, Whom
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 
@@ -12,10 +13,12 @@ def semi_evidence(
     space: Sensitivity,
     norms: frozenset[Literal["l1", "l2"]],
     distance: int | None = None,
+    whom: Whom = RECORD,
 ) -> tuple[Evidence, ...]:
     """Say why a distance and the norms at it are right, and what rests on a solver.
 
     ``distance`` is how far apart the tables may be, where that is more than the semi-adjacency.
+    A unit of m records is m changes of one, each with those that change along: m times as far.
     ||u||_1 <= 2 d needs no solver: d records that change move at most 2 d counts by one.
     """
     a = adjacency.worst_case
@@ -23,13 +26,22 @@ def semi_evidence(
     bound = "" if adjacency.exact else " (an upper bound)"
     found: list[Evidence] = [
         Proved(
-            "any one person can take any possible value by changing at most"
-            f" {a} {'record' if a == 1 else 'records'}{bound}",
+            f"any one {whom.one if whom.records == 1 else whom.record} can take any possible value by"
+            f" changing at most {whom.amount(a)}{bound}",
             adjacency.reference,
         )
     ]
-    if farthest > a:
-        found.append(Proved(f"tables up to {farthest} records apart are compared, as was asked", "theory, 2"))
+    if farthest > a * whom.records:
+        asked = f"tables up to {whom.amount(farthest)} apart are compared, as was asked"
+        found.append(Proved(asked, "theory, 2"))
+    elif whom.records > 1:
+        found.append(
+            Proved(
+                f"one {whom.one} has at most {whom.amount(whom.records)}, which change one after the other:"
+                f" tables up to {whom.records:,} times {a:,}, {whom.amount(farthest)}, apart are compared",
+                "theory, 2",
+            )
+        )
     bound = "" if space.exact else ", an upper bound"
     if "l1" in norms:
         found.append(Proved(f"two such tables are at most {space.l1} in l1 apart{bound}", "theory, 3"))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from holdfast.durable import write_new_text
 from holdfast.errors import SpecError
+from holdfast.spec.full_example import FULL_FILES
 
 EXAMPLE_DATA = """\
 county,education,children
@@ -61,10 +62,20 @@ structural_zeros = []            # cells that cannot be: [{ county = "Alpha", ed
 
 # The target. A release is refused when it would not reach it.
 [privacy]
-unit = "record"                  # whom one protects: the person behind one record
+unit = "record"                  # the person behind one record; or any noun, "household"
+# records_per_unit = 3           # where one of them can have several records
 standard = "pure"                # the standard of lattice-laplace: no exceptions, however rare
 epsilon = "1"                    # in quotes and exact: "1", "1/2", "0.25"; smaller protects more
 adjacency = "semi"               # tables that differ as little as the invariants allow; or "unit"
+
+# What the page says of the publication, all of it optional.
+# [publication]
+# title = "Children by county and education of the parents"
+# publisher = "Office of Examples"
+# contact = "statistics@example.org"
+# period = "2024"
+# url = "https://example.org/children"
+# licence = "CC BY 4.0"
 
 [mechanism]
 name = "lattice-laplace"         # whole-number noise that keeps every invariant
@@ -77,17 +88,21 @@ norm = "l1"                      # how the size of the noise is measured; or "l2
 EXAMPLE_FILES = {"holdfast.toml": EXAMPLE_SPEC, "children.csv": EXAMPLE_DATA}
 
 
-def write_example(folder: str | Path) -> tuple[Path, ...]:
-    """Write the example files to a folder, none of which may exist."""
+def write_example(folder: str | Path, *, full: bool = False) -> tuple[Path, ...]:
+    """Write the example files to a folder, none of which may exist.
+
+    The ``full`` one has every kind of invariant.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise SpecError(f"{folder} is not a folder: create it first.")
-    paths = tuple(folder / name for name in EXAMPLE_FILES)
+    files = FULL_FILES if full else EXAMPLE_FILES
+    paths = tuple(folder / name for name in files)
     for path in paths:
         if path.exists():
             raise SpecError(f"{path} exists already: name another folder, nothing is overwritten.")
     try:
-        for path, text in zip(paths, EXAMPLE_FILES.values(), strict=True):
+        for path, text in zip(paths, files.values(), strict=True):
             write_new_text(path, text)
     except FileExistsError:
         raise SpecError(f"{path} exists already: name another folder, nothing is overwritten.") from None

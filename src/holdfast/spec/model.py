@@ -10,13 +10,19 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, 
 from holdfast.errors import SpecError
 from holdfast.spec.choice import Where
 from holdfast.spec.closest import closest
-from holdfast.spec.part import Part
+from holdfast.spec.part import Part, of_a_file
+from holdfast.spec.publication import Publication
 from holdfast.spec.rational import SMALLEST, Rational, short
+from holdfast.spec.recode import Recode
+from holdfast.spec.whom import MOST_LETTERS, MOST_RECORDS, Whom, noun_flaw
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
 
 Text = Annotated[str, Field(strict=True)]
+
+MISSING = "missing"
+"""The level of all missing values."""
 
 
 class Data(Part):
@@ -31,6 +37,33 @@ class Data(Part):
     cells: tuple[Text, ...]
     count: Text | None = None
     levels: Mapping[str, tuple[Text, ...]] = {}
+    within: Mapping[str, Text] = {}
+    """For each nested attribute, the one that each of its levels lies in one level of."""
+    separator: Text = ","
+    encoding: Text = "utf-8"
+    missing: tuple[Text, ...] = ()
+    """Codes of a missing value, which becomes the level "missing"."""
+    aggregate: StrictBool = False
+    """Whether counts of a cell that is listed several times are summed."""
+    recode: Recode = Field(default_factory=dict)
+
+    @field_validator("separator")
+    @classmethod
+    def _one_sign(cls, separator: str) -> str:
+        if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\r\n':
+            raise ValueError(f'is {separator!r}: give one sign, such as ";" or "\\t" for a tab')
+        return separator
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, encoding: str) -> str:
+        try:
+            "".encode(encoding)
+        except (LookupError, ValueError):
+            raise ValueError(
+                f'is {short(encoding)!r}, which is not known: name one such as "utf-8", "latin-1" or "cp1252"'
+            ) from None
+        return encoding
 
     @field_validator("path")
     @classmethod
@@ -71,6 +104,33 @@ class Data(Part):
                 raise ValueError(
                     f"levels names {attribute!r}, which is not among cells: {closest(attribute, self.cells)}"
                 )
+        for attribute in self.recode:
+            if attribute not in self.cells:
+                raise ValueError(
+                    f"recode names {attribute!r}, which is not among cells: {closest(attribute, self.cells)}"
+                )
+        for attribute, names in self.levels.items():
+            for code in self.missing:
+                if code in names and code != MISSING:
+                    raise ValueError(
+                        f"levels {attribute} names {code!r}, which is a code of missing: write {MISSING!r}"
+                        " there, the level of all missing values"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _nested(self) -> Self:
+        for inner, outer in self.within.items():
+            for name in (inner, outer):
+                if name not in self.cells:
+                    raise ValueError(
+                        f"within names {name!r}, which is not among cells: {closest(name, self.cells)}"
+                    )
+            name = outer
+            for _ in self.within:
+                if name == inner:
+                    raise ValueError(f"within puts {inner!r} in itself: begin with an attribute in no other")
+                name = self.within.get(name, name)
         return self
 
 
@@ -182,7 +242,8 @@ class Privacy(Part):
 
     section: ClassVar = ("privacy",)
 
-    unit: Literal["record"] = "record"
+    unit: Text = "record"
+    records_per_unit: StrictInt = 1
     standard: Standard = "pure"
     epsilon: Rational | None = None
     delta: Rational | None = None
@@ -194,6 +255,31 @@ class Privacy(Part):
     if TYPE_CHECKING:  # numbers may be given as text
 
         def __init__(self, **values: Any) -> None: ...
+
+    @field_validator("unit")
+    @classmethod
+    def _a_noun(cls, unit: str) -> str:
+        if flaw := noun_flaw(unit):
+            raise ValueError(
+                f"{flaw}: name whom one protects by a noun of at most {MOST_LETTERS} letters, such as"
+                ' "household"'
+            )
+        return unit
+
+    @field_validator("records_per_unit")
+    @classmethod
+    def _some_records(cls, records: int) -> int:
+        if not 1 <= records <= MOST_RECORDS:
+            raise ValueError(
+                f"is {short(str(records))}: give the most records that one unit has, from 1 to"
+                f" {MOST_RECORDS:,}"
+            )
+        return records
+
+    @property
+    def whom(self) -> Whom:
+        """Whom it protects, in words."""
+        return Whom(self.unit, self.records_per_unit)
 
     @field_validator("epsilon", "rho", "mu")
     @classmethod
@@ -266,6 +352,7 @@ class Spec(Part):
     constraints: Constraints = Constraints()
     privacy: Privacy = Privacy()
     mechanism: MechanismChoice = MechanismChoice()
+    publication: Publication = Publication()
     folder: Path = Field(default=Path(), exclude=True)
     """What relative paths are relative to: the folder of the spec file."""
     file: str = Field(default="", exclude=True)
@@ -278,7 +365,8 @@ class Spec(Part):
         for key in values:
             if key not in known:
                 raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, known)}")
-        return cls(**values, folder=folder, file=file)
+        with of_a_file():
+            return cls(**values, folder=folder, file=file)
 
     @property
     def data_path(self) -> Path:

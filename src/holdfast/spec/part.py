@@ -1,13 +1,16 @@
 """A part of a spec: a frozen record that says in one sentence what is wrong with it."""
 
+import re
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from holdfast.errors import SpecError
+from holdfast.errors import HoldfastError, SpecError
 from holdfast.spec.closest import closest
 
 
@@ -16,6 +19,8 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     section: ClassVar[tuple[str, ...]] = ()
+    in_file: ClassVar[bool] = False
+    """Whether its errors speak of a file in any case: who reads it knows whether there is one."""
     any_key: ClassVar[bool] = False
     """Whether unknown keys are left to somebody else."""
 
@@ -23,7 +28,14 @@ class Part(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise SpecError(_sentence(error.errors()[0], self.section)) from None
+            sentence = _sentence(error.errors()[0], self.section)
+            raise SpecError(
+                sentence if self.in_file or _OF_A_FILE.get() else as_arguments(sentence)
+            ) from None
+        except SpecError as error:
+            if not (self.in_file or _OF_A_FILE.get()):
+                error.args = (as_arguments(str(error)),)
+            raise
 
     # Nested parts are then validated in place, so that an error knows its whole path.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -43,13 +55,63 @@ def _sentence(error: ErrorDetails, section: tuple[str, ...]) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
 
 
+_OF_A_FILE: ContextVar[bool] = ContextVar("of a file", default=False)
+
+
+@contextmanager
+def of_a_file() -> Iterator[None]:
+    """Let errors speak of sections and keys of TOML, where a spec is read from a file."""
+    token = _OF_A_FILE.set(True)
+    try:
+        yield
+    finally:
+        _OF_A_FILE.reset(token)
+
+
+@contextmanager
+def spoken_of(file: str) -> Iterator[None]:
+    """Let errors speak of arguments where a spec has no file."""
+    try:
+        yield
+    except HoldfastError as error:
+        if not file:
+            error.args = (as_arguments(str(error)),)
+        raise
+
+
+def as_arguments(sentence: str) -> str:
+    """Return a sentence about a file of TOML as one about a spec that was made in Python.
+
+    >>> as_arguments("[privacy] epsilon is 0: see [[invariants]] 2 margin and [data.levels] sex.")
+    "privacy.epsilon is 0: see invariants[1].margin and data.levels['sex']."
+    """
+    sentence = re.sub(r"\[data\.levels\] (\w+)", r"data.levels['\1']", sentence)
+    sentence = re.sub(
+        r"\[\[([a-z.]+)\]\] (\d+)( (?=margin|where|weights|name|total|equals|at_least))?",
+        lambda match: f"{match[1]}[{int(match[2]) - 1}]{'.' if match[3] else ''}",
+        sentence,
+    )
+    sentence = re.sub(rf"\[\[?({_SECTIONS})\]?\] (?=({_KEYS})\b)", r"\1.", sentence)
+    return re.sub(rf"\[\[?({_SECTIONS})\]?\]", r"\1", sentence)
+
+
+_SECTIONS = (
+    r"data\.levels|data|invariants|constraints\.inequalities|constraints|privacy|mechanism|publication|tables"
+)
+_KEYS = (
+    "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
+    "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
+    "records_per_unit|margin|where|weights|total|equals|at_least"
+)
+
+
 def _place(path: tuple[int | str, ...]) -> str:
     """Where in the file: ("privacy", "epsilon") is "[privacy] epsilon"."""
     if not path:
         return "the spec"
     head, *rest = path
-    if head == "data" and rest[:1] == ["levels"]:
-        head, *rest = "data.levels", *rest[1:]
+    if head == "data" and rest[:1] in (["levels"], ["recode"]):
+        head, *rest = f"data.{rest[0]}", *rest[1:]
     title = "[[invariants]]" if head == "invariants" else f"[{head}]"
     steps = [str(step + 1) if isinstance(step, int) else step for step in rest]
     return " ".join([title, *steps])

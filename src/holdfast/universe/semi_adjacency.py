@@ -18,17 +18,19 @@ has nothing left to protect: both are 0.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.programs.solver import Status
-from holdfast.universe.bounds import Bound, literal_is_two, product_bound, upper_bound
+from holdfast.universe.bounds import Bound, decomposable_bound, literal_is_two, product_bound, upper_bound
+from holdfast.universe.features import blocks_of
 from holdfast.universe.universe import Universe
 from holdfast.universe.witness import Witnesses
 
+BLOCKS = 20  # blocks looked at for one that attains a theorem's bound
 PATTERNS = 1_500  # search all pairs of patterns up to this many
 SEARCH = "theory, 2"
 
@@ -60,6 +62,8 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
     """
     if universe.rank == 0 or universe.dimension == 0:
         return _exactly(1 if universe.dimension > 1 else 0)
+    if (known := _of_products(universe)) is not None:
+        return known
     witnesses = Witnesses(universe)
     tables, complete = witnesses.covering_tables()
     bound = _bound(universe)
@@ -85,6 +89,17 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
         reference=reference,
         searched=_below(worst, proved),
     )
+
+
+def _of_products(universe: Universe) -> SemiAdjacency | None:
+    """Return what a theorem gives where some block of features attains it [features.py], else None."""
+    bound = decomposable_bound(universe.cliques)
+    if bound is None or bound.value < 3 or _fixed_patterns(universe) or not literal_is_two(universe.cliques):
+        return None
+    for block in islice(blocks_of(universe), BLOCKS):
+        if block is not None and len(block.features) + 1 == bound.value and block.needs_all:
+            return SemiAdjacency(bound.value, 2, exact=True, reference=bound.reference)
+    return None
 
 
 def _below(value: int, proved: Bound | None) -> bool:

@@ -7,19 +7,22 @@ of Q on another, or both on the same when it has no other. So the largest norms 
 over patterns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.rows import independent_rows
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.capacity import capacities
+from holdfast.universe.features import product_of, small_product
 from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
 from holdfast.universe.universe import Universe
 
 CLASSES = 400  # solve for each pattern up to this many
+FEW = 20_000  # patterns up to which programs over all tables are tried
 TRIES = 20  # patterns tried for a simple pair of cells
 UNARY = 4_000  # binaries in the program for the squared norm
 FARTHEST = CHANGES  # records up to which different tables are looked for
@@ -42,6 +45,8 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
     a = adjacency
     if _one_cell_can_give_all_to_another(universe, a):
         return Sensitivity(*trivial(a), exact=True)
+    if (known := _of_product(universe, a)) is not None:
+        return known
     symmetric = universe.cliques is not None
     parts = separate(universe, a)
     if parts is None or len({part.kind for part in parts}) > KINDS:
@@ -51,18 +56,41 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
         if b == 1:
             # one record moves between cells with equal columns only
             return trivial(int((part.patterns.size > 1).any()))
+        if (known := _of_product(part, b)) is not None:
+            return known.l1, known.l2_squared, known.linf
         found = _norms(_Moves(part, b, tables=False, symmetric=symmetric), upper)
         return found.l1, found.l2_squared, found.linf
 
     def exact(part: Universe, b: int, upper: Norms) -> tuple[Norms, bool]:
         if _one_cell_can_give_all_to_another(part, b):
             return trivial(b), True
+        if (known := _of_product(part, b)) is not None:
+            return (known.l1, known.l2_squared, known.linf), known.exact
         found = _norms(_Moves(part, b), upper)
         return (found.l1, found.l2_squared, found.linf), found.exact
 
     product = Product(parts, a, bound, exact)
     (l1, l1_exact), (square, square_exact), (linf, linf_exact) = map(product.largest, (L1, SQUARE, ENTRY))
     return Sensitivity(l1, square, linf, exact=l1_exact and square_exact and linf_exact)
+
+
+def _of_product(universe: Universe, a: int) -> Sensitivity | None:
+    """Return the norms where the universe is one product of features [features.py], else None.
+
+    Where levels are rarely in use and there are many patterns, these are bounds.
+    """
+    block = product_of(universe)
+    if block is None or block.several:
+        return None
+    held = block.holds(a)
+    if not held and universe.patterns.count <= FEW:
+        return None
+    levels = block.levels(a)
+    matrix = small_product(levels)
+    matrix = csr_array(matrix[independent_rows(matrix)])
+    small = Universe(matrix, matrix @ np.full(matrix.shape[1], a), None)
+    found = _norms(_Moves(small, a, tables=False, symmetric=True), trivial(a))
+    return replace(found, exact=found.exact and held)
 
 
 def least_distance(universe: Universe, above: int = 0) -> int | None:
@@ -102,6 +130,8 @@ def _one_cell_can_give_all_to_another(universe: Universe, a: int) -> bool:
     No norm can be larger than after such a move.
     """
     bound = np.where(universe.patterns.size > 1, capacities(universe), 0)
+    if not (bound >= a).any():
+        return False
     columns, values = universe.patterns.columns, universe.values
     candidates = np.argsort(-bound, kind="stable")[:TRIES]
     program = Program(columns, values, values, most=np.full(bound.size, UNBOUNDED))

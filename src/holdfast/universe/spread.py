@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, vstack
 from holdfast.lattice.arrays import FloatArray, IntArray, to_flint
 from holdfast.programs.linear import suggest
 from holdfast.programs.solver import Sides
+from holdfast.universe.features import product_of, small_product
 from holdfast.universe.universe import Universe
 
 ALWAYS = Fraction(2)
@@ -32,14 +33,22 @@ def spread(universe: Universe) -> Fraction:
         return Fraction(0)
     if (universe.patterns.size > 1).any():
         return ALWAYS  # one record moves between cells with equal columns: attained
+    if (block := product_of(universe)) is not None:
+        # averaged over the other levels u keeps its largest entry, and ||u||_1 does not grow
+        return _spread_at(_with_ones(small_product(block.levels(2))), 0)
     count = universe.patterns.count
     # permuting levels maps any cell to any other, so one cell stands for all
     classes = range(1 if universe.cliques is not None else count)
     if len(classes) > CLASSES:
         return ALWAYS
-    ones = csr_array(np.ones((1, count), dtype=np.int64))
-    columns = csr_array(vstack([universe.patterns.columns, ones])).toarray().T.copy()
+    columns = _with_ones(universe.patterns.columns)
     return max(_spread_at(columns, z) for z in classes)
+
+
+def _with_ones(columns: csr_array) -> IntArray:
+    """Return the columns b_k, one a row."""
+    ones = csr_array(np.ones((1, columns.shape[1]), dtype=np.int64))
+    return csr_array(vstack([columns, ones])).toarray().T.copy()
 
 
 def _spread_at(columns: IntArray, z: int) -> Fraction:

@@ -17,6 +17,7 @@ from holdfast.lattice.components import Component, Patterns, components, pattern
 from holdfast.lattice.rows import independent_and_wrong, ones_combination
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.universe.features import blocks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Universe:
                 f"{int(self.values[bad[0]])}, which no table of counts can have: check that value."
             )
         rest = np.setdiff1d(np.arange(self.rank), alone)
-        if rest.size == 0:
+        if rest.size == 0 or self._deals_out():
             return
         block = csr_array(columns[rest])
         block = csr_array(block[:, np.unique(block.indices)])
@@ -127,6 +128,15 @@ class Universe:
                 "it could not be decided whether any table of counts has these invariants: publish "
                 "fewer or simpler ones."
             )
+
+    def _deals_out(self) -> bool:
+        """Whether all blocks are products whose counts can be dealt out: of one total, none below 0."""
+        for block in blocks_of(self):
+            if block is None or len({int(feature.count.sum()) for feature in block.features}) > 1:
+                return False
+            if any((feature.count < 0).any() for feature in block.features):
+                return False
+        return True
 
     def _rows_of_one_pattern(self) -> IntArray:
         """Return the rows that touch one pattern, which no other row touches."""

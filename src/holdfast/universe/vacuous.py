@@ -22,6 +22,7 @@ from holdfast.lattice.components import components
 from holdfast.lattice.product import product_features
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.spec.whom import RECORD, Whom
 from holdfast.universe.sensitivity import Sensitivity, least_distance
 from holdfast.universe.universe import Universe
 
@@ -40,19 +41,27 @@ def refuse_one_table(universe: Universe) -> None:
         )
 
 
-def refuse_vacuous(universe: Universe, distance: int, space: Sensitivity) -> None:
+def refuse_vacuous(universe: Universe, distance: int, space: Sensitivity, whom: Whom = RECORD) -> None:
     """Raise where all tables at most ``distance`` records apart are equal, by the norms at that distance."""
     if space.l1 > 0:
         return
     refuse_one_table(universe)
     nearest = least_distance(universe, above=distance)
     apart = f"more than {distance}" if nearest is None else f"at least {nearest}"
-    offer = "" if nearest is None else f"distance = {nearest} or "
+    each = None if nearest is None else -(-nearest // whom.records)
+    offer = "" if each is None else f"distance = {each} or "
     raise GuaranteeError(
-        f"a guarantee for tables at most {distance} records apart would be vacuous, since an exchange of two"
-        f" people's values changes no table, and different tables with these invariants are {apart} records"
-        f' apart: set {offer}adjacency = "unit" in [privacy], or keep fewer invariants.'
+        f"a guarantee for tables at most {whom.amount(distance)} apart would be vacuous, since an exchange of"
+        f" two {_of_two(whom)} values changes no table, and different tables with these invariants are"
+        f' {apart} {whom.counted} apart: set {offer}adjacency = "unit" in [privacy], or keep fewer'
+        " invariants."
     )
+
+
+def _of_two(whom: Whom) -> str:
+    """Return whose values are exchanged: "people's", "households'"."""
+    many = whom.many if whom.records == 1 else whom.counted
+    return f"{many}'" if many.endswith("s") else f"{many}'s"
 
 
 def one_table(universe: Universe) -> bool:

@@ -1,7 +1,7 @@
 """What a chain converges to: a law known up to its constant, and where it lives."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class LaplaceTarget:
     """
 
     epsilon: Fraction
-    centre: IntArray
+    centre: IntArray = field(repr=False)
     norm: Norm = "l1"
     constraint: Constraint | None = None
 

@@ -15,8 +15,8 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.decisions.floats import Flags
 
 Number = TypeVar("Number", bound=np.generic)
-AT_ONCE = 1 << 17
-"""Numbers proposed at once: a bound on memory."""
+AT_ONCE, AT_MOST = 1 << 17, 1 << 20
+"""Numbers proposed at once: enough of them, and a bound on memory."""
 TOGETHER = 64
 """How many proposals are worth a step, where few places are left."""
 
@@ -40,7 +40,12 @@ def first_accepted(
 
 def rows_at_once(cells: int) -> int:
     """Return how many vectors of so many cells are proposed at once."""
-    return max(16, AT_ONCE // max(1, cells))
+    return max(AT_ONCE // max(1, cells), min(16, AT_MOST // max(1, cells)), 1)
+
+
+def pilot_size(most: int, cells: int) -> int:
+    """Return how many vectors of so many cells a pilot proposes: of large ones few tell enough."""
+    return max(1, min(most, 20 * AT_ONCE // max(1, cells)))
 
 
 def until_accepted(

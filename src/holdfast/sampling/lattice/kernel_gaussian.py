@@ -1,29 +1,32 @@
 """The Gaussian law with one variance on the kernel of an integer matrix, exactly.
 
-One total is drawn by halving, anything else coordinate by coordinate (klein.py): on the cells that
-elimination leaves free, or on a reduced basis where that takes more than integers.
+One total is drawn by halving, margins that cross by halving every axis (grid.py), anything else coordinate by
+coordinate (klein.py): on the cells that elimination leaves free, or on a reduced basis where that takes more
+than integers.
 """
 
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.elimination import solve_in_order
 from holdfast.lattice.kernel import reduced_basis
-from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
+from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.sampling.lattice.grid import Grid, grid_of
 from holdfast.sampling.lattice.halving import Halving
 from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, factor, log_chance, propose
 
 PILOT = 256
-MOST_CELLS = 4000
-"""Cells that crossing invariants may tie together: their quadratic form is dense."""
+MOST_CELLS, MOST_ENTRIES = 1500, 1 << 21
+"""Cells that invariants may tie together where their quadratic form is dense, and entries of its matrix."""
 COST = 4.0
 """What one coordinate costs, in integers drawn for one."""
 
@@ -46,11 +49,6 @@ class Crossing:
 
     def __init__(self, system: IntArray) -> None:
         cells = system.shape[1]
-        if cells > MOST_CELLS:
-            raise SamplingError(
-                f"the invariants tie {cells:,} cells together, more than the {MOST_CELLS:,} that Gaussian"
-                " noise can be drawn for: keep fewer margins or coarser attributes."
-            )
         solved = solve_in_order(system, np.arange(cells)[None])
         if solved is None:
             self._basis = reduced_basis(system).T
@@ -75,11 +73,28 @@ class Crossing:
         return proposal.coordinates @ self._basis.T, proposal
 
 
-def shape_of(system: IntArray) -> Shape:
-    """Return the proposals for the kernel of a full-rank integer matrix."""
-    if system.shape[0] == 1 and np.all(system == 1):
-        return Halving(system.shape[1])
-    return Crossing(system)
+def shape_of(system: csr_array, sigma: float) -> Shape:
+    """Return the proposals for the kernel of a full-rank integer matrix, good ones at a standard deviation.
+
+    Raises SamplingError where no structure is seen and there are too many cells for dense algebra.
+    """
+    rows, cells = system.shape
+    if is_total(system):
+        return Halving(cells)
+    if (grid := grid_of(system, sigma)) is not None:
+        return grid
+    if cells > MOST_CELLS or rows * cells > MOST_ENTRIES:
+        raise SamplingError(
+            f"the invariants tie {cells:,} cells together in other ways than whole margins do, and Gaussian"
+            f" or l2 noise can then be drawn for {MOST_CELLS:,} cells at most: keep whole margins, fewer"
+            " invariants or coarser attributes."
+        )
+    return Crossing(system.toarray())
+
+
+def is_total(system: csr_array) -> bool:
+    """Whether there is one row, and it adds up all cells."""
+    return bool(system.shape[0] == 1 and system.nnz == system.shape[1] and np.all(system.data == 1))
 
 
 class KernelGaussian:
@@ -87,13 +102,17 @@ class KernelGaussian:
 
     floats = True
 
-    def __init__(self, system: IntArray, sigma_squared: Fraction) -> None:
-        self._shape, self._sigma_squared = shape_of(system), sigma_squared
-        self._cells = system.shape[1]
-        self._sigma = float(sigma_squared) ** 0.5
+    def __init__(self, system: csr_array, sigma_squared: Fraction) -> None:
+        self._sigma, self._sigma_squared = float(sigma_squared) ** 0.5, sigma_squared
+        self._shape, self._cells = shape_of(system, self._sigma), system.shape[1]
         check_width(self._sigma * float(self._shape.shapes.max(initial=0.0)))
         self.acceptance = self._predict()
         self.work = COST * self._cells / self.acceptance
+
+    @property
+    def halves(self) -> bool:
+        """Whether sums over boxes are drawn, and not cell by cell."""
+        return isinstance(self._shape, Grid)
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent draws, one a row."""
@@ -117,6 +136,6 @@ class KernelGaussian:
 
     def _predict(self) -> float:
         """Estimate the acceptance by a seeded pilot."""
-        size = min(PILOT, 20 * rows_at_once(self._cells))
+        size = pilot_size(PILOT, self._cells)
         _, proposal, exponent = self._propose(SeededEntropy(0), size)
         return max(float(np.exp(log_chance(proposal, exponent)[0]).mean()), 1e-300)

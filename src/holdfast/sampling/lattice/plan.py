@@ -18,11 +18,13 @@ from scipy.special import gammaln, logsumexp
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.components import components
+from holdfast.lattice.components import components, patterns
+from holdfast.lattice.product import product_features
+from holdfast.progress import steps
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice import offset_total
 from holdfast.sampling.lattice.cascade import Cascade
-from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian
+from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
 from holdfast.sampling.lattice.one_total import OneTotal
 from holdfast.sampling.lattice.order import Step, best_order
 from holdfast.sampling.lattice.radial import Radial
@@ -40,8 +42,9 @@ MOST_WORK = 60 * CELLS_PER_SECOND
 """Integers that may be drawn for one draw, expected: about a minute."""
 
 
-MOST_SYSTEM = 60_000
-"""Entries of a crossing system that is worth a plan: larger ones would be refused after a long search."""
+MOST_SYSTEM, MOST_LEVELS = 60_000, 16
+"""Entries of a crossing system that is worth a plan for the l1 norm, and levels of a feature that crosses a
+larger one: larger ones would be refused after a long search."""
 
 
 MOST_TERMS = 1 << 20
@@ -131,7 +134,7 @@ class Plan:
             if len(self.blocks) == 1 and np.array_equal(self.blocks[0].cells, np.arange(self.cells)[None]):
                 return self.blocks[0].sampler.sample(entropy, size)  # nothing to put in place
             draws = np.zeros((size, self.cells), dtype=np.int64)
-            for block in self.blocks:
+            for block in steps(self.blocks, "drawing the noise"):
                 copies, width = block.cells.shape
                 drawn = block.sampler.sample(entropy, size * copies)
                 draws[:, block.cells.ravel()] = drawn.reshape(size, copies * width)
@@ -206,7 +209,7 @@ def plan_gaussian(matrix: csr_array, sigma_squared: Fraction) -> Plan:
     return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared))
 
 
-def _plan(matrix: csr_array, block_of: Callable[[IntArray, IntArray], Block]) -> Plan:
+def _plan(matrix: csr_array, block_of: Callable[[csr_array, IntArray], Block]) -> Plan:
     blocks = tuple(
         block_of(system, cells)
         for system, cells in groups(matrix)
@@ -227,38 +230,80 @@ def _feasible(plan: Plan) -> Plan:
     return plan
 
 
-def groups(matrix: csr_array) -> Iterator[tuple[IntArray, IntArray]]:
-    """Return each distinct system among the components, with the cells of its components, one a row."""
+def groups(matrix: csr_array) -> Iterator[tuple[csr_array, IntArray]]:
+    """Return each distinct system among the components, with the cells of its components, one a row.
+
+    Where the rows of a component fix the sum of each set of cells with equal columns, as nested totals do,
+    these sets are components of their own.
+    """
     cells_of: dict[bytes, list[IntArray]] = {}
-    systems: dict[bytes, IntArray] = {}
+    systems: dict[bytes, csr_array] = {}
     plain = bool(np.all(matrix.data == 1))
     for component in components(matrix):
         if component.rows.size == 1 and plain:
             key = b"total %d" % component.cells.size  # many alike: no need to look inside
-            systems.setdefault(key, np.ones((1, component.cells.size), dtype=np.int64))
+            systems.setdefault(key, total(component.cells.size))
         else:
-            dense = matrix[component.rows][:, component.cells].toarray()
-            key = repr(dense.shape).encode() + dense.tobytes()
-            systems[key] = dense
+            system = csr_array(matrix[component.rows][:, component.cells])
+            key = _content(system)
+            systems[key] = system
         cells_of.setdefault(key, []).append(component.cells)
-    for key, cells in cells_of.items():
-        yield systems[key], np.stack(cells)
+    apart: dict[int, list[IntArray]] = {}
+    for key, found in cells_of.items():
+        cells, sets = np.stack(found), _sets_apart(systems[key])
+        if sets is None:
+            yield systems[key], cells
+        for own in sets or ():
+            apart.setdefault(own.size, []).extend(cells[:, own])
+    for size, parts in apart.items():
+        yield total(size), np.stack(parts)
 
 
-def _laplace_block(system: IntArray, cells: IntArray, epsilon: Fraction) -> Block:
+def total(cells: int) -> csr_array:
+    """Return one row that adds up all cells."""
+    return csr_array(np.ones((1, cells), dtype=np.int64))
+
+
+def _sets_apart(system: csr_array) -> list[IntArray] | None:
+    """Return the sets of cells with equal columns, where the rows of a system fix the sum of each."""
+    if system.shape[0] < 2:
+        return None
+    seen = patterns(system)
+    if seen.count != system.shape[0]:  # as many independent rows as sets
+        return None
+    order = np.argsort(seen.of_cell, kind="stable")
+    return np.split(order, np.cumsum(seen.size)[:-1])
+
+
+def _content(system: csr_array) -> bytes:
+    """Return what makes a system equal to another."""
+    system.sort_indices()
+    parts = (system.indptr, system.indices, system.data)
+    return repr(system.shape).encode() + b"".join(np.asarray(p, dtype=np.int64).tobytes() for p in parts)
+
+
+def _laplace_block(system: csr_array, cells: IntArray, epsilon: Fraction) -> Block:
     rows, width = system.shape
     if rows == 0:
         independent = _Independent(width, DoubleGeometric(epsilon))
         constant = -width * log(tanh(float(epsilon) / 2))  # a cell weighs (1 + a) / (1 - a)
         return Block(cells, independent, *FREE, log_constant=constant)
-    if rows == 1 and np.all(system == 1):
+    if is_total(system):
         return _total_block(cells, epsilon)
-    if system.size > MOST_SYSTEM:
+    if rows * width > MOST_SYSTEM or _widest_crossing(system) > MOST_LEVELS:
         raise SamplingError(
-            f"the invariants tie {width:,} cells together by {rows:,} crossing counts, more than"
-            " any exact sampler here can draw: keep fewer margins or coarser attributes."
+            f"the invariants tie {width:,} cells together by {rows:,} crossing counts, and noise of the l1"
+            f" norm is drawn exactly for tables of about {MOST_LEVELS} x {MOST_LEVELS} or 3 x 100 cells: take"
+            ' norm = "l2" or the mechanism lattice-gaussian, which draw whole margins of any size, or keep'
+            " fewer margins or coarser attributes."
         )
-    return min(_crossing_blocks(system, cells, epsilon), key=lambda block: block.work)
+    return min(_crossing_blocks(system.toarray(), cells, epsilon), key=lambda block: block.work)
+
+
+def _widest_crossing(system: csr_array) -> int:
+    """Return how many levels the second feature of a product has; 0 where it is no product."""
+    features = product_features(patterns(system).columns, np.zeros(system.shape[0], dtype=np.int64))
+    return sorted([0, 0, *(feature.count.size for feature in features or ())])[-2]
 
 
 def _total_block(cells: IntArray, epsilon: Fraction) -> Block:
@@ -317,7 +362,7 @@ def _crossing_blocks(system: IntArray, cells: IntArray, epsilon: Fraction) -> It
     yield Block(cells, angles, name, why, angles.acceptance, angles.work / width)
 
 
-def _gaussian_block(system: IntArray, cells: IntArray, sigma_squared: Fraction) -> Block:
+def _gaussian_block(system: csr_array, cells: IntArray, sigma_squared: Fraction) -> Block:
     rows, width = system.shape
     if rows == 0:
         independent = _Independent(width, DiscreteGaussian(sigma_squared))
@@ -325,7 +370,12 @@ def _gaussian_block(system: IntArray, cells: IntArray, sigma_squared: Fraction) 
         return Block(cells, independent, *FREE, log_constant=constant)
     gaussian = KernelGaussian(system, sigma_squared)
     name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
-    if rows == 1 and np.all(system == 1):
+    if gaussian.halves:
+        name, why = (
+            "crossing margins, by halving every axis",
+            "sums over boxes are nearly Gaussian given others",
+        )
+    if is_total(system):
         name, why = "one total, by halving", "half of the cells sum to a nearly Gaussian number"
     return Block(cells, gaussian, name, why, gaussian.acceptance, gaussian.work / width)
 

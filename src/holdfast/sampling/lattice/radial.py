@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import flint
 import numpy as np
+from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
+from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
 from holdfast.sampling.decisions.floats import Floats
@@ -56,10 +57,11 @@ class Radial:
 
     floats = True
 
-    def __init__(self, cells: int, groups: list[tuple[IntArray, IntArray]], epsilon: Fraction) -> None:
+    def __init__(self, cells: int, groups: list[tuple[csr_array, IntArray]], epsilon: Fraction) -> None:
         self._cells, self._epsilon = cells, epsilon
+        sigma = sqrt(max(cells, 1)) / float(epsilon)  # about the one that is drawn most often
         self._groups = [
-            Group(where, shape_of(system) if system.shape[0] else Free(system.shape[1]))
+            Group(where, shape_of(system, sigma) if system.shape[0] else Free(system.shape[1]))
             for system, where in groups
             if system.shape[0] < system.shape[1]
         ]
@@ -197,7 +199,7 @@ class Radial:
     def _predict(self) -> float:
         """Estimate the acceptance by a seeded pilot."""
         entropy = SeededEntropy(0)
-        size = min(PILOT, 20 * rows_at_once(self._cells))
+        size = pilot_size(PILOT, self._cells)
         j = self._draw_j(entropy, size)
         _, proposal, squares = self._propose(j, entropy)
         return max(float(np.exp(self._log_chance(j, proposal, squares)[0]).mean()), 1e-300)

@@ -26,6 +26,7 @@ from holdfast.lattice.product import product_features
 from holdfast.lattice.rows import independent_rows
 from holdfast.universe.space import sensitivity_space
 from holdfast.universe.universe import Universe
+from holdfast.words import counted
 
 MOST_MOVES = 500_000
 CHUNK = 256  # vectors looked at together in search of a basis
@@ -105,8 +106,9 @@ def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
         vectors = sensitivity_space(universe, adjacency)
     except GuaranteeError as error:
         raise GuaranteeError(
-            f"the differences of tables {adjacency} records apart cannot all be listed for {universe.cells:,}"
-            ' cells, and k-norm noise needs them: set name = "lattice-laplace" in [mechanism].'
+            f"the differences of tables {counted(adjacency, 'record')} apart cannot all be listed for"
+            f" {universe.cells:,} cells, and k-norm noise needs them:"
+            ' set name = "lattice-laplace" in [mechanism].'
         ) from error
     first = vectors[np.arange(len(vectors)), (vectors != 0).argmax(axis=1)]
     _require_some(len(vectors))

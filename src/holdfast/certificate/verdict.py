@@ -1,0 +1,192 @@
+"""What an epsilon means, in plain words: how sure a release can make somebody, and what it leaves as it is.
+
+Somebody holds two tables for equally likely, one unit's data apart. Pure privacy bounds the posterior odds by
+exp(epsilon), so nobody becomes surer of one of them than
+
+    exp(epsilon) / (1 + exp(epsilon)),
+
+whatever is released [congenial-dp, Theorem 1.3]. In the other standards no such bound holds for every
+outcome. The probability of a right guess is (1 + TV) / 2 at best, TV being the largest difference of the
+probabilities of any event: with delta that is (exp(epsilon) + delta) / (1 + exp(epsilon)); with mu it is the
+normal distribution function at mu / 2 [dong2022]; with rho, TV is at most the root of rho / 2 and of
+1 - exp(-rho), as the relative entropy is at most rho [bun2016].
+
+Beside that, small noise often does nothing: the chances that a cell, or the whole table, is published as it
+is come from the law of the noise [holdfast, mechanisms/unchanged.py], or from the draws of its expected
+error.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil, exp, expm1, floor, sqrt
+from typing import Literal
+
+from scipy.special import ndtr
+
+from holdfast.certificate.model import (
+    ChanceSection,
+    ExpectedErrorSection,
+    GuaranteeSection,
+    UnchangedSection,
+    VerdictSection,
+)
+from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.unchanged import Chance, Unchanged
+from holdfast.privacy.guarantee import probability
+from holdfast.spec.whom import Whom
+
+Level = Literal["strong", "moderate", "weak", "none"]
+
+STRONG, MODERATE, WEAK = 0.75, 0.9, 0.99
+"""How often a guess from even odds may be right: odds of 3, 9 and 99 to 1. Beyond the last there is no more
+than the name of protection."""
+CELL_STAYS, TABLE_STAYS = 0.9, 0.5
+"""Chances of being published as it is from which noise is said to change hardly anything."""
+DIGITS = 10**6
+LARGEST = 700.0
+"""Exponents beyond this are as good as this."""
+
+
+def verdict(
+    guarantee: GuaranteeSection,
+    mechanism: AnyMechanism,
+    expected: ExpectedErrorSection | None,
+    cells: int,
+) -> VerdictSection:
+    """Return what a guarantee and its noise come to, from public values alone."""
+    right = _up(rightly_guessed(guarantee.intensity, guarantee))
+    stays = _section(mechanism.unchanged, expected, cells)
+    level = level_of(right)
+    what = "table" if mechanism.output == "table" else "release"
+    return VerdictSection(
+        level=level,
+        right=right,
+        meaning=_meaning(guarantee, right),
+        unchanged=stays,
+        warnings=tuple(_warnings(level, stays, what)),
+    )
+
+
+def level_of(right: float) -> Level:
+    """Return the word for how often a guess from even odds may be right.
+
+    >>> [level_of(right) for right in (0.5, 0.75, 0.8, 0.95, 1.0)]
+    ['strong', 'strong', 'moderate', 'weak', 'none']
+    """
+    return "strong" if right <= STRONG else "moderate" if right <= MODERATE else _little(right)
+
+
+def _little(right: float) -> Level:
+    return "weak" if right <= WEAK else "none"
+
+
+def rightly_guessed(intensity: Mapping[str, Fraction], guarantee: GuaranteeSection | None = None) -> float:
+    """Return how likely the best guess between two tables is right, from even odds; at most 1."""
+    match dict(intensity):
+        case {"epsilon": epsilon, "delta": delta}:
+            return min(_sure(epsilon) + float(delta) / (1 + exp(min(float(epsilon), LARGEST))), 1.0)
+        case {"epsilon": epsilon}:
+            return _sure(epsilon)
+        case {"rho": rho}:
+            apart = min(sqrt(float(rho) / 2), sqrt(-expm1(-min(float(rho), LARGEST))))
+            return min((1 + apart) / 2, 1.0)
+        case {"mu": mu}:
+            return float(ndtr(min(float(mu), LARGEST) / 2))
+    at = None if guarantee is None else guarantee.epsilon_at
+    return 1.0 if at is None else min(_sure(Fraction(at.epsilon)) + float(at.delta), 1.0)
+
+
+def hardly_anything(stays: UnchangedSection | None) -> bool:
+    """Whether most of what is published is as it went in."""
+    if stays is None:
+        return False
+    return stays.everything.low >= TABLE_STAYS or (stays.cell is not None and stays.cell.low >= CELL_STAYS)
+
+
+def _sure(epsilon: Fraction) -> float:
+    return 1 / (1 + exp(-min(float(epsilon), LARGEST)))
+
+
+def _meaning(guarantee: GuaranteeSection, right: float) -> str:
+    unit, intensity = guarantee.unit, guarantee.intensity
+    whom = Whom(unit.name, unit.records_per_unit)
+    apart = f"one {whom.one}'s data apart"
+    if unit.adjacency == "unit":
+        apart = f"{whom.amount(unit.distance) if unit.distance > 1 else f'one {whom.record}'} apart"
+    if set(intensity) == {"epsilon"}:
+        return (
+            f"Whoever holds two tables {apart} for equally likely, 50 %, can become {_sure_of(right)} of one"
+            " of them by seeing the release."
+        )
+    guess = (
+        f"Whoever guesses which of two tables {apart} is the true one, from even odds of 50 %, is right"
+        f" with a probability of at most {percent(right)}"
+    )
+    at = guarantee.epsilon_at
+    if at is None:
+        return f"{guess}, the delta of {probability(intensity['delta'])} included."
+    sure = _sure_of(_up(_sure(Fraction(at.epsilon))))
+    return f"{guess}, and can become {sure}, but for a probability of {float(at.delta):g}."
+
+
+def _sure_of(share: float) -> str:
+    return f"at most {percent(share)} sure" if share < 1 else "all but certain"
+
+
+def _warnings(level: Level, stays: UnchangedSection | None, what: str) -> list[str]:
+    found = []
+    if hardly_anything(stays) and stays is not None:
+        cell = "" if stays.cell is None else f", and a single count with one of {_chance(stays.cell)}"
+        found.append(
+            f"The noise hardly changes anything: the whole {what} is published as it is with a chance of"
+            f" {_chance(stays.everything)}{cell}."
+        )
+    if level == "none":
+        found.append(
+            f"The guarantee promises next to nothing: from even odds, more than {percent(WEAK)} sure is not"
+            " ruled out."
+        )
+    return found
+
+
+def _section(
+    known: Unchanged | None, expected: ExpectedErrorSection | None, cells: int
+) -> UnchangedSection | None:
+    if known is not None:
+        cell = None if known.cell is None else _outward(known.cell)
+        return UnchangedSection(cell=cell, everything=_outward(known.everything), method="from the law")
+    if expected is None:
+        return None
+    noise = expected.noise
+    share = noise.shares[-noise.first] if 0 <= -noise.first < len(noise.shares) else 0.0
+    share = min(max(share, 0.0), 1.0)
+    least = share if noise.width == 1 else 0.0
+    return UnchangedSection(
+        cell=ChanceSection(low=least, high=share),
+        everything=_outward(Chance(max(0.0, 1 - cells * (1 - least)), share)),
+        method=f"{expected.method}: the share of cells that stay; bounds for all together",
+    )
+
+
+def _outward(chance: Chance) -> ChanceSection:
+    low, high = floor(chance.low * DIGITS) / DIGITS, ceil(chance.high * DIGITS) / DIGITS
+    return ChanceSection(low=min(low, 1.0), high=min(high, 1.0))
+
+
+def _chance(chance: ChanceSection) -> str:
+    if chance.high - chance.low <= 2 / DIGITS:
+        return percent(chance.high)
+    return f"at least {percent(chance.low)}"
+
+
+def _up(share: float) -> float:
+    return min(ceil(share * 10**4 - 1e-9) / 10**4, 1.0)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, to a tenth.
+
+    >>> percent(0.7311), percent(1.0), percent(0.99999)
+    ('73.2 %', '100 %', '100 %')
+    """
+    return f"{ceil(1000 * share - 1e-6) / 10:g} %"

@@ -1,0 +1,75 @@
+"""Reports as files: what a command found, written where --out says; nothing is overwritten."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+from holdfast.cli.terminal import Report, json_of, print_json, terminal
+from holdfast.durable import write_new, write_new_text
+from holdfast.errors import ReleaseError
+
+JSON = (".json",)
+Told = TypeVar("Told", bound=Report)
+
+
+def require_new_file(path: Path | None, suffixes: Sequence[str] = JSON) -> None:
+    """Raise ReleaseError unless a report can be written there; called before anything is worked out."""
+    if path is None:
+        return
+    if path.suffix.lower() not in suffixes:
+        raise ReleaseError(f"{path} has a name for no report: end it with {' or '.join(suffixes)}.")
+    if path.exists() or path.is_symlink():
+        raise ReleaseError(f"{path} exists already: name a new file.")
+    if not path.absolute().parent.is_dir():
+        raise ReleaseError(f"the folder of {path} does not exist: create it first.")
+
+
+def deliver(report: Told, words: Callable[[Told], None], *, as_json: bool, out: Path | None) -> None:
+    """Write a report to its file if there is one, and print it: for machines, or in words."""
+    if out is not None:
+        written(out, lambda: write_new_text(out, f"{json_of(report)}\n"))
+    if as_json:
+        print_json(report)
+        return
+    words(report)
+    if out is not None:
+        say_wrote(out)
+
+
+def write_text(text: str, out: Path | None) -> None:
+    """Write a text to a new file, or to standard output."""
+    if out is None:
+        sys.stdout.write(text)
+        return
+    written(out, lambda: write_new_text(out, text))
+    say_wrote(out)
+
+
+def write_file(out: Path, write: Callable[[Path], None]) -> None:
+    """Let ``write`` fill a new file, whole and synced."""
+    written(out, lambda: write_new(out, write))
+
+
+def written(out: Path, write: Callable[[], None]) -> None:
+    """Write, and say in one sentence what keeps it from being written."""
+    try:
+        write()
+    except FileExistsError:
+        raise ReleaseError(f"{out} exists already: name a new file.") from None
+    except OSError as error:
+        raise ReleaseError(f"{out} cannot be written ({error.strerror}): name another place.") from None
+
+
+def print_values(**values: object) -> None:
+    """Print some values for machines by name; paths and fractions as text."""
+    typer.echo(json.dumps(values, indent=2, default=str))
+
+
+def say_wrote(*paths: Path) -> None:
+    """Say which files are there now."""
+    for path in paths:
+        terminal().print(f"Wrote {path}", soft_wrap=True)

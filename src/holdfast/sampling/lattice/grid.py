@@ -1,0 +1,198 @@
+"""The Gaussian law on tables whose margins are kept, by halving every axis.
+
+Cells are the levels of some axes in all combinations. Read along one axis by halving, a vector is its total
+and the sums S_l of the left children (halving.py); read so along every axis, a table is the sums over boxes
+T_u, u = (u_1, ..., u_q), where u_k is the total of axis k or a left child. The change from cells to T is a
+Kronecker product of unimodular matrices, so T runs through all integers. The form is a Kronecker product,
+too: with D_u = T_u - E(T_u | the T before), the prediction being that of halving along one axis after the
+other,
+
+    sum_e z_e^2  =  sum_u D_u^2 / s_u^2,   s_u = prod_k s_{u_k}.
+
+A margin over the axes C is zero exactly when T_u = 0 for all u that are totals outside of C. These are the
+first ones in the order of prediction, and while they are zero they predict zero. So for *any* set of
+complete margins the law is drawn coordinate by coordinate (klein.py), whole stages of boxes at once, and
+nothing dense is made [theory, 6].
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from math import prod
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import patterns
+from holdfast.lattice.product import product_features
+from holdfast.sampling.decisions.floats import Floats
+from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.lattice.halving import Parts, Stage, stages
+from holdfast.sampling.lattice.klein import TINY, Proposal
+from holdfast.sampling.numbers.near import draw_near
+
+GROUPS = (1, 8, 64, 512)
+"""Blocks that are no longer halved: the larger, the fewer coordinates are narrow."""
+LIKELY = -1.5
+"""The log of a share of proposals to be kept that is high enough."""
+
+
+class Axis:
+    """The levels of one axis with their weights, and how their sums are split."""
+
+    def __init__(self, weights: IntArray, group: int = 1) -> None:
+        self.weights = weights
+        ends = np.array([0]), np.array([weights.size])
+        self.stages: tuple[Stage, ...] = tuple(stages(*ends, weights, group))
+
+    @property
+    def whole(self) -> float:
+        """The standard deviation of the total at variance 1."""
+        return float(np.sqrt(self.weights.sum()))
+
+
+class Grid:
+    """Proposals for integer tables over some axes in which the margins over some sets of axes are zero.
+
+    A combination of levels stands for as many cells as the product of the weights of its levels, and its
+    count is split among them. ``order`` says which cell of a vector is the first, the second, ... of the
+    grid.
+    """
+
+    def __init__(self, axes: tuple[Axis, ...], kept: Sequence[frozenset[int]], order: IntArray) -> None:
+        self._axes, self._kept, self._order = axes, tuple(kept), order
+        self._shape = tuple(axis.weights.size for axis in axes)
+        sizes = _outer([axis.weights for axis in axes]).ravel()
+        ends = np.cumsum(sizes)
+        self._begins, self._cells = ends - sizes, int(ends[-1])
+        self._parts = Parts(self._begins, ends)
+
+    @property
+    def shapes(self) -> Floats:
+        """The widths of all coordinates at variance 1."""
+        return np.concatenate([*self._widths(0, np.ones(1), frozenset()), self._parts.shapes])
+
+    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
+        """Return one vector for each standard deviation, and the proposal it came from."""
+        found: list[tuple[IntArray, Floats, Floats]] = []
+        means = np.zeros((sigma.size, *self._shape))
+        table = self._draw(0, means, sigma, frozenset(), entropy, found)
+        sums = np.zeros((sigma.size, self._cells), dtype=np.int64)
+        sums[:, self._begins] = table.reshape(sigma.size, -1)
+        found.append(self._parts.split(sums, sigma, entropy))
+        coordinates, centres, widths = (
+            np.concatenate([part.reshape(sigma.size, -1) for part in parts], axis=1)
+            for parts in zip(*found, strict=True)
+        )
+        cells = np.empty_like(sums)
+        cells[:, self._order] = sums
+        return cells, Proposal.of(coordinates, centres, widths)
+
+    def _draw(
+        self,
+        place: int,
+        means: Floats,
+        widths: Floats,
+        split: frozenset[int],
+        entropy: Entropy,
+        found: list[tuple[IntArray, Floats, Floats]],
+    ) -> IntArray:
+        """Return integer tables near some means over the axes from a place on, one table a row.
+
+        The axes in ``split`` are read by a left child, the others before the place by their total.
+        """
+        if self._zero(place, split):
+            return np.zeros(means.shape, dtype=np.int64)
+        if place == len(self._axes):
+            stretched = widths * (1 + TINY)
+            drawn = draw_near(means, stretched, entropy)
+            found.append((drawn, means, stretched))
+            return drawn
+        axis, rest = self._axes[place], means.shape[2:]
+        running = np.concatenate([np.zeros((len(means), 1, *rest)), np.cumsum(means, axis=1)], axis=1)
+        sums = np.zeros(means.shape, dtype=np.int64)
+        sums[:, 0] = self._draw(place + 1, running[:, -1], widths * axis.whole, split, entropy, found)
+        for stage in axis.stages:
+            share = stage.share.reshape(-1, *(1 for _ in rest))
+            before = running[:, stage.begins]
+            centres = running[:, stage.middles] - before
+            centres += share * (sums[:, stage.begins] - (running[:, stage.ends] - before))
+            left = self._draw(
+                place + 1,
+                centres.reshape(-1, *rest),
+                (widths[:, None] * stage.width).ravel(),
+                split | {place},
+                entropy,
+                found,
+            ).reshape(centres.shape)
+            sums[:, stage.middles] = sums[:, stage.begins] - left
+            sums[:, stage.begins] = left
+        return sums
+
+    def _widths(self, place: int, widths: Floats, split: frozenset[int]) -> Iterator[Floats]:
+        """Yield the widths in the order in which coordinates are drawn."""
+        if self._zero(place, split):
+            return
+        if place == len(self._axes):
+            yield widths * (1 + TINY)
+            return
+        axis = self._axes[place]
+        yield from self._widths(place + 1, widths * axis.whole, split)
+        for stage in axis.stages:
+            yield from self._widths(place + 1, (widths[:, None] * stage.width).ravel(), split | {place})
+
+    def _zero(self, place: int, split: frozenset[int]) -> bool:
+        """Whether margins that are kept make all coordinates zero that go on like this."""
+        farthest = split.union(range(place, len(self._axes)))
+        return any(farthest <= margin for margin in self._kept)
+
+
+def grid_of(system: csr_array, sigma: float) -> "Grid | None":
+    """Return proposals for the kernel of a matrix that is seen to keep the margins of features, else None.
+
+    Cells with equal columns share a combination of levels; their numbers must be a product as well.
+    """
+    seen = patterns(system)
+    features = product_features(seen.columns, np.zeros(system.shape[0], dtype=np.int64))
+    if features is None or len(features) < 2:
+        return None
+    features = tuple(sorted(features, key=lambda feature: -feature.count.size))  # long axes outside
+    shape = tuple(feature.count.size for feature in features)
+    place = np.ravel_multi_index(tuple(feature.level for feature in features), shape)
+    sizes = np.zeros(prod(shape), dtype=np.int64)
+    sizes[place] = seen.size
+    weights = _factors(sizes.reshape(shape))
+    if weights is None:
+        return None
+    order = np.argsort(place[seen.of_cell], kind="stable")
+    kept = [frozenset([axis]) for axis in range(len(shape))]
+    return least_narrow(weights, kept, order, sigma)
+
+
+def least_narrow(
+    weights: Sequence[IntArray], kept: Sequence[frozenset[int]], order: IntArray, sigma: float
+) -> "Grid":
+    """Return the grid with the fewest stages whose proposals are likely to be kept."""
+    for group in (*GROUPS, max(map(len, weights))):
+        grid = Grid(tuple(Axis(axis, group) for axis in weights), kept, order)
+        if log_acceptance(grid.shapes, sigma) > LIKELY:
+            break
+    return grid
+
+
+def log_acceptance(shapes: Floats, sigma: float) -> float:
+    """Return about the log of the share of proposals that is kept: -2 exp(-2 pi^2 s^2) a coordinate."""
+    return float(-2 * np.exp(-2 * (np.pi * sigma * shapes) ** 2).sum())
+
+
+def _factors(sizes: IntArray) -> list[IntArray] | None:
+    """Return whole numbers along each axis whose products are the sizes; None where there are none."""
+    lines = [np.moveaxis(sizes, axis, 0).reshape(len_of, -1)[:, 0] for axis, len_of in enumerate(sizes.shape)]
+    factors = [line // np.gcd.reduce(line) for line in lines]
+    factors[0] = factors[0] * (sizes.flat[0] // prod(int(factor[0]) for factor in factors))
+    return factors if np.array_equal(_outer(factors), sizes) else None
+
+
+def _outer(factors: Sequence[IntArray]) -> IntArray:
+    """Return the products of one entry of each."""
+    return reduce(np.multiply.outer, factors)

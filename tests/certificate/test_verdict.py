@@ -1,0 +1,133 @@
+"""What epsilon means: the numbers against Bayes and the best guess, the words, and the warnings."""
+
+import json
+from fractions import Fraction
+from math import exp, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import norm
+from tests.certificate.falsify import write
+from tests.releases import released
+
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.page import render
+from holdfast.certificate.verdict import level_of, rightly_guessed
+from holdfast.certificate.verify import verify
+from holdfast.release import prepare
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec import Spec
+
+TABLE = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "v"] * 2, "n": [3, 4, 5, 6]})
+
+
+def certified(*, invariants: list[dict[str, Any]] | None = None, **keys: Any) -> Certificate:
+    """Return the certificate of a small table, by keys of [privacy] or of [mechanism]."""
+    mechanism = keys.pop("mechanism", {})
+    asked = {
+        "data": {"cells": ["a", "b"], "count": "n"},
+        "invariants": [{"total": True}] if invariants is None else invariants,
+        "privacy": keys,
+        "mechanism": mechanism,
+    }
+    return prepare(Spec.of(asked), TABLE).release(SeededEntropy(1)).certificate
+
+
+def right_at_best(one: Any, other: Any) -> float:
+    """Return how often the best guess between two laws is right, from even odds."""
+    return float(np.maximum(one, other).sum() / 2)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
+def test_randomised_response_attains_the_pure_bound(epsilon: str) -> None:
+    truth = exp(float(Fraction(epsilon)))
+    one, other = np.array([truth, 1]) / (1 + truth), np.array([1, truth]) / (1 + truth)
+    assert rightly_guessed({"epsilon": Fraction(epsilon)}) == pytest.approx(right_at_best(one, other))
+    delta = 0.05  # which of two is true is told outright with probability delta
+    pairs = [np.array([delta, 0, *((1 - delta) * one)]), np.array([0, delta, *((1 - delta) * other)])]
+    found = rightly_guessed({"epsilon": Fraction(epsilon), "delta": Fraction(1, 20)})
+    assert found == pytest.approx(right_at_best(*pairs))
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])
+def test_normal_noise_attains_the_gaussian_bound_and_keeps_to_that_of_rho(mu: float) -> None:
+    x = np.linspace(-30, 30 + mu, 60_001)
+    attained = right_at_best(norm.pdf(x), norm.pdf(x - mu)) * float(x[1] - x[0])
+    assert rightly_guessed({"mu": Fraction(mu)}) == pytest.approx(attained, abs=1e-6)
+    bound = rightly_guessed({"rho": Fraction(mu) ** 2 / 2})
+    assert attained <= bound <= (1 + sqrt(mu**2 / 4)) / 2 + 1e-12
+
+
+def test_levels_are_those_of_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "epsilon.md").read_text(encoding="utf-8")
+    for right, level in ((0.75, "strong"), (0.9, "moderate"), (0.99, "weak"), (0.991, "none")):
+        assert level_of(right) == level
+        assert f"| {level} |" in guide
+
+
+def test_the_words_say_how_sure_one_can_become() -> None:
+    verdict = certified(epsilon="1").verdict
+    assert verdict is not None
+    assert (verdict.level, verdict.right, verdict.warnings) == ("strong", 0.7311, ())
+    assert "50 %, can become at most 73.2 % sure of one of them" in verdict.meaning
+    zcdp = certified(standard="zcdp", rho="1/8", mechanism={"name": "lattice-gaussian"}).verdict
+    assert zcdp is not None
+    assert "right with a probability of at most 62.5 %" in zcdp.meaning
+    assert zcdp.meaning.endswith("but for a probability of 1e-10.")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"epsilon": "1000"},
+        {"mechanism": {"epsilon_per_unit": "1000000"}},
+        {"epsilon": "1000", "mechanism": {"norm": "l2"}},
+        {"epsilon": "1000", "invariants": [{"margin": ["a"]}, {"margin": ["b"]}]},
+        {"epsilon": "1000", "invariants": []},
+    ],
+)
+def test_noise_that_changes_nothing_is_called_so(keys: dict[str, Any]) -> None:
+    certificate = certified(**keys)
+    verdict = certificate.verdict
+    assert verdict is not None
+    assert verdict.level == "none"
+    assert verdict.unchanged is not None
+    assert verdict.unchanged.everything.low > 0.999
+    assert "hardly changes anything" in verdict.warnings[0]
+    assert "all but certain" in verdict.meaning
+    page = render(certificate)
+    assert "noise that protects" not in page
+    assert "too little to protect the people behind" in page
+    assert "This noise protects hardly anyone" in page
+
+
+def test_ordinary_noise_is_not_warned_of() -> None:
+    page = render(certified(epsilon="1"))
+    assert "noise that protects the people" in page
+    assert "hardly" not in page
+
+
+@pytest.mark.parametrize(
+    "kind", ["lattice-laplace", "lattice-laplace, nothing kept", "conditioned", "household"]
+)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("level", "moderate"),
+        ("right", 0.5),
+        ("meaning", "Nobody learns anything."),
+        ("warnings", ["All is well."]),
+        ("unchanged", None),
+    ],
+)
+def test_a_better_verdict_is_found(kind: str, field: str, value: Any, tmp_path: Path) -> None:
+    folder = released(kind).write(tmp_path / "release")
+    content = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    before = content["verdict"][field]
+    content["verdict"][field] = value
+    write(folder, content, page=True)
+    wrong = [check.name for check in verify(folder).checks if not check.holds]
+    assert wrong == ([] if before == value else ["verdict"])

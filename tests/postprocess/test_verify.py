@@ -1,0 +1,192 @@
+"""A processed folder shows by itself what it keeps, and with its release all that it says."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import UndefinedError
+
+from holdfast.certificate.text import canonical, digest
+from holdfast.errors import ReleaseError
+from holdfast.postprocess.methods import METHODS
+from holdfast.postprocess.page import render
+from holdfast.postprocess.processed import postprocess_release
+from holdfast.postprocess.verify import NOT_DERIVED, verify_processed
+from holdfast.release import make_release
+
+SPEC = """\
+[data]
+path = "data.csv"
+cells = ["town", "kind"]
+count = "n"
+[[invariants]]
+margin = ["town"]
+[constraints]
+structural_zeros = [{ town = "b", kind = "w" }]
+[privacy]
+epsilon = "1/2"
+"""
+DATA = "town,kind,n\na,u,0\na,v,1\na,w,30\nb,u,0\nb,v,25\n"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    (home / "holdfast.toml").write_text(SPEC)
+    (home / "data.csv").write_text(DATA)
+    make_release(home / "holdfast.toml", home / "release", seed=3)
+    for name in METHODS:
+        postprocess_release(home / "release", name, home / name, bias_draws=20)
+    return home
+
+
+@pytest.fixture
+def copy(home: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(home / "rounded-l2", tmp_path / "processed"))
+
+
+def resealed(folder: Path, change: Callable[[dict[str, Any]], None], *, page: bool = True) -> None:
+    """Change a certificate, and make everything fit again that anybody could make fit."""
+    path = folder / "certificate.json"
+    body = json.loads(path.read_text())
+    del body["digest"]
+    change(body)
+    if page:
+        record = {key: value for key, value in body.items() if key != "files"}
+        (folder / "certificate.html").write_text(render(record))
+    body["files"] = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in ("table.csv", "release.json", "certificate.html")
+    }
+    path.write_text(canonical({**body, "digest": digest(body)}))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_processed_folder_verifies_with_its_release_beside_it(home: Path, method: str) -> None:
+    found = verify_processed(home / method)
+    assert found.kept, [check for check in found.checks if not check.holds]
+    names = {check.name for check in found.checks}
+    assert {"invariant town", "counts at least 0", "table follows from the release", "bias", "page"} <= names
+    assert NOT_DERIVED not in found.warnings
+
+
+def test_alone_it_shows_what_it_keeps_and_says_what_was_not_checked(copy: Path, home: Path) -> None:
+    alone = verify_processed(copy)
+    assert alone.kept
+    assert NOT_DERIVED in alone.warnings
+    assert "table follows from the release" not in {check.name for check in alone.checks}
+    quick = verify_processed(copy, quick=True)
+    assert quick.kept
+    assert quick.quick
+    assert verify_processed(copy, release=home / "release").derived == ("table", "bias", "page")
+
+
+def test_any_byte_of_a_file_is_found(copy: Path) -> None:
+    for name in ("table.csv", "release.json", "certificate.html", "certificate.json"):
+        path = copy / name
+        before = path.read_bytes()
+        path.write_bytes(before[:-2] + bytes([before[-2] ^ 1]) + before[-1:])
+        try:
+            assert not verify_processed(copy).kept, name
+        except ReleaseError:
+            assert name == "certificate.json"
+        path.write_bytes(before)
+    assert verify_processed(copy).kept
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("a,w,", "a,w,9", "a sum differs"),
+        ("b,w,0", "b,w,1", "structural zero"),
+        ("a,u,", "a,u,-", "not a count as written"),
+    ],
+)
+def test_a_table_that_breaks_a_promise_is_found_though_sealed(
+    copy: Path, old: str, new: str, words: str
+) -> None:
+    table = copy / "table.csv"
+    table.write_text(table.read_text().replace(old, new))
+    resealed(copy, lambda body: None)
+    found = verify_processed(copy)
+    assert words in " ".join(check.detail for check in found.checks if not check.holds)
+
+
+def test_another_table_with_the_same_sums_does_not_follow(copy: Path, home: Path) -> None:
+    table = copy / "table.csv"
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    counts = {(town, kind): int(n) for town, kind, n in rows[1:]}
+    counts["a", "w"] -= 1
+    counts["a", "u"] += 1
+    body = "".join(f"{town},{kind},{n}\n" for (town, kind), n in counts.items())
+    table.write_text("town,kind,n\n" + body)
+    resealed(copy, lambda body: None)
+    assert verify_processed(copy).kept  # alone, nothing speaks against it but the warning
+    found = verify_processed(copy, release=home / "release")
+    assert [check.name for check in found.checks if not check.holds] == ["table follows from the release"]
+
+
+def _set(*path: str | int, to: Any) -> Callable[[dict[str, Any]], None]:
+    def change(body: dict[str, Any]) -> None:
+        place: Any = body
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = to
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("statement", to="It is unbiased."),
+        _set("guarantee", to="Nothing can be learnt."),
+        _set("method", "name", to="integers-l1"),
+        _set("method", "description", to="magic"),
+        _set("release", "certificate_digest", to="0" * 64),
+        _set("release", "created", to="2020-01-01T00:00:00+00:00"),
+        _set("release", "title", to="Another"),
+        _set("places", to=6),
+        _set("created", to="yesterday"),
+        _set("software", "name", to="other"),
+        _set("bias", "small_cells", "bias", to=9.0),
+        _set("bias", "draws", to=21),
+        _set("bias", "rough", "classes", 0, "bias", to=9.0),
+        _set("bias", to={"measured": True}),
+        _set("more", to=1),
+    ],
+)
+def test_a_forged_field_is_found_though_sealed(
+    copy: Path, home: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    try:
+        resealed(copy, change)
+    except (LookupError, UndefinedError):  # what has no page
+        resealed(copy, change, page=False)
+    assert not verify_processed(copy, release=home / "release").kept
+
+
+def test_a_changed_page_is_found_though_sealed(copy: Path) -> None:
+    page = copy / "certificate.html"
+    page.write_text(page.read_text().replace("biased", "exact"))
+    resealed(copy, lambda body: None, page=False)
+    assert [check.name for check in verify_processed(copy).checks if not check.holds] == ["page"]
+
+
+def test_another_release_is_not_the_one(copy: Path, home: Path, tmp_path: Path) -> None:
+    make_release(home / "holdfast.toml", tmp_path / "other", seed=4)
+    found = verify_processed(copy, release=tmp_path / "other")
+    assert [check.name for check in found.checks if not check.holds] == ["release"]
+    with pytest.raises(ReleaseError, match="not of the form"):
+        verify_processed(home / "release")
+
+
+def test_a_name_on_the_page_is_text(home: Path, copy: Path) -> None:
+    body = json.loads((copy / "certificate.json").read_text())
+    body["release"]["folder"] = "<script>alert(1)</script>"
+    assert "<script>" not in render(body)
+    assert not verify_processed(home / "rounded-l2").checks[0].detail
