@@ -15,6 +15,7 @@ def example(tmp_path: Path) -> Path:
     return written(tmp_path)
 
 
+os.environ["HOLDFAST_PROGRESS"] = "never"  # a busy machine says more on standard error
 settings.register_profile("patient", deadline=None)  # a busy machine is no error
 settings.load_profile("patient")
 

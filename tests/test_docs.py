@@ -19,6 +19,7 @@ from holdfast.cli import main
 from holdfast.cli.app import app
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
 from holdfast.spec import Spec
+from holdfast.spec.tables import TablesSpec
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -108,7 +109,9 @@ def test_specs_are_valid(page: Path) -> None:
     """Whole specs can be answered; parts of one have no section or key that there is not."""
     for text in _specs(page.read_text(encoding="utf-8")):
         values = tomllib.loads(text)
-        if "data" in values:
+        if "tables" in values:
+            assert all(map(mechanism_of, TablesSpec.of(values).specs))
+        elif "data" in values:
             assert mechanism_of(Spec.of(values))
         else:
             named_attributes = {"data": {"cells": sorted(set(re.findall(r"(\w+) =", text)) | {"county"})}}
@@ -138,11 +141,15 @@ def test_pages_run_as_they_are_seen(
 ) -> None:
     """Commands and Python in their order, in one empty folder; what is shown is what they print."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     printed, names, flags = "", {"__name__": "__main__"}, doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     runner, ran = doctest.DocTestRunner(optionflags=flags), 0
-    blocks = _blocks_of(page.read_text(encoding="utf-8"), "sh", "toml", "text", "python")
-    for language, text in blocks:
-        if language == "toml" and (name := re.match(r"# (\w+\.toml)\n", text)):
+    told = page.read_text(encoding="utf-8")
+    for language, text in _blocks_of(told, "sh", "toml", "text", "csv", "python"):
+        if language == "csv":  # the file that was named last
+            file = re.findall(r"`(\w+\.csv)`", told[: told.index(text)])[-1]
+            (tmp_path / file).write_text(text, encoding="utf-8")
+        elif language == "toml" and (name := re.match(r"# (\w+\.toml)\n", text)):
             (tmp_path / name[1]).write_text(text, encoding="utf-8")
         elif language == "text":
             _require_printed(text, printed)

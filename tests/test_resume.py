@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.example import written
 
+import holdfast.handover
 import holdfast.release
 from holdfast.account.verify import verify_ledger
 from holdfast.certificate.read import read_certificate
@@ -72,7 +73,7 @@ def test_a_release_is_complete_before_it_has_its_name(
 
 STEPS: list[tuple[object, str]] = [
     (Mechanism, "outputs"),
-    (holdfast.release, "write_outputs"),
+    (holdfast.handover, "write_outputs"),
     (Draft, "free"),
     (Draft, "seal"),
     (Ledger, "complete"),
@@ -265,7 +266,7 @@ def test_a_failure_in_memory_is_resumed_as_files(spec: Path, ledger: Ledger, tmp
 
 
 @pytest.mark.parametrize(
-    "step", [(holdfast.release, "write_page"), (Draft, "reserve"), (Mechanism, "law"), (Draft, "__init__")]
+    "step", [(holdfast.handover, "write_page"), (Draft, "reserve"), (Mechanism, "law"), (Draft, "__init__")]
 )
 def test_what_fails_before_the_charge_costs_nothing(
     spec: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[object, str]

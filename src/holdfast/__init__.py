@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from holdfast.audit.universe import audit_universe
     from holdfast.certificate.model import Certificate
     from holdfast.certificate.sign import generate_keys
-    from holdfast.certificate.verify import Verification, ViolatedError, verify
+    from holdfast.certificate.verify import Verification, ViolatedError
     from holdfast.compare.comparison import Comparison, compare_mechanisms
     from holdfast.data.public_table import PublicTable
     from holdfast.inference.private_test import odds_ratio
     from holdfast.inference.table_intervals import table_intervals as intervals
+    from holdfast.joint.release import make_release
+    from holdfast.joint.verify import verify
     from holdfast.mechanisms.catalogue import MECHANISMS
     from holdfast.plan import plan_release
     from holdfast.postprocess.processed import postprocess_release
     from holdfast.postprocess.verify import verify_processed
     from holdfast.privacy.ledger.account import Ledger
-    from holdfast.release import Prepared, Release, make_release, prepare
+    from holdfast.release import Prepared, Release, prepare
     from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
     from holdfast.spec.example import write_example
     from holdfast.spec.load import read_spec
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         Spec,
         Weights,
     )
+    from holdfast.spec.tables import TablesSpec
 
 __version__ = VERSION
 
@@ -68,6 +71,7 @@ _HOME = {
     "SeededEntropy": "sampling.entropy",
     "Spec": "spec.model",
     "SystemEntropy": "sampling.entropy",
+    "TablesSpec": "spec.tables",
     "Verification": "certificate.verify",
     "ViolatedError": "certificate.verify",
     "Weights": "spec.model",
@@ -84,8 +88,8 @@ _HOME = {
     "postprocess_release": "postprocess.processed",
     "prepare": "release",
     "read_spec": "spec.load",
-    "make_release": "release",
-    "verify": "certificate.verify",
+    "make_release": "joint.release",
+    "verify": "joint.verify",
     "verify_ledger": "account.verify",
     "verify_processed": "postprocess.verify",
     "write_example": "spec.example",
@@ -109,6 +113,7 @@ __all__ = [
     "SeededEntropy",
     "Spec",
     "SystemEntropy",
+    "TablesSpec",
     "Verification",
     "ViolatedError",
     "Weights",

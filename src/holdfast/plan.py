@@ -3,22 +3,26 @@
 The law of the noise is public, so a few seeded draws of it are timed; nothing of the table enters them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, overload
 
 from holdfast.certificate.certify import guarantee_section
 from holdfast.certificate.model import VerdictSection
 from holdfast.certificate.verdict import verdict
+from holdfast.joint.prepare import prepare_tables, tables_of
 from holdfast.machine import peak_memory
 from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
-from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.catalogue import AnyMechanism, target_of
 from holdfast.mechanisms.mechanism import NoiseLaw
-from holdfast.release import prepare
+from holdfast.release import Prepared, prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
 from holdfast.spec.model import Spec
+from holdfast.spec.tables import TablesSpec
 
 TIMED = 5 * CELLS_PER_SECOND
 """Integers of a draw that is still timed: longer ones are told from the number of integers."""
@@ -105,17 +109,56 @@ class PlanReport:
         }
 
 
-def plan_release(spec: Spec | str | Path, data: Any = None) -> PlanReport:
-    """Return how the release of a spec would be drawn."""
+@dataclass(frozen=True, eq=False)
+class PlanReports:
+    """The plans of several tables by name, and the part of the budget that each gets."""
+
+    tables: Mapping[str, PlanReport]
+    parts: Mapping[str, Mapping[str, Fraction]]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a curator should look at in the data, each once."""
+        return tuple(dict.fromkeys(said for report in self.tables.values() for said in report.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        parts = {name: {key: str(value) for key, value in part.items()} for name, part in self.parts.items()}
+        tables = {name: {"part": parts[name], **report.to_dict()} for name, report in self.tables.items()}
+        return {"tables": tables, "warnings": list(self.warnings)}
+
+
+@overload
+def plan_release(spec: Spec, data: Any = None) -> PlanReport: ...
+@overload
+def plan_release(spec: TablesSpec, data: Any = None) -> PlanReports: ...
+@overload
+def plan_release(spec: str | Path, data: Any = None) -> Any: ...
+def plan_release(spec: Spec | TablesSpec | str | Path, data: Any = None) -> PlanReport | PlanReports:
+    """Return how the release of a spec would be drawn, of one table or of several."""
+    several, begun = tables_of(spec), process_time()
+    if several is None:
+        prepared = prepare(spec, data)  # type: ignore[arg-type]
+        return _report(prepared, process_time() - begun)
+    tables = prepare_tables(several, data).tables
+    each = (process_time() - begun) / len(tables)
+    asked = {name: target_of(one.spec.privacy).intensity for name, one in tables.items()}
+    return PlanReports(
+        {name: _report(one, each) for name, one in tables.items()},
+        {name: {} if part is None else part.parameters() for name, part in asked.items()},
+    )
+
+
+def _report(prepared: Prepared, spent: float) -> PlanReport:
+    """Return the plan of a table, with what has been spent on it."""
     begun = process_time()
-    prepared = prepare(spec, data)
     mechanism, noise = prepared.mechanism, prepared.mechanism.noise
     if noise is not None:
         noise.methods  # noqa: B018 - the plan of the draw belongs to the time of planning
-    planned, cells = process_time() - begun, prepared.public.possible.size
+    planned, cells = spent + process_time() - begun, prepared.public.possible.size
     said = verdict(guarantee_section(prepared.guarantee), mechanism, None, cells)
     costs = None if noise is None else costs_of(noise, cells, planned)
-    return PlanReport(mechanism, said, costs, prepared.reading.warnings)
+    return PlanReport(mechanism, said, costs, prepared.warnings)
 
 
 def costs_of(noise: NoiseLaw, cells: int, planned: float) -> Costs:

@@ -22,6 +22,7 @@ from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.product import Margins
 from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.programs.linear import suggest
@@ -97,7 +98,7 @@ class Public:
         rows += [held.block.matrix[:, self.possible] for held in self.invariants]
         values = np.concatenate([np.zeros(0, dtype=np.int64), *(held.values for held in self.invariants)])
         matrix = csr_array(vstack(rows, format="csr"))
-        return Universe.of(matrix, values, self.cliques, occupied=self.occupied)
+        return Universe.of(matrix, values, self.cliques, margins=self.margins, occupied=self.occupied)
 
     @cached_property
     def scope(self) -> Scope:
@@ -134,6 +135,14 @@ class Public:
         if self.schema.impossible or any(block.where or block.kind == "weights" for block in blocks):
             return None
         return even_cliques(self.schema, [block.attributes for block in blocks])
+
+    @property
+    def margins(self) -> Margins | None:
+        """The margins by their axes, where every attribute has an axis of its own."""
+        if self.cliques is None or self.schema.within:
+            return None
+        sets = {frozenset(map(self.schema.axis, held.block.attributes)) for held in self.invariants}
+        return Margins(self.schema.shape, tuple(sorted(sets, key=sorted)))
 
     @cached_property
     def floors(self) -> tuple[IntArray, IntArray] | None:

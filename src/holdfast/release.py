@@ -4,22 +4,22 @@ spec -> public -> mechanism -> guarantee -> release -> certificate
 """
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from holdfast.account import charge_release, resume_release
+from holdfast.account import charge_of, spend
 from holdfast.certificate.certify import certify
-from holdfast.certificate.model import SEAL, Certificate, LedgerSection
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.page import render
 from holdfast.certificate.sign import SigningKey, signing_key
-from holdfast.certificate.write import cannot_write, write_outputs, write_page, write_release
+from holdfast.certificate.write import write_release
 from holdfast.data.public_table import PublicTable
 from holdfast.data.read import Reading, read_table
-from holdfast.drafts import Draft, drafted, require_new
-from holdfast.errors import GuaranteeError, HoldfastError, ReleaseError
+from holdfast.drafts import Draft
+from holdfast.errors import GuaranteeError, ReleaseError
+from holdfast.handover import Written, hand_over, make, section_of
 from holdfast.machine import require_room
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
@@ -27,9 +27,9 @@ from holdfast.mechanisms.mechanism import Draws, Law
 from holdfast.outputs import Output, StatisticOutput, TableOutput
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
-from holdfast.privacy.ledger.entry import Row
+from holdfast.privacy.ledger.entry import Charge, Row
 from holdfast.public import Public, publish
-from holdfast.resume import charged, finish, give_name, worth_keeping
+from holdfast.resume import charged
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
@@ -55,6 +55,11 @@ class Prepared:
         """What is proved of every release."""
         return self.mechanism.guarantee
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a curator should look at in the data."""
+        return self.reading.warnings
+
     @cached_property
     def accuracy(self) -> Accuracy | None:
         """How large the noise is expected to be; None where only the confidential table could tell."""
@@ -78,10 +83,10 @@ class Prepared:
 
         With a ledger the cost is committed before anything is drawn, and a release over budget is refused.
         """
-        drawing = self._drawing(entropy)
+        drawing = self.drawing(entropy)
         if ledger is None:
             return Release(drawing.certificate, drawing.draw())
-        row = charge_release(ledger, *self._terms(drawing))
+        row = ledger.charge(drawing.charge(ledger), spend)
         with charged(ledger, row):
             outputs = drawing.draw()
             # whoever calls this sees what was drawn, so the row is complete
@@ -99,40 +104,17 @@ class Prepared:
         key: SigningKey | None = None,
         quote_formulas: bool = False,
     ) -> "Release":
-        """Draw one release into a draft, and give that its name.
-
-        ``resume`` draws for a row that was charged and of which nothing was ever released.
-        All that can fail on public grounds comes first: law, page, room on the disk. Then the charge, the
-        draw and the files. Before the folder appears the ledger binds its files to the row: a row that is
-        not complete was never seen by anyone.
-        """
-        drawing = self._drawing(entropy)
-        with cannot_write(draft.folder):
-            write_page(drawing.certificate, draft, parquet=parquet)
-        draft.reserve(self._size(drawing.certificate))
-        row = None
-        if ledger is not None and resume is None:
-            row = charge_release(ledger, *self._terms(drawing), draft=draft.path)
-        elif ledger is not None and resume is not None:
-            row = resume_release(ledger, resume, *self._terms(drawing), draft=draft.path)
-        with nullcontext() if ledger is None or row is None else charged(ledger, row, draft):
-            outputs = drawing.draw()
-            with cannot_write(draft.folder):
-                draft.free()
-                sealed = write_outputs(
-                    outputs,
-                    drawing.certificate,
-                    draft,
-                    parquet=parquet,
-                    ledger=_section(row),
-                    key=key,
-                    quote_formulas=quote_formulas,
-                )
-            if ledger is not None and row is not None:
-                draft.holds = sealed.digest
-                ledger.complete(row.index, certificate=sealed.settled, release=sealed.digest)
-            draft.publish()
-        return Release(sealed, outputs, row)
+        """Draw one release into a draft, and give that its name [holdfast, handover.py]."""
+        done = hand_over(
+            self.drawing(entropy),
+            draft,
+            parquet=parquet,
+            ledger=ledger,
+            resume=resume,
+            key=key,
+            quote_formulas=quote_formulas,
+        )
+        return Release(done.certificate, done.outputs, done.row)
 
     def sample(self, size: int, entropy: Entropy | None = None) -> Draws:
         """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget."""
@@ -142,7 +124,7 @@ class Prepared:
             return drawn
         return self.public.spread(drawn)
 
-    def _drawing(self, entropy: Entropy | None) -> "_Drawing":
+    def drawing(self, entropy: Entropy | None = None) -> "SingleDrawing":
         """Settle everything but the noise; what no source of noise could draw is refused here."""
         self._require_releasable()
         source = entropy or SystemEntropy()
@@ -150,17 +132,7 @@ class Prepared:
         certificate = self.certify(secure=source.secure)
         if self.accuracy is None and self.mechanism.noise is not None:
             self.mechanism.noise.sample(SeededEntropy(0), 1)  # a rehearsal, where none was simulated
-        return _Drawing(self, law, certificate, source)
-
-    def _terms(self, drawing: "_Drawing") -> tuple[Reading, Public, Guarantee, Certificate]:
-        """Return what a ledger is told of a release."""
-        return self.reading, self.public, self.guarantee, drawing.certificate
-
-    def _size(self, certificate: Certificate) -> int:
-        """Return no fewer bytes than the files of a release take beside the page."""
-        attributes = self.public.schema.attributes
-        row = sum(max(map(_longest, one.levels)) for one in attributes) + LONGEST_COUNT
-        return row * (self.public.schema.size + 1) + 2 * len(certificate.to_json().encode()) + SPARE
+        return SingleDrawing(self, law, certificate, source)
 
     def _require_releasable(self) -> None:
         traits, name = self.mechanism.traits, self.mechanism.name
@@ -177,7 +149,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class _Drawing:
+class SingleDrawing:
     """A release of which only the noise is missing."""
 
     prepared: Prepared = field(repr=False)
@@ -188,6 +160,22 @@ class _Drawing:
     def draw(self) -> Mapping[str, Output]:
         """Draw what is published, by name."""
         return self.prepared.mechanism.outputs(self.law, self.prepared.public, self.source)
+
+    def page(self, *, parquet: bool) -> str:
+        """Return the page of the certificate."""
+        return render(self.certificate, parquet=parquet)
+
+    @property
+    def size(self) -> int:
+        """No fewer bytes than the files of the release take beside the page."""
+        schema = self.prepared.public.schema
+        row = sum(max(map(_longest, one.levels)) for one in schema.attributes) + LONGEST_COUNT
+        return row * (schema.size + 1) + 2 * len(self.certificate.to_json().encode()) + SPARE
+
+    def charge(self, ledger: Ledger) -> Charge:
+        """Return what a ledger is told of the release."""
+        prepared = self.prepared
+        return charge_of(ledger, prepared.reading, prepared.public, prepared.guarantee, self.certificate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +223,7 @@ class Release:
             self.certificate,
             Path(folder),
             parquet=parquet,
-            ledger=_section(self.row),
+            ledger=section_of(self.row),
             key=signing_key(key),
             quote_formulas=quote_formulas,
         )
@@ -252,30 +240,6 @@ def prepare(spec: Spec | str | Path, data: Any = None) -> Prepared:
         return _prepared(spec, read_table(spec, data))
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
-    """A release as it was written; ``left`` is the budget of its ledger, if it was charged."""
-
-    certificate: Certificate = field(repr=False)
-    folder: Path
-    row: Row | None = None
-    left: Fraction | None = None
-    warnings: tuple[str, ...] = ()
-    """What a curator should look at in the data."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        row = self.row
-        return {
-            "folder": str(self.folder),
-            "files": sorted(path.name for path in self.folder.iterdir()),
-            "charged": None if row is None else {"row": row.index, "total": str(row.total)},
-            "left": None if self.left is None else str(self.left),
-            "warnings": list(self.warnings),
-            "certificate": self.certificate.to_dict(),
-        }
-
-
 def make_release(
     spec: Spec | str | Path,
     out: str | Path,
@@ -287,62 +251,22 @@ def make_release(
     resume: int | None = None,
     key: SigningKey | str | Path | None = None,
     quote_formulas: bool = False,
-) -> Written:
+) -> Written[Certificate]:
     """Prepare, charge, draw and write a release to a new folder; a seed is for tests and studies only.
 
     ``resume`` is a row of the ledger that was charged for this release before, and never released: it is not
     charged again. ``key``, a private key or its file, signs the certificate.
     """
-    secret = signing_key(key)
-    account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
-    folder = require_new(out)
-    if resume is not None:
-        if account is None:
-            raise ReleaseError("a row to resume is one of a ledger: name the ledger too.")
-        if seed is not None:
-            raise ReleaseError("a row is resumed without a seed: that is for tests and studies alone.")
-        if (whole := finish(account, resume)) is not None:
-            _require_same(prepare(spec, data), whole, parquet=parquet, quote_formulas=quote_formulas)
-            row = account.row(resume)
-            give_name(account, resume, folder, secret)
-            return Written(whole, Path(out), row, _left(account))
-    with drafted(out, lambda draft: worth_keeping(draft, account)) as draft:
-        prepared = prepare(spec, data)
-        drawn = prepared.publish(
-            draft,
-            None if seed is None else SeededEntropy(seed),
-            parquet=parquet,
-            ledger=account,
-            resume=resume,
-            key=secret,
-            quote_formulas=quote_formulas,
-        )
-    left = None
-    if account is not None and drawn.row is not None:  # others may have charged since a row that is resumed
-        left = account.budget - drawn.row.total if resume is None else _left(account)
-    return Written(drawn.certificate, Path(out), drawn.row, left, prepared.reading.warnings)
-
-
-def _left(account: Ledger) -> Fraction | None:
-    """Return what is left of a budget; None where the ledger cannot be read: the release is there already."""
-    try:
-        return account.left()
-    except HoldfastError:
-        return None
-
-
-def _require_same(prepared: Prepared, whole: Certificate, *, parquet: bool, quote_formulas: bool) -> None:
-    """Raise where a release that was drawn before is not the one that is asked for."""
-    asked = prepared.certify(secure=whole.randomness.secure)
-    written = {"created", "software", *SEAL}
-    same = asked.model_dump(exclude=written) == whole.model_dump(exclude=written)
-    files = parquet == ("table.parquet" in whole.files) or "statistic.csv" in whole.files
-    quoted = (quote_formulas and not parquet) == whole.quoted_formulas
-    if not (same and files and quoted):
-        raise ReleaseError(
-            "the release of this row was drawn whole before, and not as this command asks: run the command"
-            " that was charged, with --resume."
-        )
+    return make(
+        lambda: prepare(spec, data),
+        out,
+        parquet=parquet,
+        seed=seed,
+        ledger=ledger,
+        resume=resume,
+        key=key,
+        quote_formulas=quote_formulas,
+    )
 
 
 def published(spec: Spec | str | Path, data: Any = None) -> Public:
@@ -361,10 +285,6 @@ def _prepared(spec: Spec, reading: Reading) -> Prepared:
     require_room(reading.table.schema.size)
     public = publish(spec, reading.table, reading.inferred)
     return Prepared(spec, reading, public, answer(spec, public))
-
-
-def _section(row: Row | None) -> LedgerSection | None:
-    return None if row is None else LedgerSection(row=row.index, hash=row.hash)
 
 
 def _longest(level: str) -> int:

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.read import read_certificate
+from holdfast.certificate.read import read_any_certificate
+from holdfast.certificate.several.model import TablesCertificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
 from holdfast.certificate.write import cannot_write, charged_draft, sha256
@@ -76,7 +77,7 @@ def _complete(ledger: Ledger, row: int, digest: str | None = None) -> bool:
     return completion is not None and digest in (None, completion.release)
 
 
-def finish(ledger: Ledger, row: int) -> Certificate | None:
+def finish(ledger: Ledger, row: int) -> Certificate | TablesCertificate | None:
     """Make a row ready to be drawn for again; return the certificate of a release that was drawn whole.
 
     Raises ReleaseError where the row was released, or is being drawn.
@@ -120,10 +121,10 @@ def _being_drawn(ledger: Ledger, row: int) -> ReleaseError:
     )
 
 
-def _whole(draft: Path, digest: str) -> Certificate | None:
+def _whole(draft: Path, digest: str) -> Certificate | TablesCertificate | None:
     """Return the certificate in a draft whose files are those of a completion."""
     try:
-        certificate = read_certificate(draft)
+        certificate = read_any_certificate(draft)
         same = all(sha256(draft / name) == known for name, known in certificate.files.items())
     except (OSError, ReleaseError):
         return None
@@ -138,7 +139,7 @@ def worth_keeping(draft: Path, ledger: Ledger | None) -> str | None:
     why = charged_draft(draft)
     if why is None or ledger is None:
         return why
-    row = read_certificate(draft).ledger
+    row = read_any_certificate(draft).ledger
     try:
         ours = row is not None and ledger.row(row.row).hash == row.hash
         return why if not ours or row is None or ledger.completion(row.row) is not None else None

@@ -233,7 +233,7 @@ def test_margins_in_a_cycle_are_searched_where_they_are_small_enough(monkeypatch
     assert joint_semi_adjacency(scope_of(cycle, file)) == truth.one_change == 4
     monkeypatch.setattr(distance, "MOST_CELLS", 10)
     for out_of_reach in (made, cycle):
-        with pytest.raises(GuaranteeError, match="keep in this release what one before it keeps"):
+        with pytest.raises(GuaranteeError, match="keep the same in all of it"):
             joint_distance(scope_of(out_of_reach, file))
     # what one release keeps needs no search
     both = scope_of([made[0], Made(("c", "d"), where=({"d": "0"},), levels={"d": ("1", "0")})], file)

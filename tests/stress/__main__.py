@@ -50,7 +50,11 @@ def main() -> None:
     parser.add_argument("--times", type=int, help="try each so many times")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     options = parser.parse_args()
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}  # workers have a core each
+    os.environ |= {
+        "HOLDFAST_PROGRESS": "never",
+        "OPENBLAS_NUM_THREADS": "1",
+        "POLARS_MAX_THREADS": "1",
+    }  # workers have a core each
     chosen = [trial for trial in trials() if (options.only or "") in f"{trial.kind}: {trial.name}"]
     folder = Path(tempfile.mkdtemp(prefix="holdfast-stress-"))
     lines = list(run(chosen, folder, options))

@@ -7,13 +7,13 @@ losses.py    what each release of a file loses there
 design.py    releases that compose alike, up to how strong they are
 book.py      the checkpoint: each file's designs, and what they lose
 spending.py  the total with a new charge
-release.py   a release that is about to be drawn
+release.py   the charge of a release that is about to be drawn
 verify.py    an account, and the releases that were charged to it
 """
 
-from holdfast.account.release import charge_release, resume_release
+from holdfast.account.release import charge_of
 from holdfast.account.spending import spend
 from holdfast.account.terms import new_charge
 from holdfast.account.verify import verify_ledger
 
-__all__ = ["charge_release", "new_charge", "resume_release", "spend", "verify_ledger"]
+__all__ = ["charge_of", "new_charge", "spend", "verify_ledger"]

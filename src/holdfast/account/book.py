@@ -13,7 +13,7 @@ from typing import Any
 from holdfast.account.design import Design
 from holdfast.account.joint import JointScope, require_same_columns
 from holdfast.account.losses import at_distance, per_record
-from holdfast.account.terms import NEW, Terms, amount
+from holdfast.account.terms import NEW, Terms, amount, parts_of
 from holdfast.privacy.ledger.entry import Charge, exact
 from holdfast.privacy.ledger.errors import LedgerError
 from holdfast.privacy.ledger.past import Past, State
@@ -79,10 +79,10 @@ class Book:
     """What is known of the past, and what a new charge changes of it: to be used for one charge."""
 
     def __init__(self, past: Past, new: Charge) -> None:
-        self._past, self._new, self._standard = past, new, past.standard
+        self._past, self._standard = past, past.standard
         self._files: dict[str, File] = {}
         self._aliases: dict[str, State] = {}
-        self._terms: dict[int, Terms] = {}
+        self._terms: dict[tuple[int, str], Terms] = {}
         self.adjacency: str = new.unit["adjacency"]
         self._sum = Fraction(0)
         if past.state is not None:
@@ -92,8 +92,10 @@ class Book:
         elif len(past):
             self.adjacency = past[0].charge.unit["adjacency"]
             for row in past:
-                self._place(row.index, row.charge)
-        self._place(len(past) + 1, new)
+                for part in parts_of(row.charge):
+                    self._place(row.index, part, f"row {row.index}")
+        for part in parts_of(new):
+            self._place(len(past) + 1, part, NEW)
         self._files = {name: self._composed(file) for name, file in self._files.items()}
         for name in (*self._files, *self._aliases):
             self._sum += self._cost(self._files.get(name, File())) - self._cost(self._before(name))
@@ -113,13 +115,13 @@ class Book:
         """The entries that changed."""
         return {**{name: file.to_dict() for name, file in self._files.items()}, **self._aliases}
 
-    def _place(self, index: int, charge: Charge) -> None:
+    def _place(self, index: int, charge: Charge, called: str) -> None:
         """Put a charge among those of its file, and join what it shows to be one file."""
         design = Design.of(charge, self._standard)
         name, file = self._file_of(charge)
         known = next((one for one in file.members if one.design == design.digest), None)
         if known is None:
-            self._terms[index] = Terms.of(charge, NEW if charge is self._new else f"row {index}")
+            self._terms[index, design.digest] = Terms.of(charge, called)
             member = Member(design.digest, design.scale, index, Fraction(1), None)
             self._files[name] = self._with(file, member)
         else:
@@ -190,13 +192,16 @@ class Book:
         )
 
     def _terms_of(self, member: Member) -> Terms:
-        if member.row not in self._terms:
-            charge = self._past.row(member.row).charge
-            design = Design.of(charge, self._standard)
-            if (design.digest, design.scale) != (member.design, member.scale):
+        key = (member.row, member.design)
+        if key not in self._terms:
+            for part in parts_of(self._past.row(member.row).charge):
+                design = Design.of(part, self._standard)
+                if (design.digest, design.scale) == (member.design, member.scale):
+                    self._terms[key] = Terms.of(part, f"row {member.row}")
+                    break
+            else:
                 raise LedgerError(f"row {member.row} of the ledger is not the one that its checkpoint names.")
-            self._terms[member.row] = Terms.of(charge, f"row {member.row}")
-        return self._terms[member.row]
+        return self._terms[key]
 
     def _before(self, name: str) -> File:
         """Return a file as the checkpoint has it, nothing if it has none."""

@@ -8,7 +8,7 @@ from holdfast.account.joint import JointScope, Names
 from holdfast.errors import GuaranteeError
 from holdfast.universe.bounds import decomposable_bound
 from holdfast.universe.cliques import one_table
-from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 
 MOST_CELLS = 10_000
 """Cells up to which integer programs are asked about tables that no release was made of: about a minute."""
@@ -37,19 +37,24 @@ def joint_semi_adjacency(scope: JointScope) -> int:
 
     Raises GuaranteeError where none is known, and where the invariants leave one table.
     """
+    return joint_search(scope).worst_case
+
+
+def joint_search(scope: JointScope) -> SemiAdjacency:
+    """Return the semi-adjacency with the reason for it, as `joint_semi_adjacency`."""
     listed, few = _listed_before(scope), _few_cells(scope)
     bound = decomposable_bound(scope.cliques(scope.attributes))
     if bound is not None and not (listed and few):
         if _margins_leave_one_table(scope):
             raise nothing_left(scope.attributes)
-        return bound.value
+        return SemiAdjacency(bound.value, bound.value, exact=False, reference="theory, 10")
     if not (listed or few):
         raise _out_of_reach()
     try:
-        found = semi_adjacency(scope.universe(scope.attributes)).worst_case
+        found = semi_adjacency(scope.universe(scope.attributes))
     except GuaranteeError:
         raise _out_of_reach() from None
-    if found == 0:
+    if found.worst_case == 0:
         raise nothing_left(scope.attributes)
     return found
 
@@ -70,8 +75,8 @@ def refuse_single(scope: JointScope) -> None:
 def nothing_left(over: Names) -> GuaranteeError:
     """Return the refusal of a release after which no noise protects a table over some attributes."""
     return GuaranteeError(
-        f"the invariants of all releases together leave one possible table of {', '.join(sorted(over))}, so"
-        " no guarantee is left for it: keep fewer or coarser invariants in the new one."
+        "the invariants of all that is released of this file leave one possible table of"
+        f" {', '.join(sorted(over))}, so no guarantee is left for it: keep fewer or coarser invariants."
     )
 
 
@@ -95,6 +100,6 @@ def _few_cells(scope: JointScope) -> bool:
 
 def _out_of_reach() -> GuaranteeError:
     return GuaranteeError(
-        "how many records one person's change takes under the invariants of all releases of this file is out"
-        " of reach: keep in this release what one before it keeps, or margins of fewer attributes."
+        "how many records one person's change takes under the invariants of all that is released of this file"
+        " is out of reach: keep the same in all of it, or margins of fewer attributes."
     )

@@ -1,48 +1,18 @@
-"""Charging a release that is about to be drawn."""
+"""What is charged for a release that is about to be drawn."""
 
-from pathlib import Path
-
-from holdfast.account.spending import spend
 from holdfast.account.terms import new_charge
 from holdfast.certificate.model import Certificate
 from holdfast.data.read import Reading
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
-from holdfast.privacy.ledger.entry import Charge, Row
+from holdfast.privacy.ledger.entry import Charge
 from holdfast.public import Public
 
 
-def charge_release(
-    ledger: Ledger,
-    reading: Reading,
-    public: Public,
-    guarantee: Guarantee,
-    certificate: Certificate,
-    *,
-    draft: Path | None = None,
-) -> Row:
-    """Commit the cost of a release that is about to be drawn; raises, charging nothing, if it is too much."""
-    charge = _charge(ledger, reading, public, guarantee, certificate)
-    return ledger.charge(charge, spend, draft=draft)
-
-
-def resume_release(
-    ledger: Ledger,
-    index: int,
-    reading: Reading,
-    public: Public,
-    guarantee: Guarantee,
-    certificate: Certificate,
-    *,
-    draft: Path,
-) -> Row:
-    """Let a release be drawn for a row that was charged for it, if nothing of that row was handed over."""
-    return ledger.resume(index, _charge(ledger, reading, public, guarantee, certificate), draft=draft)
-
-
-def _charge(
+def charge_of(
     ledger: Ledger, reading: Reading, public: Public, guarantee: Guarantee, certificate: Certificate
 ) -> Charge:
+    """Return what a ledger is told of a release that is about to be drawn."""
     return new_charge(
         dataset=ledger.fingerprint(reading.identity),
         table=ledger.table_fingerprint(public.schema.to_dict(), reading.table.counts),

@@ -6,7 +6,7 @@ A total never falls.
 """
 
 from holdfast.account.book import Book
-from holdfast.account.terms import NEW, Terms, amount
+from holdfast.account.terms import amount, intensity_stated
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.ledger.entry import MEASURES, Charge
 from holdfast.privacy.ledger.past import Past, Spent
@@ -29,6 +29,6 @@ def spend(past: Past, new: Charge) -> Spent:
     book = Book(past, new)
     least = [past.total]
     if new.unit["adjacency"] == book.adjacency:
-        least.append(amount(convert(Terms.of(new, NEW).intensity, standard)))
+        least.append(amount(convert(intensity_stated(new), standard)))
     total = ceil_root(book.sum) if standard == "gaussian" else book.sum
     return Spent(max(total, *least), book.state, book.entries)

@@ -6,7 +6,7 @@ as a function of the distance in records [theory, 10].
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,6 +27,8 @@ from holdfast.privacy.ledger.errors import LedgerError
 from holdfast.privacy.ledger.files import VERSION
 from holdfast.privacy.profile import PerRecord, Profile, intensity_of, profile_of
 
+TABLES_VERSION = 3
+"""The version of the detail of a charge of several tables, each of which is of version 2."""
 NEW = "this release"
 """What messages call the release that is about to be charged; those before it are rows."""
 
@@ -179,7 +181,7 @@ class Terms:
         told = charge.unit
         noun, records = told.get("name", "record"), told.get("records_per_unit", 1)
         unit = Unit(noun, told["adjacency"], told["distance"], records)
-        intensity = intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
+        intensity = intensity_stated(charge)
         profile = None if loss is None else profile_of(loss)
         if profile is None and unit.adjacency == "unit":
             profile = PerRecord(intensity)  # of several records it is no less
@@ -208,6 +210,57 @@ class Terms:
         if None not in (self.records, other.records) and self.records != other.records:
             return True
         return any(other.margins.get(margin, key) != key for margin, key in self.margins.items())
+
+
+def tables_charge(parts: Mapping[str, Charge], *, scope: str, intensity: Intensity, **said: Any) -> Charge:
+    """Return the one charge of several tables of a file, from what each would be charged alone.
+
+    It states what holds of all together, and holds the charge of each table [theory, 10].
+    """
+    first = next(iter(parts.values()))
+    return Charge(
+        dataset=first.dataset,
+        scope=scope,
+        standard=_standard(intensity),
+        intensity=amount(intensity),
+        **said,
+        detail={
+            "version": TABLES_VERSION,
+            "unit": first.detail["unit"],
+            "loss": None,  # versions that know of one table only look here before they ask for the version
+            "tables": {
+                name: {
+                    "scope": part.scope,
+                    "standard": part.standard,
+                    "intensity": str(part.intensity),
+                    "detail": part.detail,
+                }
+                for name, part in parts.items()
+            },
+        },
+    )
+
+
+def parts_of(charge: Charge) -> Iterator[Charge]:
+    """Yield the charge of each table; a charge of one table is its own part."""
+    if charge.detail.get("version") != TABLES_VERSION or "tables" not in charge.detail:
+        yield charge
+        return
+    for table in charge.detail["tables"].values():
+        yield Charge(
+            dataset=charge.dataset,
+            scope=table["scope"],
+            standard=table["standard"],
+            intensity=Fraction(table["intensity"]),
+            guarantee={},
+            certificate=charge.certificate,
+            detail=table["detail"],
+        )
+
+
+def intensity_stated(charge: Charge) -> Intensity:
+    """Return what a charge costs alone."""
+    return intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
 
 
 def _unit(unit: Unit) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast.account.spending import spend
 from holdfast.certificate.model import SEAL
-from holdfast.certificate.quick import verify_quick
+from holdfast.certificate.several.quick import verify_quick
 from holdfast.certificate.text import CERTIFICATE, digest, parse, read_text
 from holdfast.privacy.ledger.chain import Judged
 from holdfast.privacy.ledger.entry import Completion, Row
@@ -68,7 +68,7 @@ class Claim:
     @classmethod
     def of(cls, folder: Path) -> "Claim":
         """Read a folder; all digests are recomputed from what it holds."""
-        content = parse(read_text(folder), str(folder / CERTIFICATE))
+        content = parse(read_text(folder), str(folder / CERTIFICATE), several=True)
         named, guarantee = content.get("ledger"), content.get("guarantee")
         ledger = named if isinstance(named, dict) else {}
         row = ledger.get("row")

@@ -1,12 +1,17 @@
 """What the invariants of a spec leave to protect. For the curator: it reads the confidential table."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from holdfast.joint.scope import TablesScope
 from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.privacy.guarantee import Unit
+from holdfast.public import Public
 from holdfast.release import published_with_warnings
 from holdfast.spec.model import Spec
+from holdfast.spec.tables import TablesSpec
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 
@@ -39,7 +44,47 @@ class UniverseReport:
 
 def audit_universe(spec: Spec | str | Path, data: Any = None) -> UniverseReport:
     """Return what the invariants of a spec leave to protect."""
-    public, warnings = published_with_warnings(spec, data)
+    return universe_report(*published_with_warnings(spec, data))
+
+
+@dataclass(frozen=True)
+class UniverseReports:
+    """What the invariants of several tables leave, one by one, and how far apart files of all may be."""
+
+    tables: Mapping[str, UniverseReport]
+    semi_adjacency: int
+    """How many records one record's change takes under the invariants of all tables."""
+    unit: Unit
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a curator should look at in the data, each once."""
+        return tuple(dict.fromkeys(said for report in self.tables.values() for said in report.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "tables": {name: report.to_dict() for name, report in self.tables.items()},
+            "semi_adjacency": self.semi_adjacency,
+            "unit": self.unit.name,
+            "records_per_unit": self.unit.records,
+            "distance": self.unit.distance,
+            "warnings": list(self.warnings),
+        }
+
+
+def audit_universes(spec: TablesSpec, data: Any = None) -> UniverseReports:
+    """Return what the invariants of several tables leave to protect, and how far apart files may be."""
+    found = {
+        name: published_with_warnings(one, data) for name, one in zip(spec.names, spec.specs, strict=True)
+    }
+    scope = TablesScope({name: public for name, (public, _) in found.items()}, "semi", None)
+    tables = {name: universe_report(*one) for name, one in found.items()}
+    return UniverseReports(tables, scope.semi_adjacency.worst_case, scope.unit)
+
+
+def universe_report(public: Public, warnings: tuple[str, ...] = ()) -> UniverseReport:
+    """Return what the invariants of a table leave to protect."""
     premises = public.premises("semi")
     universe = premises.universe
     return UniverseReport(

@@ -107,7 +107,7 @@ def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
             "unit": _unit(guarantee.unit),
             "standard": guarantee.intensity.standard,
             "intensity": guarantee.intensity.parameters(),
-            "epsilon_at": _epsilon_at(guarantee.intensity),
+            "epsilon_at": epsilon_at(guarantee.intensity),
             "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
         }
     )
@@ -137,7 +137,7 @@ def _universe(public: Public, semi: Premises | None) -> UniverseSection:
     )
 
 
-def _epsilon_at(intensity: Intensity) -> EpsilonAt | None:
+def epsilon_at(intensity: Intensity) -> EpsilonAt | None:
     """Return an epsilon at a small delta, for readers of other standards than pure and approximate."""
     match intensity:
         case Pure() | Approximate():

@@ -78,8 +78,14 @@ class Kept:
     more: int
 
 
-def render(certificate: Certificate, *, wording: int = WORDINGS[3][0], parquet: bool = False) -> str:
-    """Return the page of a certificate, beside a table in CSV or Parquet."""
+def render(
+    certificate: Certificate,
+    *,
+    wording: int = WORDINGS[3][0],
+    parquet: bool = False,
+    name: str | None = None,
+) -> str:
+    """Return the page of a certificate, beside a table in CSV or Parquet; its file may have another name."""
     today = wording in WORDINGS[3]
     output = NAMED[certificate.mechanism.name].output
     guarantee, target = certificate.guarantee, certificate.target
@@ -89,7 +95,7 @@ def render(certificate: Certificate, *, wording: int = WORDINGS[3][0], parquet: 
     unit = guarantee.unit
     whom = Whom(unit.name, unit.records_per_unit)
     compared = _verdict(target, guarantee)
-    template = _environment().get_template("page.html.j2" if today else "page_2.html.j2")
+    template = environment().get_template("page.html.j2" if today else "page_2.html.j2")
     return template.render(
         {name: getattr(certificate, name) for name in Certificate.model_fields},
         created_at=datetime.fromisoformat(certificate.created),
@@ -101,13 +107,13 @@ def render(certificate: Certificate, *, wording: int = WORDINGS[3][0], parquet: 
         bounds=_bounds(certificate.constraints),
         floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
         statistic=output == "statistic",
-        output=f"{output}.{'parquet' if parquet and output == 'table' else 'csv'}",
+        output=f"{name or output}.{'parquet' if parquet and output == 'table' else 'csv'}",
         strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
         parameters=certificate.mechanism.parameters(),
         semi=guarantee.unit.adjacency == "semi",
         standard=STANDARDS.get(guarantee.standard, guarantee.standard),
-        strength=_strength(guarantee.intensity),
-        asked=_strength(target.intensity),
+        strength=strength_of(guarantee.intensity),
+        asked=strength_of(target.intensity),
         exception=exception,
         times=_times(epsilon),
         sure=_sure(epsilon),
@@ -133,14 +139,21 @@ def _epsilon(guarantee: GuaranteeSection) -> tuple[Fraction, str]:
     return intensity["epsilon"], probability(intensity["delta"]) if "delta" in intensity else ""
 
 
-def _strength(parameters: Mapping[str, Fraction]) -> str:
+def times_as_likely(guarantee: GuaranteeSection) -> tuple[str, str]:
+    """Return how many times as likely something can be, and the probability beside which that holds."""
+    epsilon, exception = _epsilon(guarantee)
+    return _times(epsilon), exception
+
+
+def strength_of(parameters: Mapping[str, Fraction]) -> str:
     """Return the parameters of an intensity in words."""
     return ", ".join(f"{name} {_rational(value)}" for name, value in parameters.items()) or "not stated"
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return what templates are rendered with."""
+    found = Environment(
         loader=PackageLoader("holdfast", "certificate"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -148,7 +161,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    found.filters |= {
         "amount": _amount,
         "cite": in_words,
         "told": percent,
@@ -159,7 +172,7 @@ def _environment() -> Environment:
         "short": _short,
         "signed": _signed,
     }
-    return environment
+    return found
 
 
 def _visible(value: object) -> object:

@@ -76,7 +76,7 @@ def seal_checks(folder: Path, text: str, content: Mapping[str, Any], *, page: bo
         return
     for name, expected in files.items():
         if page or name != PAGE:
-            yield _file_check(folder, name, expected)
+            yield file_check(folder, name, expected)
     if PAGE not in files:
         yield Check("files", holds=False, detail=f"the certificate does not name {PAGE}")
 
@@ -93,6 +93,11 @@ def kept_checks(folder: Path, content: Mapping[str, Any]) -> Iterator[Check]:
     name = output_of(content)
     if name is None:
         return
+    yield from output_checks(folder, name, content["files"][name], content)
+
+
+def output_checks(folder: Path, name: str, expected: object, content: Mapping[str, Any]) -> Iterator[Check]:
+    """Check the file of an output, whose SHA-256 is expected, against what a certificate says of it."""
     try:
         content = version_1.upgraded(content) if content["format"] == version_1.FORMAT else content
         cells = Cells.of(content["table"])
@@ -106,10 +111,10 @@ def kept_checks(folder: Path, content: Mapping[str, Any]) -> Iterator[Check]:
     except DAMAGE as error:
         yield Check("certificate", holds=False, detail=_in_words(error))
         return
-    if name.startswith("statistic"):
+    if name == "statistic.csv":
         yield _statistic_check(folder / name, cells.size // 4)
         return
-    if name.endswith(".parquet") and not _file_check(folder, name, content["files"][name]).holds:
+    if name.endswith(".parquet") and not file_check(folder, name, expected, (name,)).holds:
         # there is damage to Parquet that ends the process that reads it, past any handler
         yield Check("schema", holds=False, detail=f"{name} is not the certified file: it is not read")
         return
@@ -249,6 +254,19 @@ class Sums:
         if len(found) != len(self.labels):
             raise DamagedError(f"there are {len(found)} sums for {len(self.labels)} labels")
         return found
+
+    def by_levels(self, counts: Counts) -> dict[tuple[str, ...], int]:
+        """Return the counts of a margin other than 0, by the levels of its attributes."""
+        cells, margin = self.cells, self.cells.grid.over(self.attributes)
+        sums = np.zeros(margin.size, dtype=np.int64)
+        np.add.at(sums, cells.grid.rows(margin), counts)
+        found = np.flatnonzero(sums)
+        columns = [
+            [cells.levels[cells.names.index(name)][code] for code in margin.codes(name)[found].tolist()]
+            for name in self.attributes
+        ]
+        keys = zip(*columns, strict=True) if columns else ((),) * found.size
+        return dict(zip(keys, sums[found].tolist(), strict=True))
 
     def _plain(self, counts: Counts) -> list[int]:
         """Add up counts: their sizes fit 64 bits together, so every sum does."""
@@ -413,9 +431,10 @@ def _read(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _file_check(folder: Path, name: str, expected: object) -> Check:
+def file_check(folder: Path, name: str, expected: object, known: Sequence[str] = (*OUTPUTS, PAGE)) -> Check:
+    """Check the hash of a file of a known name."""
     check = f"{name} unchanged"
-    if name not in (*OUTPUTS, PAGE):  # so that nothing leads out of the folder
+    if name not in known:  # so that nothing leads out of the folder
         return Check(check, holds=False, detail="no release has a file of this name")
     try:
         if (kind := special(folder / name, links=False)) is not None:

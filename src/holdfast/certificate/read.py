@@ -1,6 +1,8 @@
 """Reading certificates, of this form and of those before."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +10,31 @@ from pydantic import ValidationError
 
 from holdfast.certificate import version_1, version_2
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.text import CERTIFICATE, FORMAT, parse, read_text
+from holdfast.certificate.several.model import TablesCertificate
+from holdfast.certificate.text import CERTIFICATE, FORMAT, SEVERAL, parse, read_text
 from holdfast.errors import ReleaseError
 
 
 def certificate_of(content: dict[str, Any], place: str) -> Certificate:
     """Return the certificate that JSON describes; raises ReleaseError where it is damaged."""
-    try:
+    with _damaged(place):
         if content["format"] == version_1.FORMAT:
             content = version_1.upgraded(content)
         if content["format"] == version_2.FORMAT:
             content = version_2.upgraded(content, FORMAT)
         return Certificate.model_validate_json(json.dumps(content))
+
+
+def tables_certificate_of(content: dict[str, Any], place: str) -> TablesCertificate:
+    """Return the certificate of several tables; raises ReleaseError where it is damaged."""
+    with _damaged(place):
+        return TablesCertificate.model_validate_json(json.dumps(content))
+
+
+@contextmanager
+def _damaged(place: str) -> Iterator[None]:
+    try:
+        yield
     except ValidationError as error:
         first = error.errors()[0]
         where = " ".join(str(step) for step in first["loc"]) or "the whole"
@@ -32,3 +47,10 @@ def read_certificate(folder: Path) -> Certificate:
     """Return the certificate of a release."""
     place = str(folder / CERTIFICATE)
     return certificate_of(parse(read_text(folder), place), place)
+
+
+def read_any_certificate(folder: Path) -> Certificate | TablesCertificate:
+    """Return the certificate of a release of one table or of several."""
+    place = str(folder / CERTIFICATE)
+    content = parse(read_text(folder), place, several=True)
+    return (tables_certificate_of if content["format"] == SEVERAL else certificate_of)(content, place)

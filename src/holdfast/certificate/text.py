@@ -18,6 +18,8 @@ CERTIFICATE = "certificate.json"
 FORMAT = "holdfast-certificate/3"
 FORMS = {version_1.FORMAT: 1, version_2.FORMAT: 2, FORMAT: 3}
 """The forms that are read, by what they call themselves."""
+SEVERAL = "holdfast-joint-certificate/1"
+"""The form of a certificate of several tables, with a chapter for each."""
 MOST_DIGITS = 400
 """Longer integers stand in no certificate, and are not read."""
 
@@ -35,10 +37,16 @@ def read_text(folder: Path) -> str:
         raise ReleaseError(f"{path} cannot be read: name the folder of a release.") from None
 
 
-def parse(text: str, place: str) -> dict[str, Any]:
-    """Return the JSON of a certificate as it stands; raises ReleaseError where it is none."""
+def parse(text: str, place: str, *, several: bool = False) -> dict[str, Any]:
+    """Return the JSON of a certificate as it stands; raises ReleaseError where it is none.
+
+    One of ``several`` tables is read only where that is asked for.
+    """
     content = parsed(text, place)
-    if content.get("format") not in FORMS:
+    form = content.get("format")
+    if form == SEVERAL and not several:
+        raise ReleaseError(f"{place} is that of several tables, and this is for a release of one.")
+    if form != SEVERAL and form not in FORMS:
         raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
 

@@ -67,6 +67,15 @@ def verdict(
     )
 
 
+def verdict_of_files(guarantee: GuaranteeSection) -> VerdictSection:
+    """Return what a guarantee for several tables of a file comes to: what stays is told of each table."""
+    right = _up(rightly_guessed(guarantee.intensity, guarantee))
+    level = level_of(right)
+    warnings = tuple(_warnings(level, None, "table"))
+    meaning = _meaning(guarantee, right, "files")
+    return VerdictSection(level=level, right=right, meaning=meaning, unchanged=None, warnings=warnings)
+
+
 def level_of(right: float) -> Level:
     """Return the word for how often a guess from even odds may be right.
 
@@ -107,7 +116,7 @@ def _sure(epsilon: Fraction) -> float:
     return 1 / (1 + exp(-min(float(epsilon), LARGEST)))
 
 
-def _meaning(guarantee: GuaranteeSection, right: float) -> str:
+def _meaning(guarantee: GuaranteeSection, right: float, what: str = "tables") -> str:
     unit, intensity = guarantee.unit, guarantee.intensity
     whom = Whom(unit.name, unit.records_per_unit)
     apart = f"one {whom.one}'s data apart"
@@ -115,11 +124,11 @@ def _meaning(guarantee: GuaranteeSection, right: float) -> str:
         apart = f"{whom.amount(unit.distance) if unit.distance > 1 else f'one {whom.record}'} apart"
     if set(intensity) == {"epsilon"}:
         return (
-            f"Whoever holds two tables {apart} for equally likely, 50 %, can become {_sure_of(right)} of one"
+            f"Whoever holds two {what} {apart} for equally likely, 50 %, can become {_sure_of(right)} of one"
             " of them by seeing the release."
         )
     guess = (
-        f"Whoever guesses which of two tables {apart} is the true one, from even odds of 50 %, is right"
+        f"Whoever guesses which of two {what} {apart} is the true one, from even odds of 50 %, is right"
         f" with a probability of at most {percent(right)}"
     )
     at = guarantee.epsilon_at

@@ -5,10 +5,12 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from holdfast.certificate.model import Certificate, LedgerSection
 from holdfast.certificate.page import render
-from holdfast.certificate.read import read_certificate
+from holdfast.certificate.read import read_any_certificate
+from holdfast.certificate.several.model import TablesCertificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
 from holdfast.drafts import Draft, drafted
@@ -17,26 +19,27 @@ from holdfast.outputs import Output
 from holdfast.plain import special
 
 PAGE = "certificate.html"
+RecordT = TypeVar("RecordT", Certificate, TablesCertificate)
 
 
-def write_page(certificate: Certificate, draft: Draft, *, parquet: bool = False) -> None:
+def write_page(page: str, draft: Draft) -> None:
     """Write the page, which is settled before anything is drawn."""
-    (draft.path / PAGE).write_text(render(certificate, parquet=parquet), encoding="utf-8")
+    (draft.path / PAGE).write_text(page, encoding="utf-8")
 
 
 def write_outputs(
     outputs: Mapping[str, Output],
-    certificate: Certificate,
+    certificate: RecordT,
     draft: Draft,
     *,
     parquet: bool,
     ledger: LedgerSection | None = None,
     key: SigningKey | None = None,
     quote_formulas: bool = False,
-) -> Certificate:
+) -> RecordT:
     """Write the rest of a release beside its page, the certificate last; return it sealed."""
     quoted = quote_formulas and not parquet
-    names = [
+    names: list[str] = [
         output.write(draft.path, name, parquet=parquet, quote_formulas=quoted)
         for name, output in outputs.items()
     ]
@@ -63,7 +66,7 @@ def write_release(
     """Write a release that was drawn to a new folder, in one step for everyone else."""
     with drafted(folder, charged_draft) as draft:
         with cannot_write(folder):
-            write_page(certificate, draft, parquet=parquet)
+            write_page(render(certificate, parquet=parquet), draft)
             write_outputs(
                 outputs,
                 certificate,
@@ -91,7 +94,7 @@ def cannot_write(folder: Path) -> Iterator[None]:
 def charged_draft(draft: Path) -> str | None:
     """Say why a draft must stay: it may hold a whole release whose cost a ledger has taken."""
     try:
-        row = read_certificate(draft).ledger
+        row = read_any_certificate(draft).ledger
     except ReleaseError:
         return None
     if row is None:

@@ -216,6 +216,9 @@ def intervals(
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let all intervals cover together.")
     ] = False,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which table, of a release of several.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write all rows to a new .csv, .parquet or .json."),
@@ -234,6 +237,7 @@ def intervals(
         together=simultaneous,
         out=out,
         as_json=as_json,
+        table=table,
     )
 
 

@@ -28,6 +28,7 @@ def run(
     together: bool,
     out: Path | None,
     as_json: bool,
+    table: str | None = None,
 ) -> None:
     """Print estimates with confidence intervals for cells, a margin or a selection of a release."""
     require_new_file(out, FILES)
@@ -41,6 +42,7 @@ def run(
             where=_where(where),
             level=asked,
             together=together,
+            table=table,
         )
     if out is None or out.suffix.lower() == ".json":
         deliver(report, _print, as_json=as_json, out=out)

@@ -5,7 +5,7 @@ from pathlib import Path
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.summary import meaning, print_warnings
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.plan import PlanReport, plan_release
+from holdfast.plan import PlanReport, PlanReports, plan_release
 from holdfast.progress import doing
 
 KINDS = {
@@ -21,7 +21,18 @@ def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     with doing("planning"):
         report = plan_release(spec)
     warn_each(report.warnings)
-    deliver(report, _words, as_json=as_json, out=out)
+    deliver(report, _any_words, as_json=as_json, out=out)
+
+
+def _any_words(report: PlanReport | PlanReports) -> None:
+    """Print the plan of one table, or of several one by one."""
+    if isinstance(report, PlanReport):
+        _words(report)
+        return
+    for name, one in report.tables.items():
+        part = " and ".join(f"{key} {value}" for key, value in report.parts[name].items())
+        terminal().print(f"{name}, with {part} of the budget:", style="bold", soft_wrap=True)
+        _words(one)
 
 
 def _words(report: PlanReport) -> None:

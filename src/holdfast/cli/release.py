@@ -3,18 +3,20 @@
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from holdfast.certificate.sign import exposed, read_signing_key
 from holdfast.cli.formulas import warn_of_formulas
 from holdfast.cli.reports import say_wrote
-from holdfast.cli.summary import print_summary
+from holdfast.cli.summary import print_any_summary
 from holdfast.cli.terminal import print_json, terminal, warn, warn_each
 from holdfast.errors import ReleaseError
+from holdfast.handover import Written
+from holdfast.joint.release import make_release
 from holdfast.privacy.ledger import MEASURES, Ledger
 from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.entry import Row
 from holdfast.progress import doing
-from holdfast.release import Written, make_release
 
 
 def run(
@@ -62,9 +64,9 @@ def run(
     warn_each(written.warnings)
 
 
-def _print(written: Written, account: Ledger | None, *, again: bool) -> None:
+def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> None:
     """Print what the certificate says, what was charged, and which files there are."""
-    print_summary(written.certificate, terminal())
+    print_any_summary(written.certificate, terminal())
     if account is not None and written.row is not None and written.left is not None:
         print_charge(account, written.row, written.left, again=again)
     say_wrote(*sorted(written.folder.iterdir()))

@@ -4,6 +4,8 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from holdfast.certificate.model import Certificate, ErrorSection, VerdictSection
+from holdfast.certificate.several.model import TablesCertificate
+from holdfast.joint.shared import apart, what_of
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.spec.whom import Whom
 from holdfast.words import counted
@@ -14,7 +16,47 @@ NOT_SIMULATED = {
     True: "not simulated: one draw takes too long to repeat",
     False: "not simulated: it depends on the confidential table",
 }
+DIVIDED = {"equal": "in equal parts", "weights": "by weights", "least-error": "for the least error"}
 STATISTIC = "not simulated: the law of the noise is public"
+
+
+def print_any_summary(certificate: Certificate | TablesCertificate, console: Console) -> None:
+    """Print the summary of one table, or of several."""
+    if isinstance(certificate, TablesCertificate):
+        print_tables_summary(certificate, console)
+    else:
+        print_summary(certificate, console)
+
+
+def print_tables_summary(certificate: TablesCertificate, console: Console) -> None:
+    """Say of each table what is said of one, and then what holds of all together."""
+    for chapter in certificate.tables:
+        console.print(f"{chapter.name}:", style="bold", soft_wrap=True)
+        print_summary(chapter.certificate.model_copy(update={"caveats": ()}), console)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column()
+    whom = _whom(certificate)
+    shares = zip(certificate.budget.shares, certificate.tables, strict=True)
+    parts = [f"{share.table}: {_numbers_of(one.certificate)}" for share, one in shares]
+    agree = [
+        f"{what_of(item, whom.counted)}: in {', '.join(item.exact)}"
+        for item in certificate.shared
+        if len(item.exact) > 1
+    ]
+    for title, lines in (
+        ("Together", [_strength(certificate)]),
+        ("What that means", _meaning(certificate)),
+        ("Budget", [DIVIDED[certificate.budget.division], *parts[:MOST_ROWS]]),
+        ("Agree exactly", agree[:MOST_ROWS]),
+    ):
+        if lines:
+            grid.add_row(title, Group(*lines))
+    console.print(grid)
+    print_warnings(certificate.verdict, console)
+    notes = [sentence for item in certificate.shared if (sentence := apart(item, whom.counted))]
+    for note in (*notes[:MOST_ROWS], *certificate.caveats):
+        console.print(f"Note: {note}", style=None if certificate.randomness.secure else "bold red")
 
 
 def print_summary(certificate: Certificate, console: Console) -> None:
@@ -76,7 +118,11 @@ def _protected(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _strength(certificate: Certificate) -> str:
+def _numbers_of(certificate: Certificate) -> str:
+    return ", ".join(f"{name} {value}" for name, value in certificate.guarantee.intensity.items())
+
+
+def _strength(certificate: Certificate | TablesCertificate) -> str:
     guarantee = certificate.guarantee
     whom = _whom(certificate)
     step = whom.record if whom.records == 1 else whom.amount(whom.records)
@@ -87,12 +133,12 @@ def _strength(certificate: Certificate) -> str:
     return f"{strength}{per}, {guarantee.standard}{also}. {guarantee.statement}"
 
 
-def _whom(certificate: Certificate) -> Whom:
+def _whom(certificate: Certificate | TablesCertificate) -> Whom:
     unit = certificate.guarantee.unit
     return Whom(unit.name, unit.records_per_unit)
 
 
-def _meaning(certificate: Certificate) -> list[str]:
+def _meaning(certificate: Certificate | TablesCertificate) -> list[str]:
     return [] if certificate.verdict is None else [meaning(certificate.verdict)]
 
 

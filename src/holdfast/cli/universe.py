@@ -4,9 +4,10 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.audit.universe import UniverseReport, audit_universe
+from holdfast.audit.universe import UniverseReport, UniverseReports, audit_universe, audit_universes
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
+from holdfast.joint.prepare import tables_of
 from holdfast.progress import doing
 from holdfast.spec.whom import Whom
 
@@ -14,10 +15,27 @@ from holdfast.spec.whom import Whom
 def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     """Print what the invariants of a spec leave to protect."""
     require_new_file(out)
+    several = tables_of(spec)
     with doing("working out what is left to protect"):
-        report = audit_universe(spec)
+        report = audit_universe(spec) if several is None else audit_universes(several)
     warn_each(report.warnings)
-    deliver(report, _words, as_json=as_json, out=out)
+    deliver(report, _any_words, as_json=as_json, out=out)
+
+
+def _any_words(report: UniverseReport | UniverseReports) -> None:
+    """Print the numbers of one table, or of several and then of all together."""
+    if isinstance(report, UniverseReport):
+        _words(report)
+        return
+    for name, one in report.tables.items():
+        terminal().print(f"{name}:", style="bold", soft_wrap=True)
+        _words(one)
+    whom = report.unit.whom
+    terminal().print(
+        f"With the invariants of all tables one {whom.one}'s change takes at most"
+        f" {whom.amount(report.unit.distance)}.",
+        soft_wrap=True,
+    )
 
 
 def _words(report: UniverseReport) -> None:

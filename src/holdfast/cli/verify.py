@@ -42,9 +42,9 @@ def run(
         raise SpecError(f"--release is for processed tables, and {folder} holds none: leave it out.")
     key = None if public_key is None else read_public_key(public_key)
     if quick:
-        from holdfast.certificate.quick import verify_quick as check  # noqa: PLC0415
+        from holdfast.certificate.several.quick import verify_quick as check  # noqa: PLC0415
     else:
-        from holdfast.certificate.verify import verify as check  # noqa: PLC0415
+        from holdfast.joint.verify import verify as check  # noqa: PLC0415
     require_new_file(out)
     with doing("checking the release" if quick else "deriving what the certificate claims"):
         verification = check(folder)

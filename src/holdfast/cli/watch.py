@@ -3,6 +3,7 @@
 On a terminal one line changes; elsewhere a line is added now and then.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -57,7 +58,10 @@ class Watch(Progress):
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Show the progress of all that is done within."""
+    """Show the progress of all that is done within, unless HOLDFAST_PROGRESS=never."""
+    if os.environ.get("HOLDFAST_PROGRESS") == "never":
+        yield
+        return
     watch = Watch(sys.stderr, live=sys.stderr.isatty())
     over = Event()
     thread = Thread(target=_look, args=(watch, over), daemon=True)

@@ -56,8 +56,8 @@ MOST_DRAWS = 19_999
 """With N + 1 = 20,000 the usual levels have whole k."""
 SCALE_DRAWS = 400
 """Draws for the scales of simultaneous intervals."""
-WORK = 2e8
-"""Integers that may be proposed for all draws together: about half a minute."""
+WORK = 1e8
+"""Integers that may be proposed for all draws together: a quarter of a minute."""
 VALUES = 1 << 24
 """Simulated values of queries that are held at once."""
 BATCH = 1 << 22

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 from scipy.sparse import csr_array
 
-from holdfast.certificate.verify import verified
 from holdfast.data.invariants import margin_levels, margin_matrix
 from holdfast.data.selection import chosen_levels
 from holdfast.errors import SpecError
 from holdfast.inference.intervals import Intervals, intervals, simultaneous
+from holdfast.joint.verify import verified
 from holdfast.spec.choice import Choice
 
 FORMAT = "holdfast-intervals/1"
@@ -79,12 +79,14 @@ def table_intervals(
     where: Mapping[str, Choice] | None = None,
     level: Fraction | float = Fraction(9, 10),
     together: bool = False,
+    table: str | None = None,
 ) -> IntervalReport:
     """Return intervals for every cell of a release, or for a margin, or for the count of a selection.
 
-    ``together`` lets all of them cover at once. Raises ViolatedError where the release is not as certified.
+    ``together`` lets all of them cover at once; ``table`` names one of several tables. Raises ViolatedError
+    where the release is not as certified.
     """
-    released = verified(folder)
+    released = verified(folder, table)
     public, schema = released.public, released.public.schema
     names = tuple(margin) if margin is not None else () if where else schema.names
     for name in names:

@@ -8,6 +8,7 @@ fixed when the rows of its feature, with the total where the rows fix it, determ
 
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -18,6 +19,13 @@ from holdfast.lattice.rows import ones_combination
 
 PAIRS = 20_000_000  # compare rows that share columns up to this many pairs of entries
 ATOMS = 300  # solve for the margins of overlapping rows up to this many
+
+
+class Margins(NamedTuple):
+    """Whole margins over sets of axes, of cells that are a product of so many levels in row-major order."""
+
+    shape: tuple[int, ...]
+    sets: tuple[frozenset[int], ...]
 
 
 @dataclass(frozen=True, eq=False)

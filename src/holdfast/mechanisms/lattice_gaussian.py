@@ -71,7 +71,8 @@ class LatticeGaussian(Calibrated[MechanismOptions, LatticeGaussianRecord]):
     @cached_property
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
-        return LatticeGaussianLaw(self.premises.universe.matrix, self.sigma_squared)
+        universe = self.premises.universe
+        return LatticeGaussianLaw(universe.matrix, self.sigma_squared, universe.margins)
 
     @cached_property
     def unchanged(self) -> Unchanged | None:

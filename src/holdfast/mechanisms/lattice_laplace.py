@@ -36,6 +36,7 @@ from holdfast.privacy.profile import NormLoss
 from holdfast.privacy.roots import ceil_root, floor_root
 from holdfast.public import Public
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw, Norm
+from holdfast.sampling.lattice.plan import require_few_crossings
 from holdfast.spec.rational import PositiveRational
 
 
@@ -78,6 +79,8 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     @classmethod
     def answer(cls, public: Public, target: Target, options: LatticeLaplaceOptions) -> "LatticeLaplace":
         """Take the parameter of the spec, or the one that meets the target."""
+        if options.norm == "l1" and public.margins is not None:
+            require_few_crossings(public.margins)
         premises = premises_for(public, target)
         if options.epsilon_per_unit is not None:
             return cls(premises, options.norm, options.epsilon_per_unit, given="by the spec")
@@ -119,7 +122,8 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     @cached_property
     def noise(self) -> LatticeLaplaceLaw:
         """The law of the noise, which every table shares."""
-        return LatticeLaplaceLaw(self.premises.universe.matrix, self.kappa, self.norm)
+        universe = self.premises.universe
+        return LatticeLaplaceLaw(universe.matrix, self.kappa, self.norm, universe.margins)
 
     @cached_property
     def unchanged(self) -> Unchanged | None:

@@ -135,13 +135,13 @@ class Guarantee:
             apart = f"d times {whom.amount(whom.records)}, as {has}" if several else f"d {whom.counted}"
             return (
                 f"For any two tables with the same invariants that differ in {apart}, the Renyi divergence"
-                f" of order alpha is at most {_shown(self.intensity.rho)} d^2 alpha, for every alpha (zCDP)."
+                f" of order alpha is at most {shown(self.intensity.rho)} d^2 alpha, for every alpha (zCDP)."
             )
         else:
             each = f"every {whom.amount(whom.records)}" if several else f"each {whom.record}"
             tail = f", as {has}," if several else ","
             pairs = f"For {each} in which two tables with the same invariants differ{tail}"
-        return f"{pairs} {_promise(self.intensity)}"
+        return f"{pairs} {promise(self.intensity)}"
 
     def meets(self, target: Target) -> bool:
         """Whether this guarantee meets a target set for its own universe."""
@@ -190,7 +190,7 @@ def _pairs(guarantee: Guarantee) -> str:
     return f"{kept} invariant, at most {guarantee.unit.whom.amount(guarantee.unit.distance)} apart"
 
 
-def _shown(value: Fraction) -> str:
+def shown(value: Fraction) -> str:
     """Return a parameter as a short fraction, or rounded up to nine digits."""
     if value.denominator <= 10_000:
         return str(value)
@@ -198,21 +198,22 @@ def _shown(value: Fraction) -> str:
     return f"{float(Fraction(ceil(value * 10**digits), 10**digits)):.9g}"
 
 
-def _promise(intensity: Intensity) -> str:
+def promise(intensity: Intensity) -> str:
+    """Return what an intensity says of any two that are compared."""
     match intensity:
         case Pure(epsilon):
             return (
-                f"no release is more than exp({_shown(epsilon)}) = {times(epsilon)} times as likely"
+                f"no release is more than exp({shown(epsilon)}) = {times(epsilon)} times as likely"
                 " under one as under the other."
             )
         case Approximate(epsilon, delta):
             return (
-                f"no set of releases is more than exp({_shown(epsilon)}) = {times(epsilon)} times as"
+                f"no set of releases is more than exp({shown(epsilon)}) = {times(epsilon)} times as"
                 f" likely under one as under the other, but for a probability of {probability(delta)}."
             )
         case ZeroConcentrated(rho):
             return (
-                f"the Renyi divergence of order alpha is at most {_shown(rho)} alpha, for every alpha (zCDP)."
+                f"the Renyi divergence of order alpha is at most {shown(rho)} alpha, for every alpha (zCDP)."
             )
         case Functional():
             return (
@@ -221,7 +222,7 @@ def _promise(intensity: Intensity) -> str:
         case GaussianDP(mu):
             return (
                 "telling by a release which of them is true is no easier than telling N(0, 1) from"
-                f" N({_shown(mu)}, 1) by one draw."
+                f" N({shown(mu)}, 1) by one draw."
             )
 
 

@@ -7,12 +7,24 @@ from pathlib import Path
 from holdfast.errors import SpecError
 from holdfast.plain import special
 from holdfast.spec.model import Spec
+from holdfast.spec.tables import TablesSpec
 
 MOST_BYTES = 10 * 2**20
 
 
 def read_spec(path: str | Path) -> Spec:
-    """Return the spec in a TOML file; its paths are relative to the file's folder."""
+    """Return the spec of one table in a TOML file; its paths are relative to the file's folder."""
+    spec = read_any_spec(path)
+    if isinstance(spec, TablesSpec):
+        raise SpecError(
+            f"{path} has [[tables]], and this is for a spec of one table: give the table that is meant a"
+            " spec of its own."
+        )
+    return spec
+
+
+def read_any_spec(path: str | Path) -> Spec | TablesSpec:
+    """Return the spec in a TOML file, of one table or of several."""
     if not isinstance(path, str | Path):
         raise SpecError(f"a spec is a file or a Spec, not a {type(path).__name__}: name one, or make one.")
     path = Path(path)
@@ -39,7 +51,8 @@ def read_spec(path: str | Path) -> Spec:
     for key in _too_large(values):
         raise SpecError(f"{path}, {key} is or has a number that does not fit 64 bits: write a smaller one.")
     try:
-        return Spec.of(values, folder=path.parent, file=str(path))
+        section = TablesSpec if "tables" in values else Spec
+        return section.of(values, folder=path.parent, file=str(path))
     except SpecError as error:
         raise SpecError(f"{path}, {error}") from None
 

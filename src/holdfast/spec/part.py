@@ -96,12 +96,14 @@ def as_arguments(sentence: str) -> str:
 
 
 _SECTIONS = (
-    r"data\.levels|data|invariants|constraints\.inequalities|constraints|privacy|mechanism|publication|tables"
+    r"data\.levels|data|invariants|constraints\.inequalities|constraints|privacy|mechanism|publication|tables|"
+    r"budget"
 )
 _KEYS = (
     "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
     "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
-    "records_per_unit|margin|where|weights|total|equals|at_least"
+    "records_per_unit|margin|where|weights|total|equals|at_least|"
+    "division"
 )
 
 
@@ -112,7 +114,7 @@ def _place(path: tuple[int | str, ...]) -> str:
     head, *rest = path
     if head == "data" and rest[:1] in (["levels"], ["recode"]):
         head, *rest = f"data.{rest[0]}", *rest[1:]
-    title = "[[invariants]]" if head == "invariants" else f"[{head}]"
+    title = f"[[{head}]]" if head in ("invariants", "tables") else f"[{head}]"
     steps = [str(step + 1) if isinstance(step, int) else step for step in rest]
     return " ".join([title, *steps])
 

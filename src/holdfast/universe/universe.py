@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component, Patterns, components, patterns
+from holdfast.lattice.product import Margins
 from holdfast.lattice.rows import independent_and_wrong, ones_combination
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
@@ -29,12 +30,14 @@ class Universe:
         values: t, for those rows.
         cliques: the attribute sets, when the invariants are exactly their margins over the full
             product of levels (frozenset() is the grand total); None otherwise.
+        margins: the same by the axes of the cells, where these are known.
 
     """
 
     matrix: csr_array
     values: IntArray
     cliques: tuple[frozenset[str], ...] | None
+    margins: Margins | None = None
 
     @classmethod
     def of(
@@ -43,6 +46,7 @@ class Universe:
         values: IntArray,
         cliques: tuple[frozenset[str], ...] | None = None,
         *,
+        margins: Margins | None = None,
         occupied: bool = False,
     ) -> "Universe":
         """Return the universe of A x = t without redundant rows.
@@ -60,7 +64,7 @@ class Universe:
                 f"invariant row {int(wrong[0])} has the value {int(values[wrong[0]])}, which the "
                 "other invariants contradict: evaluate all of them on the same data."
             )
-        universe = cls(csr_array(clean[kept]), values[kept], cliques)
+        universe = cls(csr_array(clean[kept]), values[kept], cliques, margins)
         if not occupied:
             universe._require_a_table()
         return universe

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
 from holdfast.errors import SamplingError
+from holdfast.lattice.product import Margins
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
@@ -115,3 +116,29 @@ def test_nested_totals_are_blocks_of_their_own() -> None:
     law = LatticeGaussianLaw(matrix, Fraction(4))
     assert [block.cells.shape for block in law.plan.blocks] == [(1, 4001), (1, 4999)]
     assert not (matrix @ law.sample(SeededEntropy(1), 3).T).any()
+
+
+def test_margins_that_are_no_product_are_drawn_where_their_axes_are_known() -> None:
+    sets = [(0, 1), (1, 2), (0, 2)]
+    small, large = (2, 2, 3), (12, 10, 15)
+    for shape in (small, large):
+        index = np.indices(shape).reshape(3, -1)
+        rows = []
+        for axes in sets:
+            code = np.ravel_multi_index(
+                tuple(index[k] for k in sorted(axes)), [shape[k] for k in sorted(axes)]
+            )
+            rows.append(np.arange(code.max() + 1)[:, None] == code)
+        matrix = csr_array(np.concatenate(rows).astype(np.int64))
+        matrix = csr_array(matrix[independent_rows(matrix)])
+        margins = Margins(shape, tuple(frozenset(axes) for axes in sets))
+        law = LatticeGaussianLaw(matrix, Fraction(3, 2), margins)
+        draws = law.sample(SeededEntropy(4), 40_000 if shape == small else 2)
+        assert not np.asarray(matrix @ draws.T).any()
+        assert draws.any()
+        if shape == small:
+            expected = lattice_law(matrix.toarray(), 1 / 3, "squared", 7)
+            assert p_value(draws, expected) > LEVEL
+        else:
+            with pytest.raises(SamplingError, match="whole margins"):
+                _ = LatticeGaussianLaw(matrix, Fraction(3, 2)).plan

@@ -9,8 +9,10 @@ from scipy.sparse import csr_array
 from tests.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
 
 from holdfast.errors import SamplingError
+from holdfast.lattice.product import Margins
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.plan import require_few_crossings
 
 SYSTEMS = {
     "one total": np.ones((1, 3), dtype=np.int64),
@@ -145,3 +147,15 @@ def test_the_plan_says_whether_floats_sort_out_clear_cases(
     system: NDArray[np.int64], epsilon: Fraction, norm: str, floats: bool
 ) -> None:
     assert law(system, epsilon, norm).floats == floats
+
+
+def test_margins_too_large_for_l1_are_refused_at_once() -> None:
+    """By their axes alone, as the plan of their matrix would."""
+    one, other = frozenset({0}), frozenset({1, 2})
+    with pytest.raises(SamplingError, match="402,896 cells together by 25,196 crossing"):
+        require_few_crossings(Margins((25181, 8, 2), (one, other)))
+    with pytest.raises(SamplingError, match="400 cells"):
+        require_few_crossings(Margins((51, 20, 20), (frozenset({0, 1}), frozenset({0, 2}))))
+    require_few_crossings(Margins((51, 10, 10), (frozenset({0, 1}), frozenset({0, 2}), frozenset({0}))))
+    require_few_crossings(Margins((1000, 1000), (one,)))
+    require_few_crossings(Margins((1000, 1000), ()))

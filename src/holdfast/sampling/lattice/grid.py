@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import patterns
-from holdfast.lattice.product import product_features
+from holdfast.lattice.product import Margins, product_features
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.halving import Parts, Stage, stages
@@ -167,6 +167,16 @@ def grid_of(system: csr_array, sigma: float) -> "Grid | None":
     order = np.argsort(place[seen.of_cell], kind="stable")
     kept = [frozenset([axis]) for axis in range(len(shape))]
     return least_narrow(weights, kept, order, sigma)
+
+
+def whole_grid(system: csr_array, sigma: float, margins: Margins | None) -> "Grid | None":
+    """Return proposals for a matrix that keeps known margins of all cells together, else None."""
+    if margins is None or prod(margins.shape) != system.shape[1]:
+        return None
+    axes = sorted(range(len(margins.shape)), key=lambda axis: -margins.shape[axis])  # long ones outside
+    order = np.arange(system.shape[1]).reshape(margins.shape).transpose(axes).ravel()
+    kept = [frozenset(axes.index(axis) for axis in one) for one in margins.sets]
+    return least_narrow([np.ones(margins.shape[axis], dtype=np.int64) for axis in axes], kept, order, sigma)
 
 
 def least_narrow(

@@ -15,12 +15,13 @@ from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.elimination import solve_in_order
 from holdfast.lattice.kernel import reduced_basis
+from holdfast.lattice.product import Margins
 from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.lattice.grid import Grid, grid_of
+from holdfast.sampling.lattice.grid import Grid, grid_of, whole_grid
 from holdfast.sampling.lattice.halving import Halving
 from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, factor, log_chance, propose
 
@@ -73,7 +74,7 @@ class Crossing:
         return proposal.coordinates @ self._basis.T, proposal
 
 
-def shape_of(system: csr_array, sigma: float) -> Shape:
+def shape_of(system: csr_array, sigma: float, margins: Margins | None = None) -> Shape:
     """Return the proposals for the kernel of a full-rank integer matrix, good ones at a standard deviation.
 
     Raises SamplingError where no structure is seen and there are too many cells for dense algebra.
@@ -81,7 +82,7 @@ def shape_of(system: csr_array, sigma: float) -> Shape:
     rows, cells = system.shape
     if is_total(system):
         return Halving(cells)
-    if (grid := grid_of(system, sigma)) is not None:
+    if (grid := grid_of(system, sigma) or whole_grid(system, sigma, margins)) is not None:
         return grid
     if cells > MOST_CELLS or rows * cells > MOST_ENTRIES:
         raise SamplingError(
@@ -102,9 +103,9 @@ class KernelGaussian:
 
     floats = True
 
-    def __init__(self, system: csr_array, sigma_squared: Fraction) -> None:
+    def __init__(self, system: csr_array, sigma_squared: Fraction, margins: Margins | None = None) -> None:
         self._sigma, self._sigma_squared = float(sigma_squared) ** 0.5, sigma_squared
-        self._shape, self._cells = shape_of(system, self._sigma), system.shape[1]
+        self._shape, self._cells = shape_of(system, self._sigma, margins), system.shape[1]
         check_width(self._sigma * float(self._shape.shapes.max(initial=0.0)))
         self.acceptance = self._predict()
         self.work = COST * self._cells / self.acceptance

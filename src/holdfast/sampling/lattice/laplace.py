@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.product import Margins
 from holdfast.sampling.lattice.plan import Plan, Planned, plan_l1, plan_l2
 from holdfast.sampling.numbers.exponential import checked_rate
 
@@ -22,15 +23,18 @@ Norm = Literal["l1", "l2"]
 class LatticeLaplaceLaw(Planned):
     """q(z) proportional to exp(-epsilon ||z||) on the kernel of a full-rank integer matrix."""
 
-    def __init__(self, matrix: csr_array, epsilon: Fraction, norm: Norm) -> None:
+    def __init__(
+        self, matrix: csr_array, epsilon: Fraction, norm: Norm, margins: Margins | None = None
+    ) -> None:
         self.matrix, self.epsilon, self.norm = matrix, checked_rate(epsilon), norm
+        self._margins = margins
 
     @cached_property
     def plan(self) -> Plan:
         """How draws are made."""
         if self.norm == "l1":
             return plan_l1(self.matrix, self.epsilon)
-        return plan_l2(self.matrix, self.epsilon)
+        return plan_l2(self.matrix, self.epsilon, self._margins)
 
     def log_prob(self, points: IntArray) -> NDArray[np.float64]:
         """Return -epsilon ||z|| for each row, minus infinity off the lattice."""

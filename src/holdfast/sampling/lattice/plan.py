@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import expm1, log, sqrt, tanh
+from math import expm1, log, prod, sqrt, tanh
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy.special import gammaln, logsumexp
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
-from holdfast.lattice.product import product_features
+from holdfast.lattice.product import Margins, product_features
 from holdfast.progress import steps
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice import offset_total
@@ -192,21 +192,21 @@ def plan_l1(matrix: csr_array, epsilon: Fraction) -> Plan:
     return _plan(matrix, lambda system, cells: _laplace_block(system, cells, epsilon))
 
 
-def plan_l2(matrix: csr_array, epsilon: Fraction) -> Plan:
+def plan_l2(matrix: csr_array, epsilon: Fraction, margins: Margins | None = None) -> Plan:
     """Plan exact draws of q(z) prop. to exp(-epsilon ||z||_2) on the kernel of a full-rank matrix.
 
     This is no product law: one radius ties all components, and they are drawn together.
     """
     cells = matrix.shape[1]
-    radial = Radial(cells, list(groups(matrix)), epsilon)
+    radial = Radial(cells, list(groups(matrix)), epsilon, margins)
     name, why = "all cells together, by Gaussians of many widths", "one radius ties all cells in the l2 norm"
     block = Block(np.arange(cells)[None], radial, name, why, radial.acceptance, radial.work / cells)
     return _feasible(Plan(cells, (block,)))
 
 
-def plan_gaussian(matrix: csr_array, sigma_squared: Fraction) -> Plan:
+def plan_gaussian(matrix: csr_array, sigma_squared: Fraction, margins: Margins | None = None) -> Plan:
     """Plan exact draws of q(z) prop. to exp(-||z||_2^2 / (2 sigma^2)) on the kernel of a full-rank matrix."""
-    return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared))
+    return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared, margins))
 
 
 def _plan(matrix: csr_array, block_of: Callable[[csr_array, IntArray], Block]) -> Plan:
@@ -291,13 +291,33 @@ def _laplace_block(system: csr_array, cells: IntArray, epsilon: Fraction) -> Blo
     if is_total(system):
         return _total_block(cells, epsilon)
     if rows * width > MOST_SYSTEM or _widest_crossing(system) > MOST_LEVELS:
-        raise SamplingError(
-            f"the invariants tie {width:,} cells together by {rows:,} crossing counts, and noise of the l1"
-            f" norm is drawn exactly for tables of about {MOST_LEVELS} x {MOST_LEVELS} or 3 x 100 cells: take"
-            ' norm = "l2" or the mechanism lattice-gaussian, which draw whole margins of any size, or keep'
-            " fewer margins or coarser attributes."
-        )
+        raise _too_wide(width, rows)
     return min(_crossing_blocks(system.toarray(), cells, epsilon), key=lambda block: block.work)
+
+
+def require_few_crossings(margins: Margins) -> None:
+    """Raise SamplingError where l1 noise under these margins would be refused, before anything is worked out.
+
+    Levels that all margins read are apart from each other; the other parts of the margins cross where they
+    share nothing.
+    """
+    sets = [one for one in margins.sets if not any(one < other for other in margins.sets)]
+    parts = [one - frozenset.intersection(*sets) for one in sets] if sets else []
+    if len(parts) < 2 or sum(map(len, parts)) > len(frozenset().union(*parts)):
+        return
+    levels = sorted(prod(margins.shape[axis] for axis in part) for part in parts)
+    rows, width = sum(levels) - len(levels) + 1, prod(levels)
+    if levels[-2] > MOST_LEVELS or rows * width > MOST_SYSTEM:
+        raise _too_wide(width, rows)
+
+
+def _too_wide(width: int, rows: int) -> SamplingError:
+    return SamplingError(
+        f"the invariants tie {width:,} cells together by {rows:,} crossing counts, and noise of the l1"
+        f" norm is drawn exactly for tables of about {MOST_LEVELS} x {MOST_LEVELS} or 3 x 100 cells: take"
+        ' norm = "l2" or the mechanism lattice-gaussian, which draw whole margins of any size, or keep'
+        " fewer margins or coarser attributes."
+    )
 
 
 def _widest_crossing(system: csr_array) -> int:
@@ -362,13 +382,15 @@ def _crossing_blocks(system: IntArray, cells: IntArray, epsilon: Fraction) -> It
     yield Block(cells, angles, name, why, angles.acceptance, angles.work / width)
 
 
-def _gaussian_block(system: csr_array, cells: IntArray, sigma_squared: Fraction) -> Block:
+def _gaussian_block(
+    system: csr_array, cells: IntArray, sigma_squared: Fraction, margins: Margins | None
+) -> Block:
     rows, width = system.shape
     if rows == 0:
         independent = _Independent(width, DiscreteGaussian(sigma_squared))
         constant = width * float(log_sum(np.array([sqrt(sigma_squared)]))[0])
         return Block(cells, independent, *FREE, log_constant=constant)
-    gaussian = KernelGaussian(system, sigma_squared)
+    gaussian = KernelGaussian(system, sigma_squared, margins)
     name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
     if gaussian.halves:
         name, why = (

@@ -27,6 +27,7 @@ from scipy.sparse import csr_array
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.product import Margins
 from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
@@ -57,11 +58,17 @@ class Radial:
 
     floats = True
 
-    def __init__(self, cells: int, groups: list[tuple[csr_array, IntArray]], epsilon: Fraction) -> None:
+    def __init__(
+        self,
+        cells: int,
+        groups: list[tuple[csr_array, IntArray]],
+        epsilon: Fraction,
+        margins: Margins | None = None,
+    ) -> None:
         self._cells, self._epsilon = cells, epsilon
         sigma = sqrt(max(cells, 1)) / float(epsilon)  # about the one that is drawn most often
         self._groups = [
-            Group(where, shape_of(system, sigma) if system.shape[0] else Free(system.shape[1]))
+            Group(where, shape_of(system, sigma, margins) if system.shape[0] else Free(system.shape[1]))
             for system, where in groups
             if system.shape[0] < system.shape[1]
         ]

@@ -1,0 +1,1 @@
+"""The certificate of several tables of one file: one record, one page with a chapter each."""

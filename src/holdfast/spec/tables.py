@@ -1,0 +1,229 @@
+"""The spec of several tables of one file: each with its cells and invariants, all within one budget.
+
+`[[tables]]` takes the place of the cells, invariants and constraints of a spec; what is left is shared.
+Every table becomes the spec of one table, so that nothing else has to know of several.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from holdfast.errors import SpecError
+from holdfast.plain import plain_name
+from holdfast.spec.closest import closest
+from holdfast.spec.model import Data, MechanismChoice, Privacy, Spec, Text
+from holdfast.spec.part import Part, of_a_file
+from holdfast.spec.rational import Rational, positive
+
+Division = Literal["equal", "weights", "least-error"]
+PER_TABLE = ("cells", "invariants", "constraints")
+"""What a spec of one table says at its top, and one of several in each of them."""
+MOST_LETTERS = 80
+_NO_FILE = re.compile(r'[<>:"|?*]|^[ .]|[ .]$')
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
+"""What some system refuses in the name of a file."""
+
+
+class Budget(Part):
+    """How the budget of [privacy] is divided among the tables."""
+
+    section: ClassVar = ("budget",)
+
+    division: Division = "equal"
+
+
+class TableChoice(Part):
+    """One of several tables: its name, which is that of its file, and what a spec says of one table."""
+
+    section: ClassVar = ("tables",)
+
+    name: Text
+    cells: tuple[Text, ...] = ()
+    weight: Rational | None = None
+    invariants: Any = ()
+    constraints: Any = Field(default_factory=dict)
+    mechanism: Any = None
+
+    if TYPE_CHECKING:  # numbers may be given as text
+
+        def __init__(self, **values: Any) -> None: ...
+
+    @field_validator("name")
+    @classmethod
+    def _names_a_file(cls, name: str) -> str:
+        plain = plain_name(name) and not _NO_FILE.search(name) and name == unicodedata.normalize("NFC", name)
+        if not plain or len(name) > MOST_LETTERS or name.lower() in _DEVICES:
+            raise ValueError(
+                f"is {name[:MOST_LETTERS]!r}, which is no name for a file: use letters, digits, - and _"
+            )
+        if name.lower() in ("certificate", "statistic"):
+            raise ValueError(f"is {name!r}, which is taken: give the table another name")
+        return name
+
+    @field_validator("weight")
+    @classmethod
+    def _some_weight(cls, weight: Rational | None) -> Rational | None:
+        if weight is not None:
+            try:
+                positive(weight)
+            except ValueError:
+                raise ValueError(
+                    f"is {str(weight)[:40]}: give a positive number, or leave the table out"
+                ) from None
+        return weight
+
+    @model_validator(mode="after")
+    def _has_cells(self) -> Self:
+        if not self.cells:
+            raise ValueError(f'{self.name!r} has no cells: name at least one column, as in cells = ["age"]')
+        return self
+
+
+class TablesSpec(Part):
+    """All that was asked of a release of several tables."""
+
+    data: Mapping[str, Any]
+    privacy: Privacy = Privacy()
+    budget: Budget = Budget()
+    mechanism: Any = MechanismChoice()
+    tables: tuple[TableChoice, ...]
+    others: Mapping[str, Any] = Field(default_factory=dict)
+    """Sections of a spec that all tables share as they are."""
+    folder: Path = Field(default=Path(), exclude=True)
+    file: str = Field(default="", exclude=True)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **values: Any) -> None: ...
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, folder: Path = Path(), file: str = "") -> Self:
+        """Return the spec that a mapping, such as parsed TOML, describes."""
+        own = [key for key in cls.model_fields if key not in ("others", "folder", "file")]
+        shared = [key for key in Spec.model_fields if key not in (*own, *PER_TABLE, "folder", "file")]
+        for key in values:
+            if key in PER_TABLE:
+                raise SpecError(
+                    f"the spec has {key} beside [[tables]]: move them into the tables they are of, as"
+                    f" {'[[tables.invariants]]' if key == 'invariants' else f'[tables.{key}]'}."
+                )
+            if key not in (*own, *shared):
+                raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, [*own, *shared])}")
+        others = {key: value for key, value in values.items() if key in shared}
+        mine = {key: value for key, value in values.items() if key in own}
+        with of_a_file():
+            return cls(**mine, others=others, folder=folder, file=file)
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _double_brackets(cls, tables: object) -> object:
+        if isinstance(tables, Mapping):
+            raise ValueError("is one table: write each under its own [[tables]]")  # noqa: TRY004
+        return tables
+
+    @model_validator(mode="after")
+    def _told_apart(self) -> Self:
+        if not self.tables:
+            raise SpecError("[[tables]] is empty: name at least one table.")
+        seen: set[str] = set()
+        for table in self.tables:
+            if table.name.lower() in seen:
+                raise SpecError(
+                    f"[[tables]] has two tables of the name {table.name!r}, and each is a file: rename one."
+                )
+            seen.add(table.name.lower())
+            if table.weight is not None and self.budget.division == "equal":
+                raise SpecError(
+                    f"[[tables]] {table.name!r} has a weight, which an equal division does not use: write"
+                    ' division = "weights" in [budget], or leave it out.'
+                )
+        if "cells" in self.data:
+            raise SpecError("[data] has cells and there are [[tables]]: move the cells into the tables.")
+        for key, names in self._by_attribute():
+            listed = sorted({cell for table in self.tables for cell in table.cells})
+            for name in names:
+                if name not in listed:
+                    raise SpecError(
+                        f"[data] {key} names {name!r}, which is not among the cells of any table:"
+                        f" {closest(name, listed)}"
+                    )
+        within = self.data.get("within")
+        if isinstance(within, Mapping):
+            known = {*(cell for table in self.tables for cell in table.cells), *within}
+            for name in (*within, *within.values()):
+                if name not in known or (name in within and not self._leads(name)):
+                    raise SpecError(
+                        f"[data] within names {name!r}, which is not among the cells of any table:"
+                        f" {closest(str(name), sorted(map(str, known - {name})))}"
+                    )
+        for table in self.tables:
+            self.spec(table)
+        return self
+
+    def _leads(self, name: str) -> bool:
+        """Whether an attribute is a cell of some table, or has one of those within it."""
+        inner = (one for one, outer in self.data["within"].items() if outer == name and one != name)
+        return any(name in table.cells for table in self.tables) or any(map(self._leads, inner))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tables in their order."""
+        return tuple(table.name for table in self.tables)
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """The spec of each table, with the whole budget."""
+        return tuple(self.spec(table) for table in self.tables)
+
+    def spec(self, table: TableChoice, privacy: Privacy | None = None) -> Spec:
+        """Return the spec of one table, with a part of the budget if that is given."""
+        mechanism = self.mechanism if table.mechanism is None else table.mechanism
+        try:
+            return Spec(
+                **self.others,
+                data=self._data(table.cells),  # type: ignore[arg-type]
+                invariants=table.invariants,
+                constraints=table.constraints,
+                privacy=privacy or self.privacy,
+                mechanism=mechanism,
+                folder=self.folder,
+                file=self.file,
+            )
+        except SpecError as error:
+            raise SpecError(f"[[tables]] {table.name!r}: {error}") from None
+
+    def _data(self, cells: Sequence[str]) -> dict[str, Any]:
+        """Return what [data] says of some attributes."""
+        said = dict(self.data)
+        for key, names in self._by_attribute():
+            said[key] = {name: said[key][name] for name in names if name in cells}
+        if "within" in said:
+            said["within"] = dict(nested(said["within"], cells))
+        if "aggregate" in Data.model_fields and "count" in said:
+            said.setdefault("aggregate", True)  # a table of fewer attributes counts several rows as one cell
+        return {**said, "cells": tuple(cells)}
+
+    def _by_attribute(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the keys of [data] that speak of attributes one by one."""
+        for key, value in self.data.items():
+            if isinstance(value, Mapping) and key != "within":
+                yield key, list(value)
+
+
+def nested(within: Mapping[str, str], cells: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield which of some attributes lies in which other, past those that are not among them.
+
+    >>> dict(nested({"block": "tract", "tract": "county"}, ["block", "county"]))
+    {'block': 'county'}
+    """
+    for inner in within:
+        outer, seen = within[inner], {inner}
+        while outer not in cells and outer in within and outer not in seen:
+            seen.add(outer)
+            outer = within[outer]
+        if inner in cells and outer in cells:
+            yield inner, outer
