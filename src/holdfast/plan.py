@@ -26,7 +26,8 @@ from holdfast.spec.tables import TablesSpec
 
 TIMED = 5 * CELLS_PER_SECOND
 """Integers of a draw that is still timed: longer ones are told from the number of integers."""
-TOGETHER = 8
+SMALL, TOGETHER = CELLS_PER_SECOND / 50, 8
+"""Integers of draws of which several at once cost less each, and how many are timed then."""
 PAGE, PER_CELL = 0.6, 1.2e-6
 """Seconds that the certificate and its page take, and the table for each cell."""
 HELD = 6
@@ -169,11 +170,11 @@ def costs_of(noise: NoiseLaw, cells: int, planned: float) -> Costs:
     else:
         begun = process_time()
         noise.sample(SeededEntropy(0), 1)
-        one = process_time() - begun
-        together = min(TOGETHER, max(1, int(TIMED / max(noise.work, 1))))
-        begun = process_time()
-        noise.sample(SeededEntropy(0), together)
-        each = (process_time() - begun) / together
+        one = each = process_time() - begun
+        if noise.work < SMALL:
+            begun = process_time()
+            noise.sample(SeededEntropy(0), TOGETHER)
+            each = (process_time() - begun) / TOGETHER
     certificate = PAGE + draws * each + cells * PER_CELL
     held = HELD * 8 * min(BATCH, draws * cells) + 100 * cells
     return Costs(planned, one, certificate, peak_memory() + held)
