@@ -30,8 +30,8 @@ SMALL, TOGETHER = CELLS_PER_SECOND / 50, 8
 """Integers of draws of which several at once cost less each, and how many are timed then."""
 PAGE, PER_CELL = 0.6, 1.2e-6
 """Seconds that the certificate and its page take, and the table for each cell."""
-HELD = 6
-"""Copies of a batch of draws that are held at once, 8 bytes a number."""
+HELD = 9
+"""Copies of a batch of draws that are held at once, 8 bytes a number, by a release or by intervals of it."""
 
 
 @dataclass(frozen=True)
@@ -176,5 +176,5 @@ def costs_of(noise: NoiseLaw, cells: int, planned: float) -> Costs:
             noise.sample(SeededEntropy(0), TOGETHER)
             each = (process_time() - begun) / TOGETHER
     certificate = PAGE + draws * each + cells * PER_CELL
-    held = HELD * 8 * min(BATCH, draws * cells) + 100 * cells
+    held = HELD * 8 * min(BATCH, draws * cells) + 150 * cells
     return Costs(planned, one, certificate, peak_memory() + held)
