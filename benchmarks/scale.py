@@ -91,6 +91,7 @@ def run(command: list[str], timeout: float) -> dict[str, Any]:
         "wall": round(wall, 2),
         "megabytes": round(used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)),
     }
+    print(*command[len(HOLDFAST) :], _told(found), file=sys.stderr, flush=True)
     return found if code == 0 else {**found, "said": said[-1][:300] if said else ""}
 
 

@@ -22,6 +22,7 @@ def test_all_parts_are_told(example: Path) -> None:
     assert min(costs.plan, costs.draw, costs.certificate) > 0
     assert costs.release == costs.plan + costs.draw + costs.certificate
     assert costs.memory >= peak_memory() / 2 > 0
+    assert costs.listed > costs.memory
     told = report.to_dict()
     assert told["seconds"] == told["costs"]["draw_seconds"] == costs.draw
     assert told["costs"]["memory_bytes"] == costs.memory

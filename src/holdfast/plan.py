@@ -30,6 +30,8 @@ SMALL, TOGETHER = CELLS_PER_SECOND / 50, 8
 """Integers of draws of which several at once cost less each, and how many are timed then."""
 PAGE, PER_CELL = 0.6, 1.2e-6
 """Seconds that the certificate and its page take, and the table for each cell."""
+LISTED = 1700
+"""Bytes that the interval of one cell takes, with its levels."""
 HELD = 9
 """Copies of a batch of draws that are held at once, 8 bytes a number, by a release or by intervals of it."""
 
@@ -42,6 +44,8 @@ class Costs:
     draw: float
     certificate: float
     memory: int
+    listed: int
+    """The memory of intervals for every cell, which are listed one by one."""
 
     @property
     def release(self) -> float:
@@ -105,6 +109,7 @@ class PlanReport:
                 "certificate_seconds": costs.certificate,
                 "release_seconds": costs.release,
                 "memory_bytes": costs.memory,
+                "intervals_memory_bytes": costs.listed,
             },
             "warnings": list(self.warnings),
         }
@@ -177,4 +182,4 @@ def costs_of(noise: NoiseLaw, cells: int, planned: float) -> Costs:
             each = (process_time() - begun) / TOGETHER
     certificate = PAGE + draws * each + cells * PER_CELL
     held = HELD * 8 * min(BATCH, draws * cells) + 150 * cells
-    return Costs(planned, one, certificate, peak_memory() + held)
+    return Costs(planned, one, certificate, peak_memory() + held, peak_memory() + held + LISTED * cells)

@@ -54,7 +54,8 @@ def _words(report: PlanReport) -> None:
         console.print(
             f"A release takes about {_time(costs.release)} of computing on this machine (reading and planning"
             f" {_time(costs.plan)}, drawing {_time(costs.draw)}, certificate {_time(costs.certificate)}) and"
-            f" {costs.memory / 1e6:,.0f} MB of memory."
+            f" {costs.memory / 1e6:,.0f} MB of memory;"
+            f" intervals for every cell take up to {costs.listed / 1e6:,.0f} MB."
         )
 
 
