@@ -5,7 +5,6 @@ Each archive in `version_1` was written by that version from a seed: a spec, its
 """
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.certificate.archives import failed, seal, unpacked
 from tests.certificate.places import ABSURD, changed, content_of, put, tried
 
 from holdfast.certificate.model import Certificate
@@ -21,7 +21,6 @@ from holdfast.certificate.public import Published, mechanism_of, public_of
 from holdfast.certificate.read import read_certificate
 from holdfast.certificate.text import FORMAT, canonical, digest
 from holdfast.certificate.verify import Verification, verify
-from holdfast.certificate.write import sha256
 from holdfast.errors import GuaranteeError, ReleaseError
 from holdfast.inference.table_intervals import table_intervals
 from holdfast.mechanisms.conditioned import Conditioned, ConditionedRecord
@@ -58,23 +57,7 @@ Unpack = Callable[[str], Path]
 @pytest.fixture
 def unpack(tmp_path: Path) -> Unpack:
     """Unpack an archive; return the folder of its release."""
-
-    def call(name: str) -> Path:
-        shutil.unpack_archive(Path(__file__).parent / "version_1" / f"{name}.zip", tmp_path / name)
-        return tmp_path / name / "release"
-
-    return call
-
-
-def failed(verification: Verification) -> list[str]:
-    return [check.name for check in verification.checks if not check.holds]
-
-
-def seal(release: Path, content: dict[str, Any]) -> None:
-    """Write a record with hashes and a digest that are right."""
-    files = {name: sha256(release / name) for name in content["files"]}
-    body = {**{name: value for name, value in content.items() if name != "digest"}, "files": files}
-    put(release, {**body, "digest": digest(body)})
+    return lambda name: unpacked("version_1", name, tmp_path)
 
 
 def rewrite(release: Path, counts: list[int]) -> None:

@@ -5,19 +5,17 @@ Each archive in `version_2` was written in that form from a seed: a spec, its ta
 """
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.certificate.places import content_of, put
+from tests.certificate.archives import failed, seal, unpacked
+from tests.certificate.places import content_of
 
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.read import read_certificate
-from holdfast.certificate.text import FORMAT, digest
-from holdfast.certificate.verify import Verification, verify
-from holdfast.certificate.write import sha256
+from holdfast.certificate.text import FORMAT
+from holdfast.certificate.verify import verify
 from holdfast.inference.table_intervals import table_intervals
 
 ARCHIVES = sorted(path.stem for path in (Path(__file__).parent / "version_2").glob("*.zip"))
@@ -28,23 +26,7 @@ Unpack = Callable[[str], Path]
 @pytest.fixture
 def unpack(tmp_path: Path) -> Unpack:
     """Unpack an archive; return the folder of its release."""
-
-    def call(name: str) -> Path:
-        shutil.unpack_archive(Path(__file__).parent / "version_2" / f"{name}.zip", tmp_path / name)
-        return tmp_path / name / "release"
-
-    return call
-
-
-def failed(verification: Verification) -> list[str]:
-    return [check.name for check in verification.checks if not check.holds]
-
-
-def seal(release: Path, content: dict[str, Any]) -> None:
-    """Write a record with hashes and a digest that are right."""
-    files = {name: sha256(release / name) for name in content["files"]}
-    body = {**{name: value for name, value in content.items() if name != "digest"}, "files": files}
-    put(release, {**body, "digest": digest(body)})
+    return lambda name: unpacked("version_2", name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
