@@ -8,22 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_errors import sentence
+from tests.postprocess.small import DATA, SPEC
 
 from holdfast.certificate.text import digest
-
-SPEC = """\
-[data]
-path = "data.csv"
-cells = ["town", "kind"]
-count = "n"
-[[invariants]]
-margin = ["town"]
-[constraints]
-structural_zeros = [{ town = "b", kind = "w" }]
-[privacy]
-epsilon = "1/2"
-"""
-DATA = "town,kind,n\na,u,0\na,v,1\na,w,30\nb,u,0\nb,v,25\n"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from jinja2 import UndefinedError
+from tests.postprocess.small import DATA, SPEC
 
 from holdfast.certificate.text import canonical, digest
 from holdfast.errors import ReleaseError
@@ -17,20 +18,6 @@ from holdfast.postprocess.page import render
 from holdfast.postprocess.processed import postprocess_release
 from holdfast.postprocess.verify import NOT_DERIVED, verify_processed
 from holdfast.release import make_release
-
-SPEC = """\
-[data]
-path = "data.csv"
-cells = ["town", "kind"]
-count = "n"
-[[invariants]]
-margin = ["town"]
-[constraints]
-structural_zeros = [{ town = "b", kind = "w" }]
-[privacy]
-epsilon = "1/2"
-"""
-DATA = "town,kind,n\na,u,0\na,v,1\na,w,30\nb,u,0\nb,v,25\n"
 
 
 @pytest.fixture(scope="module")
