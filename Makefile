@@ -4,12 +4,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test check lowest stress studies format schema lock clean
+.PHONY: demo test check java lowest stress studies format schema lock clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
 
-test: check
+test: check java
 	$(BIN)/pytest
 	$(BIN)/python -m tests.stress --short
 
@@ -17,6 +17,13 @@ check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# Spark runs on Java 17 or newer: it is installed where it is missing and may be. Without it, tests of Spark are skipped.
+java:
+	@{ "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version || { test "$$(id -u)" = 0 && apt-get update && \
+		export DEBIAN_FRONTEND=noninteractive INSTALL='apt-get install -y --no-install-recommends' && \
+		{ $$INSTALL openjdk-17-jre-headless || $$INSTALL openjdk-21-jre-headless; }; }; } > /dev/null 2>&1 || \
+		echo 'Java 17 or newer is missing and could not be installed: tests of Spark are skipped.'
 
 # Races, kills, faults at system calls, power cuts, tampering, fuzzing, places; `make test` runs a short part of it.
 stress: $(READY)
@@ -27,6 +34,7 @@ studies: $(READY)
 	$(BIN)/python -m studies.semi_dp.run
 	$(BIN)/python -m studies.congenial_dp.run
 	$(BIN)/python -m studies.integer_subspace.run
+	$(BIN)/python -m studies.swapping.run
 
 format: $(READY)
 	$(BIN)/ruff check --fix
@@ -35,14 +43,15 @@ format: $(READY)
 # What `holdfast certificate schema` prints, after a change of the certificate's sections.
 schema: $(READY)
 	$(BIN)/python -c 'import json; from holdfast.certificate.model import json_schema as s; print(json.dumps(s(), indent=2))' > src/holdfast/certificate/schema.json
+	$(BIN)/python -c 'import json; from holdfast.certificate.model import json_schema as s; from holdfast.certificate.records.model import RecordsCertificate as R; print(json.dumps(s(R), indent=2))' > src/holdfast/certificate/records/schema.json
 
-# The oldest dependencies that pyproject.toml allows: the demo, the contract of all mechanisms, every command.
+# The oldest dependencies that pyproject.toml allows: the demo, the contract of all mechanisms, every command, Spark.
 # What old releases say of newer ones beside them is not looked at.
-lowest: .venv-lowest/.ready
+lowest: .venv-lowest/.ready java
 	.venv-lowest/$(PIP) install --no-deps --no-build-isolation --force-reinstall .
 	@rm -rf .venv-lowest/demo
 	.venv-lowest/bin/holdfast demo --out .venv-lowest/demo
-	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/cli
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/cli tests/swapping/test_spark.py
 
 $(READY): requirements.lock pyproject.toml
 	$(call venv,.venv)
@@ -72,7 +81,7 @@ lock:
 	.venv-lock/$(PIP) install uv==0.13.7
 	$(COMPILE) --extra dev $(UPGRADE) --output-file requirements.lock
 	@sed -nE 's/^(($(TOOLS))==[^ ]+).*/\1/p' requirements.lock > .venv-lock/tools.txt
-	$(COMPILE) --extra build --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
+	$(COMPILE) --extra build --extra spark --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
 		--output-file requirements-lowest.lock
 
 clean:

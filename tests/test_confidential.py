@@ -9,20 +9,28 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from tests.releases import KINDS, prepared, released
+from tests.swapping.small import asked, households
 
 import holdfast
+from holdfast.data.microdata import Microdata
 from holdfast.data.read import Reading
 from holdfast.data.records import Records
 from holdfast.data.table import Table
 from holdfast.errors import HoldfastError
+from holdfast.joint.release import make_release
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.release import Prepared, Release
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec import Spec
+from holdfast.swapping.prepare import PreparedRecords, prepare_records
+from holdfast.swapping.survey import Survey
+from holdfast.swapping.utility import Watch
 
 CONFIDENTIAL = (Prepared, Reading, Table, Records, pl.DataFrame, pl.Series)
+OF_RECORDS = (PreparedRecords, Microdata, Survey, Watch, pa.Table, pa.ChunkedArray, pl.DataFrame, pl.Series)
 CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 """What every object of a kind shares: it leads to the whole program, and holds nothing of one release."""
 
@@ -97,6 +105,16 @@ def test_a_charged_release_leads_to_nothing_confidential(tmp_path: Path) -> None
     assert not any(isinstance(here, CONFIDENTIAL) for here in reachable(release))
 
 
+def test_swapped_records_lead_to_nothing_confidential(tmp_path: Path) -> None:
+    """What was written, and what is public before it is, hold no record; what is prepared does."""
+    own = prepare_records(asked(data={"cells": ["county"]}), households())
+    assert {PreparedRecords, Microdata, Survey, Watch} <= {type(here) for here in reachable(own)}
+    ledger = Ledger.create(tmp_path / "ledger.db", standard="pure", budget=Fraction(50))
+    done = make_release(own.spec, tmp_path / "out", data=households(), ledger=ledger)
+    public = (done, own.certify(secure=True), own.facts, own.mechanism, own.mechanism.guarantee)
+    assert not any(isinstance(here, OF_RECORDS) for root in public for here in reachable(root))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_release_can_be_pickled(kind: str) -> None:
     release = released(kind)
@@ -121,6 +139,30 @@ def test_a_pickled_release_writes_the_same_folder(tmp_path: Path) -> None:
 
 
 # what shows
+
+
+def test_no_value_of_a_record_shows_in_what_is_told_of_swapped_ones(tmp_path: Path) -> None:
+    """Neither held values nor joint counts of the data stand in a certificate, a page or a refusal."""
+    names = [f"person-{at}" for at in range(300)]
+    table = households(300).append_column("name", pa.array(names))
+    own = asked(invariants=[{"margin": ["county"]}])
+    done = make_release(own, tmp_path / "out", data=table)
+    told = [repr(done), str(done.to_dict())]
+    told += [(tmp_path / "out" / name).read_text() for name in ("certificate.json", "certificate.html")]
+    told.append((tmp_path / "out-utility.json").read_text())
+    gaps = table.set_column(2, "county", pa.array([None, *["person-7"] * 299]))
+    for data, sections in (
+        (gaps, {}),
+        (table, {"mechanism": {"stratify": ["name"]}}),
+        (table, {"invariants": [{"margin": ["county", "name"]}]}),
+        (table, {"mechanism": {"swap": ["nam"]}}),
+        (table, {"privacy": {"epsilon": "1"}}),
+    ):
+        with pytest.raises(HoldfastError) as refusal:
+            prepare_records(asked(**sections), data)
+        told.append(str(refusal.value))
+    assert not [words for words in told if "person-" in words]
+
 
 SECRET = [48271, 69621, 16807, 40014]
 """Counts that stand nowhere else."""

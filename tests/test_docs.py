@@ -20,6 +20,7 @@ from holdfast.cli.app import app
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
 from holdfast.spec import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.swapping.asked import options_of
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -112,7 +113,8 @@ def test_specs_are_valid(page: Path) -> None:
         if "tables" in values:
             assert all(map(mechanism_of, TablesSpec.of(values).specs))
         elif "data" in values:
-            assert mechanism_of(Spec.of(values))
+            spec = Spec.of(values)
+            assert options_of(spec) if spec.of_records else mechanism_of(spec)
         else:
             named_attributes = {"data": {"cells": sorted(set(re.findall(r"(\w+) =", text)) | {"county"})}}
             assert named_by(Spec.of({**named_attributes, **values}))
@@ -207,7 +209,7 @@ def test_links_are_found() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["certificate.png", "census.png"])
+@pytest.mark.parametrize("name", ["certificate.png", "census.png", "swapping.png"])
 def test_pictures_are_small(name: str) -> None:
     assert (ROOT / "docs" / "images" / name).stat().st_size < 250_000
 

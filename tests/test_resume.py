@@ -20,7 +20,7 @@ from holdfast.certificate.verify import verify
 from holdfast.drafts import Draft, draft_path
 from holdfast.durable import PREFIX
 from holdfast.errors import HoldfastError, ReleaseError
-from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.mechanisms.mechanism import TableMechanism
 from holdfast.privacy.ledger import Ledger
 from holdfast.release import make_release, prepare
 from holdfast.resume import ChargedError
@@ -72,7 +72,7 @@ def test_a_release_is_complete_before_it_has_its_name(
 
 
 STEPS: list[tuple[object, str]] = [
-    (Mechanism, "outputs"),
+    (TableMechanism, "outputs"),
     (holdfast.handover, "write_outputs"),
     (Draft, "free"),
     (Draft, "seal"),
@@ -124,7 +124,7 @@ def test_a_whole_release_without_its_name_gets_it(
     make_release(spec, tmp_path / "beside", ledger=ledger)
     make_release(spec, tmp_path / "uncharged")
     assert drafts(tmp_path) == [draft]
-    monkeypatch.setattr(Mechanism, "outputs", stop)  # nothing is drawn again
+    monkeypatch.setattr(TableMechanism, "outputs", stop)  # nothing is drawn again
     make_release(spec, tmp_path / "late", ledger=ledger, resume=1)
     assert read_certificate(tmp_path / "late").digest == digest
     assert verify(tmp_path / "late").kept
@@ -155,7 +155,7 @@ def test_a_draft_of_the_row_is_destroyed_wherever_it_is(spec: Path, ledger: Ledg
 
 
 def test_a_row_that_is_being_drawn_is_not_resumed(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
-    outputs = Mechanism.outputs
+    outputs = TableMechanism.outputs
 
     def meanwhile(*given: Any) -> Any:
         with pytest.raises(ReleaseError, match="is being drawn by another run"):
@@ -163,14 +163,14 @@ def test_a_row_that_is_being_drawn_is_not_resumed(spec: Path, ledger: Ledger, tm
         return outputs(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Mechanism, "outputs", meanwhile)
+        patch.setattr(TableMechanism, "outputs", meanwhile)
         make_release(spec, tmp_path / "out", ledger=ledger)
     assert not (tmp_path / "other").exists()
 
 
 def test_of_two_that_resume_one_row_one_wins(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Mechanism, "outputs", stop)
+        patch.setattr(TableMechanism, "outputs", stop)
         with pytest.raises(ChargedError):
             make_release(spec, tmp_path / "out", ledger=ledger)
     complete = Ledger.complete
@@ -189,7 +189,7 @@ def test_of_two_that_resume_one_row_one_wins(spec: Path, ledger: Ledger, tmp_pat
 
 def test_a_whole_release_of_another_row_is_spared(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
     """Two rows were drafted under one name: the first was not drawn, the second only lacks its name."""
-    for step, name in ((Mechanism, "outputs"), (Draft, "publish")):
+    for step, name in ((TableMechanism, "outputs"), (Draft, "publish")):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(step, name, stop)
             with pytest.raises(ChargedError):
@@ -225,7 +225,7 @@ def test_a_whole_release_is_named_only_as_it_was_asked_for(
 
 def test_only_the_same_release_is_drawn_for_a_row(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Mechanism, "outputs", stop)
+        patch.setattr(TableMechanism, "outputs", stop)
         with pytest.raises(ChargedError):
             make_release(spec, tmp_path / "out", ledger=ledger)
     weaker = written(tmp_path, ('epsilon = "1" ', 'epsilon = "2" '))
@@ -258,7 +258,7 @@ def test_what_is_handed_over_in_memory_was_seen(spec: Path, ledger: Ledger, tmp_
 
 def test_a_failure_in_memory_is_resumed_as_files(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Mechanism, "outputs", stop)
+        patch.setattr(TableMechanism, "outputs", stop)
         with pytest.raises(ChargedError, match="nothing was released by this run"):
             prepare(spec).release(ledger=ledger)
     assert make_release(spec, tmp_path / "out", ledger=ledger, resume=1).row == ledger.row(1)
@@ -266,7 +266,8 @@ def test_a_failure_in_memory_is_resumed_as_files(spec: Path, ledger: Ledger, tmp
 
 
 @pytest.mark.parametrize(
-    "step", [(holdfast.handover, "write_page"), (Draft, "reserve"), (Mechanism, "law"), (Draft, "__init__")]
+    "step",
+    [(holdfast.handover, "write_page"), (Draft, "reserve"), (TableMechanism, "law"), (Draft, "__init__")],
 )
 def test_what_fails_before_the_charge_costs_nothing(
     spec: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[object, str]
@@ -274,7 +275,7 @@ def test_what_fails_before_the_charge_costs_nothing(
     from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 
     place, name = step
-    monkeypatch.setattr(LatticeLaplace if place is Mechanism else place, name, full)
+    monkeypatch.setattr(LatticeLaplace if place is TableMechanism else place, name, full)
     with pytest.raises((OSError, ReleaseError)):
         make_release(spec, tmp_path / "out", ledger=ledger)
     assert ledger.spent() == 0

@@ -12,7 +12,8 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-lowest.lock")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DIRECT = {canonicalize_name(each.name): each for each in map(Requirement, PROJECT["dependencies"])}
+ASKED = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["spark"]]
+DIRECT = {canonicalize_name(each.name): each for each in map(Requirement, ASKED)}
 
 
 def entries(lock: str) -> list[str]:

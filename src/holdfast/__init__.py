@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from holdfast.audit.compose import audit_compose
     from holdfast.audit.exposure import audit_exposure
     from holdfast.audit.guarantee import audit_guarantee
+    from holdfast.audit.swapping import audit_swapping
     from holdfast.audit.universe import audit_universe
     from holdfast.certificate.model import Certificate
+    from holdfast.certificate.records.model import RecordsCertificate
     from holdfast.certificate.sign import generate_keys
     from holdfast.certificate.verify import Verification, ViolatedError
     from holdfast.compare.comparison import Comparison, compare_mechanisms
+    from holdfast.compare.swapped import compare_swapping
     from holdfast.data.public_table import PublicTable
     from holdfast.inference.private_test import odds_ratio
     from holdfast.inference.table_intervals import table_intervals as intervals
@@ -67,6 +70,7 @@ _HOME = {
     "Prepared": "release",
     "Privacy": "spec.model",
     "PublicTable": "data.public_table",
+    "RecordsCertificate": "certificate.records.model",
     "Release": "release",
     "SeededEntropy": "sampling.entropy",
     "Spec": "spec.model",
@@ -78,9 +82,11 @@ _HOME = {
     "audit_compose": "audit.compose",
     "audit_exposure": "audit.exposure",
     "audit_guarantee": "audit.guarantee",
+    "audit_swapping": "audit.swapping",
     "audit_universe": "audit.universe",
     "census_2020": "audit.census",
     "compare_mechanisms": "compare.comparison",
+    "compare_swapping": "compare.swapped",
     "generate_keys": "certificate.sign",
     "intervals": "inference.table_intervals:table_intervals",
     "odds_ratio": "inference.private_test",
@@ -109,6 +115,7 @@ __all__ = [
     "Prepared",
     "Privacy",
     "PublicTable",
+    "RecordsCertificate",
     "Release",
     "SeededEntropy",
     "Spec",
@@ -121,9 +128,11 @@ __all__ = [
     "audit_compose",
     "audit_exposure",
     "audit_guarantee",
+    "audit_swapping",
     "audit_universe",
     "census_2020",
     "compare_mechanisms",
+    "compare_swapping",
     "generate_keys",
     "intervals",
     "make_release",

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from holdfast.account import spend
-from holdfast.certificate.model import SEAL, Certificate, LedgerSection
+from holdfast.certificate.model import Certificate, LedgerSection
+from holdfast.certificate.read import AnyCertificate
+from holdfast.certificate.records.model import RecordsCertificate
+from holdfast.certificate.sealed import SEAL
 from holdfast.certificate.several.model import TablesCertificate
 from holdfast.certificate.sign import SigningKey, signing_key
-from holdfast.certificate.write import cannot_write, write_outputs, write_page
+from holdfast.certificate.write import PAGE, cannot_write, write_outputs, write_page
 from holdfast.drafts import Draft, drafted, require_new
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.outputs import Output
@@ -25,8 +28,8 @@ from holdfast.privacy.ledger.entry import Charge, Row
 from holdfast.resume import charged, finish, give_name, worth_keeping
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 
-RecordT = TypeVar("RecordT", Certificate, TablesCertificate)
-RecordT_co = TypeVar("RecordT_co", Certificate, TablesCertificate, covariant=True)
+RecordT = TypeVar("RecordT", Certificate, TablesCertificate, RecordsCertificate)
+RecordT_co = TypeVar("RecordT_co", Certificate, TablesCertificate, RecordsCertificate, covariant=True)
 WRITTEN = ("created", "software", *SEAL)
 """What a certificate says of its making: the rest is what was asked for, and what follows."""
 
@@ -93,6 +96,8 @@ class Written(Generic[RecordT]):
     left: Fraction | None = None
     warnings: tuple[str, ...] = ()
     """What a curator should look at in the data."""
+    report: Path | None = None
+    """A file beside the release that is for the curator's eyes only, if there is one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -103,6 +108,7 @@ class Written(Generic[RecordT]):
             "charged": None if row is None else {"row": row.index, "total": str(row.total)},
             "left": None if self.left is None else str(self.left),
             "warnings": list(self.warnings),
+            **({} if self.report is None else {"utility": str(self.report)}),
             "certificate": self.certificate.to_dict(),
         }
 
@@ -210,7 +216,7 @@ def _left(account: Ledger) -> Fraction | None:
 
 def _same(
     prepared: Drawable[RecordT],
-    whole: Certificate | TablesCertificate,
+    whole: AnyCertificate,
     *,
     parquet: bool,
     quote_formulas: bool,
@@ -218,9 +224,7 @@ def _same(
     """Return a release that was drawn before, if it is the one that is asked for; raises where it is not."""
     asked = prepared.certify(secure=whole.randomness.secure)
     same = isinstance(whole, type(asked)) and _asked(asked.to_dict()) == _asked(whole.to_dict())
-    files = (
-        parquet == any(name.endswith(".parquet") for name in whole.files) or "statistic.csv" in whole.files
-    )
+    files = _in_parquet(whole) in (None, parquet)
     quoted = (quote_formulas and not parquet) == whole.quoted_formulas
     if not (same and files and quoted and isinstance(whole, type(asked))):
         raise ReleaseError(
@@ -228,6 +232,14 @@ def _same(
             " that was charged, with --resume."
         )
     return whole
+
+
+def _in_parquet(whole: AnyCertificate) -> bool | None:
+    """Return whether tables are in Parquet; None where there are none, as records are what they came as."""
+    names = set(whole.files) - {PAGE, "statistic.csv"}
+    if isinstance(whole, RecordsCertificate):
+        names &= {"table.csv", "table.parquet"}
+    return any(name.endswith(".parquet") for name in names) if names else None
 
 
 def _asked(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,8 +21,10 @@ from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.release import Prepared, prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
+from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.swapping.plan import RecordsPlan, plan_records
 
 TIMED = 5 * CELLS_PER_SECOND
 """Integers of a draw that is still timed: longer ones are told from the number of integers."""
@@ -135,16 +137,21 @@ class PlanReports:
 
 
 @overload
-def plan_release(spec: Spec, data: Any = None) -> PlanReport: ...
+def plan_release(spec: Spec, data: Any = None) -> PlanReport | RecordsPlan: ...
 @overload
 def plan_release(spec: TablesSpec, data: Any = None) -> PlanReports: ...
 @overload
 def plan_release(spec: str | Path, data: Any = None) -> Any: ...
-def plan_release(spec: Spec | TablesSpec | str | Path, data: Any = None) -> PlanReport | PlanReports:
-    """Return how the release of a spec would be drawn, of one table or of several."""
+def plan_release(
+    spec: Spec | TablesSpec | str | Path, data: Any = None
+) -> PlanReport | PlanReports | RecordsPlan:
+    """Return how the release of a spec would be drawn, of one table, of several, or of records."""
     several, begun = tables_of(spec), process_time()
     if several is None:
-        prepared = prepare(spec, data)  # type: ignore[arg-type]
+        one = spec if isinstance(spec, Spec) else read_spec(spec)  # type: ignore[arg-type]
+        if one.of_records:
+            return plan_records(one, data)
+        prepared = prepare(one, data)
         return _report(prepared, process_time() - begun)
     tables = prepare_tables(several, data).tables
     each = (process_time() - begun) / len(tables)

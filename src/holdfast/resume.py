@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.certificate.model import Certificate
-from holdfast.certificate.read import read_any_certificate
-from holdfast.certificate.several.model import TablesCertificate
+from holdfast.certificate.read import AnyCertificate, read_any_certificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
 from holdfast.certificate.write import cannot_write, charged_draft, sha256
@@ -77,7 +75,7 @@ def _complete(ledger: Ledger, row: int, digest: str | None = None) -> bool:
     return completion is not None and digest in (None, completion.release)
 
 
-def finish(ledger: Ledger, row: int) -> Certificate | TablesCertificate | None:
+def finish(ledger: Ledger, row: int) -> AnyCertificate | None:
     """Make a row ready to be drawn for again; return the certificate of a release that was drawn whole.
 
     Raises ReleaseError where the row was released, or is being drawn.
@@ -121,7 +119,7 @@ def _being_drawn(ledger: Ledger, row: int) -> ReleaseError:
     )
 
 
-def _whole(draft: Path, digest: str) -> Certificate | TablesCertificate | None:
+def _whole(draft: Path, digest: str) -> AnyCertificate | None:
     """Return the certificate in a draft whose files are those of a completion."""
     try:
         certificate = read_any_certificate(draft)

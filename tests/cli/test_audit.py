@@ -95,3 +95,97 @@ def test_a_release_over_budget_writes_nothing(run: Run, example: Path) -> None:
         "release", example, "--out", example.with_name("two"), "--ledger", example.with_name("no.db")
     )
     assert missing.code == 2
+
+
+def test_a_swap_rate_is_read_as_an_epsilon(run: Run, tmp_path: Path) -> None:
+    outcome = run("audit", "swapping", "--stratum-size", "264331", "--rate", "0.5", "--json")
+    report = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert report["stratum_size"] == 264331
+    assert report["rate"] == "1/2"
+    assert round(report["epsilon"], 5) == 12.48496
+    assert report["epsilon_tight"] < report["epsilon"] < report["epsilon_tight"] + 1e-4
+    assert round(report["smallest_epsilon"], 5) == 6.24248
+    assert report["smallest_epsilon_tight"] < report["smallest_epsilon"]
+    assert "rates" not in report
+    written = tmp_path / "swapping.json"
+    assert "12.48496" in run("audit", "swapping", "--stratum-size", "264331", "--rate", "1/2").out
+    run("audit", "swapping", "--stratum-size", "264331", "--rate", "1/2", "--out", written)
+    assert json.loads(written.read_text()) == report
+
+
+def test_an_epsilon_is_read_as_two_swap_rates(run: Run) -> None:
+    asked = ("audit", "swapping", "--stratum-size", "264331", "--epsilon", "14")
+    report = json.loads(run(*asked, "--json").out)
+    assert report["rate"] is report["epsilon"] is report["epsilon_tight"] is None
+    assert report["target"] == 14
+    assert report["rates"] == pytest.approx([0.1801932, 0.9999991685], abs=1e-7)
+    assert report["rates_tight"][0] < report["rates"][0]
+    for rate in report["rates"]:
+        again = run("audit", "swapping", "--stratum-size", "264331", "--rate", repr(rate), "--json")
+        assert 14 - 1e-6 < json.loads(again.out)["epsilon"] <= 14
+    words = run(*asked).out
+    assert "0.1801932" in words
+    assert "fewer records move" in words
+    both = json.loads(run(*asked, "--rate", "1/2", "--json").out)
+    assert both["rates"] == report["rates"]
+    assert both["rate"] == "1/2"
+
+
+def test_the_smallest_epsilon_can_be_asked_for(run: Run) -> None:
+    for size in ("2", "3", "50", "264331"):
+        least = json.loads(run("audit", "swapping", "--stratum-size", size, "--json").out)["smallest_epsilon"]
+        asked = run("audit", "swapping", "--stratum-size", size, "--epsilon", repr(least), "--json")
+        low, up = json.loads(asked.out)["rates"]
+        assert low <= up < low + 1e-9
+
+
+def test_usual_rates_are_told_where_nothing_is_asked(run: Run) -> None:
+    report = json.loads(run("audit", "swapping", "--stratum-size", "264331", "--json").out)
+    told = [(one["rate"], round(one["epsilon"], 2)) for one in report["usual_rates"]]
+    assert told == [("1/100", 17.08), ("1/20", 15.43), ("1/10", 14.68), ("1/2", 12.48)]
+
+
+def test_a_long_rate_fits_its_row(run: Run, tmp_path: Path) -> None:
+    rate = f"{10**300 + 1}/{3 * 10**300}"
+    asked = ("audit", "swapping", "--stratum-size", "9", "--rate", rate)
+    words = run(*asked, "--picture", tmp_path / "curves.svg").out
+    assert max(map(len, words.splitlines())) < 200
+    assert json.loads(run(*asked, "--json").out)["rate"] == rate
+
+
+def test_the_curves_of_swapping_are_drawn(run: Run, tmp_path: Path) -> None:
+    picture = tmp_path / "curves.svg"
+    asked = ("audit", "swapping", "--stratum-size", "1000", "--rate", "1/20", "--epsilon", "8", "--picture")
+    assert f"Wrote {picture}" in run(*asked, picture).out
+    assert "<svg" in picture.read_text()
+    assert run(*asked, tmp_path / "curves.doc").code == 2
+    assert run(*asked, tmp_path / "nowhere" / "curves.png").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rate", "1/2"], "--stratum-size"),
+        (["--stratum-size", "0"], "not in the range"),
+        (["--stratum-size", "x"], "not a whole number"),
+        (["--stratum-size", "1"], "at least 2"),
+        (["--stratum-size", "9", "--rate", "0"], "positive"),
+        (["--stratum-size", "9", "--rate", "1"], "above 0 and below 1"),
+        (["--stratum-size", "9", "--rate", "1.5"], "above 0 and below 1"),
+        (["--stratum-size", "9", "--rate", "1e-10"], "out of reach"),
+        (["--stratum-size", "9", "--rate", "abc"], "--rate is 'abc'"),
+        (["--stratum-size", "9", "--epsilon", "-1"], "positive"),
+        (["--stratum-size", "264331", "--epsilon", "6.24248"], "at least 6.242481"),
+    ],
+)
+def test_swapping_that_cannot_be_gets_one_sentence(
+    run: Run, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    written = ("--out", tmp_path / "report.json", "--picture", tmp_path / "curves.png")
+    outcome = run("audit", "swapping", *arguments, *written)
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert message in outcome.err
+    assert not list(tmp_path.iterdir())

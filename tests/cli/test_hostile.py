@@ -305,6 +305,8 @@ def test_numbers_beyond_reach_get_a_sentence(run: Run, release: Path, text: str)
         ("audit", "guarantee", f"--epsilon={text}"),
         ("audit", "guarantee", "--rho=1", f"--delta={text}"),
         ("audit", "compose", "--delta=1e-10", f"--mu={text}"),
+        ("audit", "swapping", "--stratum-size=9", f"--rate={text}"),
+        ("audit", "swapping", "--stratum-size=9", f"--epsilon={text}"),
         ("ledger", "open", release / "l.db", f"--budget={text}"),
         ("intervals", release, f"--level={text}"),
         ("test", "odds-ratio", "1", "2", "3", "4", "--epsilon", text),
@@ -321,6 +323,7 @@ def test_whole_numbers_are_digits(run: Run, text: str) -> None:
     for command in (
         ("demo", f"--seed={text}"),
         ("audit", "guarantee", "--epsilon=1", f"--semi-adjacency={text}"),
+        ("audit", "swapping", f"--stratum-size={text}"),
         ("compare", "s.toml", f"--draws={text}"),
     ):
         outcome = run(*command)

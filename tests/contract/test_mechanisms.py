@@ -1,4 +1,4 @@
-"""Every mechanism of the list, on every case of its entry, through every check of the contract."""
+"""Every mechanism of tables, on every case of its entry, through every check of the contract."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,10 +7,10 @@ import pytest
 from tests.contract.cases import CASES, uncovered
 from tests.contract.contract import CHECKS, Subject
 
-from holdfast.mechanisms.catalogue import MECHANISMS
+from holdfast.mechanisms.catalogue import MECHANISMS, OF_TABLES
 from holdfast.sampling.entropy import SeededEntropy
 
-EVERY = {f"{kind.name}: {case}": (kind, case) for kind in MECHANISMS for case in CASES.get(kind, ())}
+EVERY = {f"{kind.name}: {case}": (kind, case) for kind in OF_TABLES for case in CASES.get(kind, ())}
 EACH_RECORD = [name for name, (_, case) in EVERY.items() if case.privacy.get("adjacency") == "unit"]
 Subjects = Callable[[str], Subject]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.errors import SpecError
-from holdfast.mechanisms.catalogue import MECHANISMS, AnyMechanism, mechanism_of
+from holdfast.mechanisms.catalogue import MECHANISMS, OF_TABLES, AnyMechanism, mechanism_of
 from holdfast.spec.closest import closest
 from holdfast.spec.model import Spec
 
@@ -30,7 +30,7 @@ def spec(name: str, standard: str, *, constraints: Any = None, **options: Any) -
     )
 
 
-each = pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.name)
+each = pytest.mark.parametrize("kind", OF_TABLES, ids=lambda kind: kind.name)
 
 
 @each
@@ -61,7 +61,7 @@ def test_bounds_are_kept_or_refused(kind: type[AnyMechanism], constraints: Any, 
     if kind.bounded:
         assert mechanism_of(asked)[0] is kind
         return
-    able = next(other for other in MECHANISMS if other.bounded)
+    able = next(other for other in OF_TABLES if other.bounded)
     with pytest.raises(SpecError, match=rf"\[constraints\] {said} bounds? the release.* {able.name!r}"):
         mechanism_of(asked)
 
@@ -85,7 +85,7 @@ def test_a_misspelt_key_is_told_the_closest(kind: type[AnyMechanism]) -> None:
             mechanism_of(spec(kind.name, kind.standards[0], **{f"{key}_": "1"}))
 
 
-@pytest.mark.parametrize("name", [kind.name for kind in MECHANISMS if "pure" in kind.standards])
+@pytest.mark.parametrize("name", [kind.name for kind in OF_TABLES if "pure" in kind.standards])
 def test_a_missing_strength_is_missed(name: str) -> None:
     with pytest.raises(SpecError, match=r"\[privacy\] epsilon is missing"):
         mechanism_of(spec(name, "nothing"))

@@ -12,8 +12,9 @@ from tests.example import changed
 from holdfast.certificate.model import AssumedSection
 from holdfast.certificate.verify import verify
 from holdfast.errors import GuaranteeError, HoldfastError, SpecError
-from holdfast.mechanisms.catalogue import MECHANISMS, NAMED, mechanism_of
+from holdfast.mechanisms.catalogue import MECHANISMS, NAMED, OF_TABLES, mechanism_of
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace, LatticeLaplaceOptions
+from holdfast.mechanisms.permutation_swapping import PermutationSwapping
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
@@ -217,14 +218,15 @@ def test_a_missed_target_is_not_blamed_on_what_was_not_given(
 
 
 def test_every_mechanism_says_what_it_is() -> None:
-    assert list(NAMED) == [kind.name for kind in MECHANISMS]
-    assert len(NAMED) == len(MECHANISMS)
+    assert list(NAMED) == [kind.name for kind in OF_TABLES]
+    assert set(MECHANISMS) - set(OF_TABLES) == {PermutationSwapping}
     for kind in MECHANISMS:
         assert kind.standards
         assert kind.Options.model_fields["name"].is_required()
         assert get_args(kind.Record.model_fields["name"].annotation) == (kind.name,)
-    assert [kind.name for kind in MECHANISMS if kind.bounded] == ["conditioned"]
-    assert [kind.name for kind in MECHANISMS if kind.output != "table"] == ["noisy-count"]
+    assert [kind.name for kind in MECHANISMS if kind.bounded] == ["conditioned", "permutation-swapping"]
+    outputs = {kind.name: kind.output for kind in MECHANISMS if kind.output != "table"}
+    assert outputs == {"noisy-count": "statistic", "permutation-swapping": "microdata"}
 
 
 def test_the_way_out_of_a_standard_can_be_released() -> None:

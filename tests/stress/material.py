@@ -6,10 +6,11 @@ from pathlib import Path
 
 import polars as pl
 from tests.example import written
+from tests.swapping.small import KINDS, asked, households
 
 from holdfast.certificate.sign import generate_keys, read_signing_key
+from holdfast.joint.release import make_release
 from holdfast.privacy.ledger import Ledger
-from holdfast.release import make_release
 
 
 def material(room: Path) -> Path:
@@ -27,6 +28,7 @@ def material(room: Path) -> Path:
         shutil.copy2(folder / f"account.db{name}", folder / f"older.db{name}")
     make_release(spec, folder / "parquet", ledger=ledger, key=key, parquet=True)
     make_release(spec, folder / "later", ledger=ledger, key=key)
+    make_release(asked(**KINDS["records"]), folder / "swapped", data=households(), key=key)
     return folder
 
 

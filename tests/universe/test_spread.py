@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -10,29 +11,46 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.product import Margins
 from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]
 
 
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("named", ["axes", "cliques", "neither"])
 @pytest.mark.parametrize(
     ("shape", "cliques", "value"),
     [
         ((4, 4), [(0,), (1,)], Fraction(1)),
         ((2, 5), [(0,), (1,)], Fraction(1)),
         ((3, 3, 3), [(0, 1), (1, 2), (0, 2)], Fraction(1, 2)),
+        ((3, 2, 4), [(0, 1), (0, 2)], Fraction(1)),
+        ((2, 3, 2, 3), [(0, 1), (1, 2), (2, 3)], Fraction(1)),
+        ((2, 3, 3), [(0, 1), (1, 2), (0, 2)], Fraction(1, 2)),
+        ((2, 2, 3), [(0,), (1, 2)], Fraction(1)),
         ((3, 2), [(0,)], Fraction(2)),
         ((3, 2), [()], Fraction(2)),
         ((3, 2), [(0, 1)], Fraction(0)),
     ],
 )
 def test_known_values(
-    margins: Design, shape: object, cliques: object, value: Fraction, *, named: bool
+    margins: Design,
+    shape: tuple[int, ...],
+    cliques: list[tuple[int, ...]],
+    value: Fraction,
+    named: str,
 ) -> None:
-    table = np.ones(shape, dtype=np.int64)  # type: ignore[call-overload]
-    assert spread(margins(table, cliques, named=named)) == value
+    universe = margins(np.ones(shape, dtype=np.int64), cliques, named=named != "neither")
+    if named == "axes":
+        universe = replace(universe, margins=Margins(shape, tuple(map(frozenset, cliques))))
+    assert spread(universe) == value
+
+
+def test_large_margins_with_a_shared_attribute_are_answered(margins: Design) -> None:
+    shape, sets = (40, 20, 3), (frozenset({0, 1}), frozenset({0, 2}))
+    universe = margins(np.ones(shape, dtype=np.int64), [(0, 1), (0, 2)])
+    assert spread(replace(universe, margins=Margins(shape, sets))) == 1
 
 
 designs = st.tuples(st.integers(1, 3), st.integers(2, 5)).flatmap(

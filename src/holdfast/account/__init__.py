@@ -1,6 +1,7 @@
 """Charging releases to a ledger: what a release costs next to all those before it.
 
 terms.py     what a charge states of its release, written and read
+records.py   the same of a release of swapped records
 joint.py     the joint scope of all releases of one file of records
 distance.py  how far apart the files are that it compares
 losses.py    what each release of a file loses there
@@ -11,9 +12,10 @@ release.py   the charge of a release that is about to be drawn
 verify.py    an account, and the releases that were charged to it
 """
 
+from holdfast.account.records import records_charge
 from holdfast.account.release import charge_of
 from holdfast.account.spending import spend
 from holdfast.account.terms import new_charge
 from holdfast.account.verify import verify_ledger
 
-__all__ = ["charge_of", "new_charge", "spend", "verify_ledger"]
+__all__ = ["charge_of", "new_charge", "records_charge", "spend", "verify_ledger"]

@@ -13,6 +13,8 @@ from typing import Any
 from holdfast.account.design import Design
 from holdfast.account.joint import JointScope, require_same_columns
 from holdfast.account.losses import at_distance, per_record
+from holdfast.account.records import VERSION as RECORDS
+from holdfast.account.records import Swapped
 from holdfast.account.terms import NEW, Terms, amount, parts_of
 from holdfast.privacy.ledger.entry import Charge, exact
 from holdfast.privacy.ledger.errors import LedgerError
@@ -82,7 +84,7 @@ class Book:
         self._past, self._standard = past, past.standard
         self._files: dict[str, File] = {}
         self._aliases: dict[str, State] = {}
-        self._terms: dict[tuple[int, str], Terms] = {}
+        self._terms: dict[tuple[int, str], Terms | Swapped] = {}
         self.adjacency: str = new.unit["adjacency"]
         self._sum = Fraction(0)
         if past.state is not None:
@@ -121,7 +123,7 @@ class Book:
         name, file = self._file_of(charge)
         known = next((one for one in file.members if one.design == design.digest), None)
         if known is None:
-            self._terms[index, design.digest] = Terms.of(charge, called)
+            self._terms[index, design.digest] = _read(charge, called)
             member = Member(design.digest, design.scale, index, Fraction(1), None)
             self._files[name] = self._with(file, member)
         else:
@@ -167,7 +169,7 @@ class Book:
         """Return a file with another design, in the first joint scope that it does not contradict."""
         terms, scopes = self._terms_of(member), list(file.scopes)
         for place, scope in enumerate(scopes):
-            if not any(terms.contradicts(self._terms_of(other)) for other in scope):
+            if not any(_contradict(terms, self._terms_of(other)) for other in scope):
                 scopes[place] = (*(replace(one, part=None) for one in scope), member)
                 break
         else:
@@ -184,20 +186,23 @@ class Book:
     def _lost(self, scope: Sequence[Member]) -> tuple[Member, ...]:
         if all(one.part is not None for one in scope):
             return tuple(scope)
+        terms = [self._terms_of(one) for one in scope]
+        tables = tuple(one for one in terms if isinstance(one, Terms))
+        swapped = tuple(one for one in terms if isinstance(one, Swapped))
         losses = per_record if self.adjacency == "unit" else at_distance
-        parts = losses(JointScope(tuple(self._terms_of(one) for one in scope)))
+        parts = dict(zip((*tables, *swapped), losses(JointScope(tables, swapped)), strict=True))
         return tuple(
-            replace(one, part=amount(convert(part, self._standard)))
-            for one, part in zip(scope, parts, strict=True)
+            replace(member, part=amount(convert(parts[one], self._standard)))
+            for member, one in zip(scope, terms, strict=True)
         )
 
-    def _terms_of(self, member: Member) -> Terms:
+    def _terms_of(self, member: Member) -> Terms | Swapped:
         key = (member.row, member.design)
         if key not in self._terms:
             for part in parts_of(self._past.row(member.row).charge):
                 design = Design.of(part, self._standard)
                 if (design.digest, design.scale) == (member.design, member.scale):
-                    self._terms[key] = Terms.of(part, f"row {member.row}")
+                    self._terms[key] = _read(part, f"row {member.row}")
                     break
             else:
                 raise LedgerError(f"row {member.row} of the ledger is not the one that its checkpoint names.")
@@ -211,6 +216,16 @@ class Book:
     def _cost(self, file: File) -> Fraction:
         power = 2 if self._standard == "gaussian" else 1
         return sum((one.weight * (one.part or 0) ** power for one in file.members), Fraction(0))
+
+
+def _read(charge: Charge, name: str) -> Terms | Swapped:
+    """Read what a charge states of its table, or of its swapped records."""
+    return (Swapped if charge.detail.get("version") == RECORDS else Terms).of(charge, name)
+
+
+def _contradict(one: Terms | Swapped, other: Terms | Swapped) -> bool:
+    """Whether no file has the margins of both; swapped records tell of none."""
+    return isinstance(one, Terms) and isinstance(other, Terms) and one.contradicts(other)
 
 
 def _text(number: Fraction) -> str:

@@ -29,7 +29,8 @@ def joint_distance(scope: JointScope) -> int:
 
 def most_records(scope: JointScope) -> int:
     """Return how many records a unit may have, by the release that allows the most."""
-    return max(one.unit.records for one in scope.releases)
+    units = [*(one.unit for one in scope.releases), *(one.unit for one in scope.swapped)]
+    return max(unit.records for unit in units)
 
 
 def joint_semi_adjacency(scope: JointScope) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from holdfast.account.records import Swapped
 from holdfast.account.terms import Stated, Terms
 from holdfast.data.grid import Grid, Nesting, ancestors, count
 from holdfast.data.schema import Schema
@@ -35,9 +36,14 @@ REST = ""
 
 @dataclass(frozen=True, eq=False)
 class JointScope:
-    """Releases of one file; no two of them contradict each other."""
+    """Releases of one file; no two of them contradict each other.
+
+    What ``swapped`` releases keep is not worked out: without it the scope is larger, so what tables lose on
+    it, they lose at most on the joint one.
+    """
 
     releases: tuple[Terms, ...]
+    swapped: tuple[Swapped, ...] = ()
 
     @cached_property
     def attributes(self) -> Names:
@@ -179,7 +185,7 @@ class JointScope:
         return schema.grid.place(own)
 
 
-def require_same_columns(releases: Sequence[Terms]) -> None:
+def require_same_columns(releases: Sequence[Terms | Swapped]) -> None:
     """Raise where one file has come with columns of other names, or levels that are written otherwise.
 
     Under two names one column would be two attributes, and invariants that tie it would seem apart.

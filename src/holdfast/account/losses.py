@@ -18,8 +18,14 @@ def at_distance(scope: JointScope) -> Iterator[Intensity]:
     """Yield what each release of a file loses within the joint scope, at its distance.
 
     A release holds to what it states, up to the distance it states it for; beyond, and where more is known of
-    its table than it says, its profile answers.
+    its table than it says, its profile answers. Swapped records are refused: no distance is known for them.
     """
+    if scope.swapped:
+        raise GuaranteeError(
+            'this ledger accounts for the change of one person (its first release has adjacency = "semi"),'
+            " and how many records that takes under what swapping keeps is not worked out: charge swapped"
+            ' records to a ledger whose first release has adjacency = "unit".'
+        )
     distance = joint_distance(scope)
     spaces: dict[Names, Sensitivity] = {}
     for release in scope.releases:
@@ -45,11 +51,12 @@ def at_distance(scope: JointScope) -> Iterator[Intensity]:
 
 
 def per_record(scope: JointScope) -> Iterator[Intensity]:
-    """Yield what each release of a file loses for each record of distance.
+    """Yield what each release of a file loses for each record of distance: tables, then swapped records.
 
     Where a unit may have several records, it is what each loses for as many of them as any release allows.
     """
-    refuse_single(scope)
+    if scope.releases:
+        refuse_single(scope)
     records = most_records(scope)
     for release in scope.releases:
         profile, over = release.profile, release.attributes
@@ -65,6 +72,7 @@ def per_record(scope: JointScope) -> Iterator[Intensity]:
             small = not isinstance(profile, PerRecord) and scope.size(over) <= MOST_CELLS
             one = profile.per_record(spread(scope.universe(over)) if small else ALWAYS)
             yield one if records == 1 else one.group(records)
+    yield from (swapped.loss.intensity.group(records) for swapped in scope.swapped)
 
 
 def _covers(release: Terms, distance: int) -> bool:

@@ -80,7 +80,7 @@ def new_charge(
             "schema": schema.to_dict(),
             "invariants": [one.item for one in held],
             "cliques": None if None in margins else [sorted(margin or ()) for margin in margins],
-            "unit": _unit(guarantee.unit),
+            "unit": unit_told(guarantee.unit),
             "loss": None if profile is None else profile.to_dict(),
             "header": None if header is None else sorted(header),
             "marks": dict(marks or {}),
@@ -178,10 +178,7 @@ class Terms:
         if detail.get("version", 1) not in (1, VERSION):
             raise LedgerError(f"{name} of the ledger was charged by a newer Holdfast: update this one.")
         schema = Schema.from_dict(detail["schema"])
-        told = charge.unit
-        noun, records = told.get("name", "record"), told.get("records_per_unit", 1)
-        unit = Unit(noun, told["adjacency"], told["distance"], records)
-        intensity = intensity_stated(charge)
+        unit, intensity = unit_of(charge), intensity_stated(charge)
         profile = None if loss is None else profile_of(loss)
         if profile is None and unit.adjacency == "unit":
             profile = PerRecord(intensity)  # of several records it is no less
@@ -263,7 +260,14 @@ def intensity_stated(charge: Charge) -> Intensity:
     return intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
 
 
-def _unit(unit: Unit) -> dict[str, Any]:
+def unit_of(charge: Charge) -> Unit:
+    """Return which files a charge compares."""
+    told = charge.unit
+    noun, records = told.get("name", "record"), told.get("records_per_unit", 1)
+    return Unit(noun, told["adjacency"], told["distance"], records)
+
+
+def unit_told(unit: Unit) -> dict[str, Any]:
     """Return what a charge says of a unit; of one record, what it always said."""
     told: dict[str, Any] = {"adjacency": unit.adjacency, "distance": unit.distance}
     several = {"records_per_unit": unit.records} if unit.records > 1 else {}

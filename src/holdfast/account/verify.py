@@ -5,19 +5,24 @@ each names its row, and the row and its completion name the release. A release t
 whose row is another's, was charged to a ledger that is not this one any more.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.account.spending import spend
-from holdfast.certificate.model import SEAL
+from holdfast.certificate.checks import Check
+from holdfast.certificate.quick import file_check
+from holdfast.certificate.sealed import SEAL
 from holdfast.certificate.several.quick import verify_quick
-from holdfast.certificate.text import CERTIFICATE, digest, parse, read_text
+from holdfast.certificate.text import CERTIFICATE, digest, flaw, parsed, read_text
+from holdfast.plain import plain_name
 from holdfast.privacy.ledger.chain import Judged
 from holdfast.privacy.ledger.entry import Completion, Row
 from holdfast.privacy.ledger.verify import LedgerCheck, examine
 
+RECORDS = "holdfast-records-certificate/"
+"""What the forms of certificates of swapped records begin with."""
 STATED = ("intensity", "standard", "scope", "unit")
 """What a certificate and its row must say alike of the guarantee."""
 
@@ -68,11 +73,12 @@ class Claim:
     @classmethod
     def of(cls, folder: Path) -> "Claim":
         """Read a folder; all digests are recomputed from what it holds."""
-        content = parse(read_text(folder), str(folder / CERTIFICATE), several=True)
+        text = read_text(folder)
+        content = parsed(text, str(folder / CERTIFICATE))
         named, guarantee = content.get("ledger"), content.get("guarantee")
         ledger = named if isinstance(named, dict) else {}
         row = ledger.get("row")
-        checks = (check for check in verify_quick(folder).checks if not check.holds)
+        checks = (check for check in _checks(folder, text, content) if not check.holds)
         return cls(
             folder=folder,
             row=row if type(row) is int else None,
@@ -82,6 +88,26 @@ class Claim:
             guarantee=guarantee if isinstance(guarantee, dict) else {},
             broken=tuple(f"{check.name}: {check.detail}" if check.detail else check.name for check in checks),
         )
+
+
+def _checks(folder: Path, text: str, content: Mapping[str, Any]) -> Iterable[Check]:
+    """Check a release by itself; of swapped records the seal and the hash of every file."""
+    if str(content.get("format")).startswith(RECORDS):
+        return _sealed(folder, text, content)
+    return verify_quick(folder).checks
+
+
+def _sealed(folder: Path, text: str, content: Mapping[str, Any]) -> Iterator[Check]:
+    body = {name: value for name, value in content.items() if name != "digest"}
+    yield Check.that("certificate unchanged", digest(body) == content.get("digest"), "its digest differs")
+    wrong = flaw(text, content)
+    yield Check.that("certificate text", not wrong, wrong)
+    files = content.get("files")
+    if not isinstance(files, dict) or not files:
+        yield Check("files", holds=False, detail="the certificate names none")
+        return
+    within = tuple(filter(plain_name, files))
+    yield from (file_check(folder, name, expected, within) for name, expected in files.items())
 
 
 def _unmatched(claim: Claim, judged: Judged | None) -> Iterator[str]:

@@ -30,7 +30,7 @@ from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
-from holdfast.privacy.guarantee import Guarantee, Unit
+from holdfast.privacy.guarantee import Promise, Unit
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -91,7 +91,7 @@ INVARIANTS_NOTE = (
 )
 
 
-def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
+def guarantee_section(guarantee: Promise) -> GuaranteeSection:
     """Return what is written of a guarantee."""
     scope = guarantee.scope
     return GuaranteeSection.model_validate(

@@ -25,6 +25,7 @@ from holdfast.certificate.checks import Check
 from holdfast.certificate.labels import misnamed
 from holdfast.certificate.model import Certificate, ErrorSection, ExpectedErrorSection, PublicationSection
 from holdfast.certificate.public import public_of
+from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.text import FORMAT, FORMS
 from holdfast.certificate.verdict import verdict
 from holdfast.errors import HoldfastError
@@ -120,6 +121,18 @@ _VERSION = re.compile(r"\d+(\.\d+)*([.+-]?[a-z0-9]+)*")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+def making_flaw(claimed: Certificate | RecordsCertificate) -> str:
+    """Return what is wrong with the form of all that is said of the making of a release, "" if nothing is."""
+    if claimed.software.name != "holdfast" or not _VERSION.fullmatch(claimed.software.version):
+        return "software is not a version of holdfast"
+    if not _is_time(claimed.created):
+        return "created is not a time in ISO form"
+    ledger = claimed.ledger
+    if ledger is not None and (ledger.row < 1 or not SHA256.fullmatch(ledger.hash)):
+        return "ledger is not a row and its hash"
+    return ""
+
+
 @dataclass(frozen=True, eq=False)
 class Derivation:
     """A certificate, and what follows from its public values and the parameters of its mechanism."""
@@ -173,16 +186,8 @@ class Derivation:
 
     def _forms(self) -> Iterator[Check]:
         """Check what cannot be derived for its form, and names and labels for what they say."""
-        claimed = self.claimed
-        wrong = []
-        if claimed.software.name != "holdfast" or not _VERSION.fullmatch(claimed.software.version):
-            wrong.append("software is not a version of holdfast")
-        if not _is_time(claimed.created):
-            wrong.append("created is not a time in ISO form")
-        ledger = claimed.ledger
-        if ledger is not None and (ledger.row < 1 or not SHA256.fullmatch(ledger.hash)):
-            wrong.append("ledger is not a row and its hash")
-        yield Check.that("certificate", not wrong, wrong[0] if wrong else "")
+        wrong = making_flaw(self.claimed)
+        yield Check.that("certificate", not wrong, wrong)
         blocks = [
             *(held.block for held in self.public.invariants),
             *(floor.block for floor in self.public.inequalities),

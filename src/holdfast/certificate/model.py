@@ -4,41 +4,33 @@ One class a section of `certificate.json`. It holds nothing that depends on the 
 invariants: what is released stands in files of its own, which the certificate names by their hashes.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
-    field_validator,
     model_validator,
 )
 from pydantic.json_schema import GenerateJsonSchema
 
-from holdfast.certificate.text import FORMAT, canonical, digest
-from holdfast.mechanisms.catalogue import MECHANISMS
-from holdfast.plain import plain_name
+from holdfast.certificate.sealed import Sealed, Section
+from holdfast.mechanisms.catalogue import OF_TABLES
 from holdfast.privacy.guarantee import Adjacency
 from holdfast.privacy.intensity import Standard
 from holdfast.spec.model import InvariantKind
 from holdfast.spec.publication import is_address, line_flaw
 from holdfast.spec.rational import Rational
 
-SEAL = ("ledger", "files", "quoted_formulas", "digest")
-"""What is added when a release is written: the rest is settled before anything is drawn."""
-
 if TYPE_CHECKING:
     from holdfast.mechanisms.mechanism import MechanismRecord
 
     AnyRecord = MechanismRecord
 else:
-    AnyRecord = Annotated[Union[tuple(m.Record for m in MECHANISMS)], Field(discriminator="name")]  # noqa: UP007
+    AnyRecord = Annotated[Union[tuple(m.Record for m in OF_TABLES)], Field(discriminator="name")]  # noqa: UP007
 
 _IF_SAID = Field(exclude_if=lambda said: said is None)
 Whole = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
@@ -47,18 +39,6 @@ Whole = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 
 RecordsPerUnit = Annotated[StrictInt, Field(exclude_if=lambda records: records == 1)]
 """How many records a unit has at most."""
-
-
-class Section(BaseModel):
-    """The base of every section: frozen, no unknown keys."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        validate_by_name=True,
-        validate_by_alias=True,
-        json_schema_serialization_defaults_required=True,
-    )
 
 
 class Software(Section):
@@ -360,7 +340,7 @@ class LedgerSection(Section):
     hash: StrictStr
 
 
-class Certificate(Section):
+class Certificate(Sealed):
     """The record of a release."""
 
     format: Literal["holdfast-certificate/3"] = "holdfast-certificate/3"
@@ -380,49 +360,10 @@ class Certificate(Section):
     """None in certificates of older forms alone."""
     caveats: tuple[StrictStr, ...]
     ledger: LedgerSection | None = None
-    files: dict[StrictStr, StrictStr] = {}
+    files: dict[StrictStr, StrictStr] = Field(default_factory=dict)
     quoted_formulas: Annotated[StrictBool, Field(exclude_if=lambda quoted: not quoted)] = False
     """Whether names that a spreadsheet would run have an apostrophe before them in table.csv."""
     digest: StrictStr = ""
-
-    @field_validator("files")
-    @classmethod
-    def _names_inside(cls, files: dict[str, str]) -> dict[str, str]:
-        for name in files:
-            if not plain_name(name):
-                raise ValueError(f"{name!r} is not the name of a file inside of the folder")
-        return files
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `certificate.json` says."""
-        return self.model_dump(mode="json", by_alias=True)
-
-    def to_json(self) -> str:
-        """Return the text of `certificate.json`."""
-        return canonical(self.to_dict())
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote; raises ValueError where it is something else."""
-        return cls.model_validate_json(text)
-
-    @property
-    def settled(self) -> str:
-        """The digest of all that was settled before the draw, by which a ledger names the release."""
-        return digest({name: value for name, value in self.to_dict().items() if name not in SEAL})
-
-    def sealed(
-        self,
-        files: Mapping[str, str],
-        ledger: LedgerSection | None = None,
-        *,
-        quoted_formulas: bool = False,
-    ) -> "Certificate":
-        """Return the certificate with hashes of the files, the ledger's row, and a digest of the whole."""
-        written = {"files": dict(files), "ledger": ledger, "quoted_formulas": quoted_formulas}
-        body = self.model_copy(update=written)
-        content = {name: value for name, value in body.to_dict().items() if name != "digest"}
-        return body.model_copy(update={"digest": digest(content)})
 
 
 class _Untitled(GenerateJsonSchema):
@@ -434,7 +375,8 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of `certificate.json`, which is shipped as `schema.json`."""
-    schema = Certificate.model_json_schema(mode="serialization", schema_generator=_Untitled)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}
+def json_schema(record: type[Sealed] = Certificate) -> dict[str, Any]:
+    """Return the JSON schema of a form of `certificate.json`, which is shipped as `schema.json`."""
+    schema = record.model_json_schema(mode="serialization", schema_generator=_Untitled)
+    form = record.model_fields["format"].default
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": form, **schema}

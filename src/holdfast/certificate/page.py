@@ -3,15 +3,18 @@
 The words stand in the template, the pictures' geometry in `pictures`; here the content is put in order.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
 from math import ceil, exp, log, prod
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from holdfast.certificate import version_2
 from holdfast.certificate.model import (
@@ -32,6 +35,7 @@ from holdfast.privacy.guarantee import probability, times
 from holdfast.spec.whom import Whom
 from holdfast.visible import visible
 
+_STYLE = re.compile(r"<style>.*?</style>", re.S)
 WORDINGS = {3: (3,), 2: (2, 1)}
 """How pages of each form are worded, and were, the newest first: pages of every wording are verified."""
 MOST_BARS = 30
@@ -171,8 +175,16 @@ def environment() -> Environment:
         "rational": _rational,
         "short": _short,
         "signed": _signed,
+        "sum_records": lambda sizes: sum(one.size * one.strata for one in sizes),
     }
     return found
+
+
+def style_of() -> Markup:
+    """Return the style that all pages share."""
+    source = (Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8")
+    found = _STYLE.search(source)
+    return Markup(found[0] if found else "")  # noqa: S704 - of our own making
 
 
 def _visible(value: object) -> object:

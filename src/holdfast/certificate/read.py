@@ -1,7 +1,7 @@
 """Reading certificates, of this form and of those before."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,13 @@ from pydantic import ValidationError
 
 from holdfast.certificate import version_1, version_2
 from holdfast.certificate.model import Certificate
+from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.several.model import TablesCertificate
-from holdfast.certificate.text import CERTIFICATE, FORMAT, SEVERAL, parse, read_text
+from holdfast.certificate.text import CERTIFICATE, FORMAT, RECORDS, SEVERAL, parse, read_text
 from holdfast.errors import ReleaseError
+
+AnyCertificate = Certificate | TablesCertificate | RecordsCertificate
+"""The certificate of any release."""
 
 
 def certificate_of(content: dict[str, Any], place: str) -> Certificate:
@@ -29,6 +33,12 @@ def tables_certificate_of(content: dict[str, Any], place: str) -> TablesCertific
     """Return the certificate of several tables; raises ReleaseError where it is damaged."""
     with _damaged(place):
         return TablesCertificate.model_validate_json(json.dumps(content))
+
+
+def records_certificate_of(content: dict[str, Any], place: str) -> RecordsCertificate:
+    """Return the certificate of records; raises ReleaseError where it is damaged."""
+    with _damaged(place):
+        return RecordsCertificate.model_validate_json(json.dumps(content))
 
 
 @contextmanager
@@ -49,8 +59,12 @@ def read_certificate(folder: Path) -> Certificate:
     return certificate_of(parse(read_text(folder), place), place)
 
 
-def read_any_certificate(folder: Path) -> Certificate | TablesCertificate:
-    """Return the certificate of a release of one table or of several."""
+def read_any_certificate(folder: Path) -> AnyCertificate:
+    """Return the certificate of a release of one table, of several, or of records."""
     place = str(folder / CERTIFICATE)
     content = parse(read_text(folder), place, several=True)
-    return (tables_certificate_of if content["format"] == SEVERAL else certificate_of)(content, place)
+    readers: dict[str, Callable[[dict[str, Any], str], AnyCertificate]] = {
+        SEVERAL: tables_certificate_of,
+        RECORDS: records_certificate_of,
+    }
+    return readers.get(content["format"], certificate_of)(content, place)

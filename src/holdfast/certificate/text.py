@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from holdfast.certificate import version_1, version_2
 from holdfast.errors import ReleaseError
@@ -20,6 +20,9 @@ FORMS = {version_1.FORMAT: 1, version_2.FORMAT: 2, FORMAT: 3}
 """The forms that are read, by what they call themselves."""
 SEVERAL = "holdfast-joint-certificate/1"
 """The form of a certificate of several tables, with a chapter for each."""
+RECORDS: Final = "holdfast-records-certificate/1"
+"""The form of a certificate of a file of records."""
+OTHER_FORMS = {SEVERAL: "several tables", RECORDS: "records"}
 MOST_DIGITS = 400
 """Longer integers stand in no certificate, and are not read."""
 
@@ -40,13 +43,13 @@ def read_text(folder: Path) -> str:
 def parse(text: str, place: str, *, several: bool = False) -> dict[str, Any]:
     """Return the JSON of a certificate as it stands; raises ReleaseError where it is none.
 
-    One of ``several`` tables is read only where that is asked for.
+    One of ``several`` tables, or of records, is read only where that is asked for.
     """
     content = parsed(text, place)
     form = content.get("format")
-    if form == SEVERAL and not several:
-        raise ReleaseError(f"{place} is that of several tables, and this is for a release of one.")
-    if form != SEVERAL and form not in FORMS:
+    if form in OTHER_FORMS and not several:
+        raise ReleaseError(f"{place} is that of {OTHER_FORMS[form]}, and this is for a release of one table.")
+    if form not in OTHER_FORMS and form not in FORMS:
         raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
 

@@ -76,6 +76,21 @@ def verdict_of_files(guarantee: GuaranteeSection) -> VerdictSection:
     return VerdictSection(level=level, right=right, meaning=meaning, unchanged=None, warnings=warnings)
 
 
+def verdict_of_swaps(epsilon: Fraction, whom: Whom) -> VerdictSection:
+    """Return what a swap comes to for the closest files that it can confuse, which lose ``epsilon``.
+
+    These differ in which of two records has which value: no two files of one scope are closer.
+    """
+    right = _up(_sure(epsilon))
+    level = level_of(right)
+    meaning = (
+        f"Whoever holds two files for equally likely, 50 %, that differ in which of two {whom.counted} has"
+        f" which value, can become {_sure_of(right)} of one of them by seeing the release."
+    )
+    warnings = tuple(_warnings(level, None, "file"))
+    return VerdictSection(level=level, right=right, meaning=meaning, unchanged=None, warnings=warnings)
+
+
 def level_of(right: float) -> Level:
     """Return the word for how often a guess from even odds may be right.
 

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.certificate import version_2
 from holdfast.certificate.checks import Check, Verification, ViolatedError
 from holdfast.certificate.derive import Derivation
-from holdfast.certificate.model import SEAL, Certificate
+from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import WORDINGS, render
 from holdfast.certificate.public import Published
 from holdfast.certificate.quick import PAGE, kept_checks, output_of, seal_checks, verify_quick, warnings_of
@@ -102,9 +102,7 @@ def _page_check(path: Path, certificate: Certificate, form: int) -> Check:
     """Check that the page says what the certificate says; its hash was compared before."""
     if form == 1:
         return Check("page", holds=True, detail="worded by an older version: its hash is right")
-    unsealed = certificate.model_copy(
-        update={name: Certificate.model_fields[name].get_default() for name in SEAL}
-    )
+    unsealed = certificate.unsealed
     parquet = any(name.endswith(".parquet") for name in certificate.files)
     try:
         page = path.read_bytes()

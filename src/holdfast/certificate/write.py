@@ -10,6 +10,7 @@ from typing import TypeVar
 from holdfast.certificate.model import Certificate, LedgerSection
 from holdfast.certificate.page import render
 from holdfast.certificate.read import read_any_certificate
+from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.several.model import TablesCertificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
@@ -19,7 +20,7 @@ from holdfast.outputs import Output
 from holdfast.plain import special
 
 PAGE = "certificate.html"
-RecordT = TypeVar("RecordT", Certificate, TablesCertificate)
+RecordT = TypeVar("RecordT", Certificate, TablesCertificate, RecordsCertificate)
 
 
 def write_page(page: str, draft: Draft) -> None:

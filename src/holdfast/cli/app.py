@@ -116,6 +116,15 @@ def release(
     quote_formulas: Annotated[
         bool, typer.Option("--quote-formulas", help="Put ' before names that a spreadsheet would run.")
     ] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="For records that are swapped: embedded, or spark.")
+    ] = "embedded",
+    utility: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="For swapped records: the curator's report, beside DIR unless given."
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -132,6 +141,8 @@ def release(
         sign=sign,
         quote_formulas=quote_formulas,
         as_json=as_json,
+        engine=engine,
+        utility=utility,
     )
 
 
@@ -163,7 +174,7 @@ def compare(
     spec: SpecFile,
     mechanisms: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="As in lattice-laplace,k-norm; the usual seven unless given."),
+        typer.Option(metavar="NAMES", help="As in lattice-laplace,k-norm; all that fit unless given."),
     ] = None,
     draws: Annotated[int, typer.Option(parser=DRAWS, metavar="N", help="Simulated draws of each.")] = 1000,
     seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="The seed of the simulation.")] = 0,
@@ -174,7 +185,10 @@ def compare(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare the errors of mechanisms at the target of a spec, by simulation; nothing is released."""
+    """Compare the errors of mechanisms at the target of a spec, by simulation; nothing is released.
+
+    A spec of swapped records is compared with noise on the tabulation of its cells.
+    """
     from holdfast.cli.compare import run  # noqa: PLC0415
 
     run(spec, mechanisms, draws=draws, seed=seed, picture=picture, as_json=as_json, out=out)
@@ -345,6 +359,31 @@ def compose(
     run(epsilon or [], rho or [], mu or [], semi_adjacency, delta, as_json=as_json, out=out)
 
 
+@audit.command()
+def swapping(
+    stratum_size: Annotated[
+        int, typer.Option(parser=RECORDS, metavar="B", help="Records of the largest stratum.")
+    ],
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="A swap rate, such as 1/20: what it loses.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="An epsilon: the two rates that give it.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw epsilon by swap rate to this .png, .svg or .pdf file."),
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what permutation swapping loses at a rate, and which rates give an epsilon."""
+    from holdfast.cli.swapping_audit import run  # noqa: PLC0415
+
+    run(stratum_size, rate, epsilon, picture=picture, as_json=as_json, out=out)
+
+
 @audit.command("census-2020")
 def census_2020(
     as_json: Json = False,
@@ -421,13 +460,14 @@ def export_ledger(
 @certificate_app.command("schema")
 def certificate_schema(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this new .json file.")] = None,
+    records: Annotated[bool, typer.Option("--records", help="That of swapped records.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as without it.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Print the JSON schema of certificate.json."""
     from holdfast.cli.schema import run  # noqa: PLC0415
 
-    run(out=out)
+    run(out=out, records=records)
 
 
 @test_app.command("odds-ratio", context_settings={"ignore_unknown_options": True})  # -1 is a bad count

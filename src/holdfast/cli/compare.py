@@ -4,15 +4,19 @@ from pathlib import Path
 
 from rich.table import Table
 
+from holdfast.cli.compare_swapped import print_swapped
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
 from holdfast.compare.comparison import Comparison, compare_mechanisms
 from holdfast.compare.contenders import CONTENDERS
 from holdfast.compare.picture import draw
+from holdfast.compare.swapped import NAMES, compare_swapping
+from holdfast.compare.swapped_picture import draw_swapped
 from holdfast.compare.terms import shown
 from holdfast.figures import require_picture
 from holdfast.mechanisms.accuracy import Size
 from holdfast.progress import doing
+from holdfast.spec.load import read_spec
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
@@ -32,14 +36,22 @@ def run(
     require_new_file(out)
     if picture is not None:
         require_picture(picture)
-    names = list(CONTENDERS)
+    asked = read_spec(spec)
+    names: list[str] = list(NAMES if asked.of_records else CONTENDERS)
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
-    with doing("comparing"):
-        comparison = compare_mechanisms(spec, names, draws=draws, seed=seed)
-    if picture is not None:
-        draw(comparison, picture)
-    deliver(comparison, _words, as_json=as_json, out=out)
+    if asked.of_records:
+        with doing("comparing"):
+            swapped = compare_swapping(asked, names, draws=draws, seed=seed)
+        if picture is not None:
+            draw_swapped(swapped, picture)
+        deliver(swapped, print_swapped, as_json=as_json, out=out)
+    else:
+        with doing("comparing"):
+            comparison = compare_mechanisms(asked, names, draws=draws, seed=seed)
+        if picture is not None:
+            draw(comparison, picture)
+        deliver(comparison, _words, as_json=as_json, out=out)
     if picture is not None and not as_json:
         say_wrote(picture)
 

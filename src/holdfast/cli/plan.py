@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.summary import meaning, print_warnings
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.plan import PlanReport, PlanReports, plan_release
 from holdfast.progress import doing
+from holdfast.swapping.plan import RecordsPlan
 
 KINDS = {
     "exact": "Exact: integers and proved enclosures decide every draw.",
@@ -24,8 +26,15 @@ def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     deliver(report, _any_words, as_json=as_json, out=out)
 
 
-def _any_words(report: PlanReport | PlanReports) -> None:
-    """Print the plan of one table, or of several one by one."""
+def _any_words(report: PlanReport | PlanReports | RecordsPlan) -> None:
+    """Print the plan of one table, of several one by one, or of records."""
+    if isinstance(report, RecordsPlan):
+        print_records_summary(report.certificate, terminal())
+        terminal().print(
+            f"A release takes about {_time(report.seconds)} of computing on this machine and"
+            f" {report.memory / 1e6:,.0f} MB of memory."
+        )
+        return
     if isinstance(report, PlanReport):
         _words(report)
         return

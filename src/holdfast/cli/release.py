@@ -5,8 +5,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.sign import exposed, read_signing_key
 from holdfast.cli.formulas import warn_of_formulas
+from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.summary import print_any_summary
 from holdfast.cli.terminal import print_json, terminal, warn, warn_each
@@ -30,6 +32,8 @@ def run(
     sign: Path | None,
     quote_formulas: bool,
     as_json: bool,
+    engine: str = "embedded",
+    utility: Path | None = None,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
     key = None if sign is None else read_signing_key(sign)
@@ -46,6 +50,8 @@ def run(
             resume=resume,
             key=key,
             quote_formulas=quote_formulas,
+            engine=engine,
+            utility=utility,
         )
     try:
         if as_json:
@@ -60,16 +66,23 @@ def run(
         raise ReleaseError(
             f"{out} is written{row}, but that cannot be printed ({error.strerror}): look there."
         ) from None
-    warn_of_formulas(written.certificate)
+    if not isinstance(written.certificate, RecordsCertificate):
+        warn_of_formulas(written.certificate)
     warn_each(written.warnings)
 
 
 def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> None:
     """Print what the certificate says, what was charged, and which files there are."""
-    print_any_summary(written.certificate, terminal())
+    if isinstance(written.certificate, RecordsCertificate):
+        print_records_summary(written.certificate, terminal())
+    else:
+        print_any_summary(written.certificate, terminal())
     if account is not None and written.row is not None and written.left is not None:
         print_charge(account, written.row, written.left, again=again)
     say_wrote(*sorted(written.folder.iterdir()))
+    if (report := written.report) is not None:
+        say_wrote(report)
+        terminal().print("That file is for the curator's eyes only: keep it out of the release.")
 
 
 def print_charge(account: Ledger, row: Row, left: Fraction, *, again: bool = False) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from holdfast.certificate.checks import Verification, ViolatedError
 from holdfast.certificate.sign import SIGNATURE, read_public_key, signed_by
+from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.errors import SpecError
@@ -41,18 +42,24 @@ def run(
     if source is not None:
         raise SpecError(f"--release is for processed tables, and {folder} holds none: leave it out.")
     key = None if public_key is None else read_public_key(public_key)
-    if quick:
-        from holdfast.certificate.several.quick import verify_quick as check  # noqa: PLC0415
-    else:
-        from holdfast.joint.verify import verify as check  # noqa: PLC0415
     require_new_file(out)
     with doing("checking the release" if quick else "deriving what the certificate claims"):
-        verification = check(folder)
+        verification = _verification(folder, quick=quick)
     if key is not None:
         verification = signed_by(key, verification)
     elif not as_json and (folder / SIGNATURE).exists():
         terminal().print(f"{SIGNATURE} is there and was not checked: give --public-key.")
     report(verification, as_json=as_json, out=out)
+
+
+def _verification(folder: Path, *, quick: bool) -> Verification:
+    if quick and parse(read_text(folder), str(folder / CERTIFICATE), several=True)["format"] != RECORDS:
+        from holdfast.certificate.several.quick import verify_quick  # noqa: PLC0415
+
+        return verify_quick(folder)
+    from holdfast.joint.verify import verify  # noqa: PLC0415
+
+    return verify(folder, quick=quick)
 
 
 @contextmanager

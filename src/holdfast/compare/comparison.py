@@ -5,36 +5,31 @@ depend on the table is drawn by itself; where it does, a public table that is fi
 stands in. Draws are seeded, as nothing is released.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from holdfast.compare.contenders import CONTENDERS, Contender, contend
+from holdfast.compare.contenders import CONTENDERS, Contender, contend, require_known
 from holdfast.compare.deviation import Deviation, deviation
+from holdfast.compare.noise import simulated
 from holdfast.compare.terms import shown
 from holdfast.data.read import read_table
-from holdfast.errors import HoldfastError, SamplingError, SpecError
-from holdfast.estimation.stand_in import public_tables
-from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, margins, repeats
-from holdfast.mechanisms.catalogue import AnyMechanism, named_by, target_of
-from holdfast.mechanisms.mechanism import Draws, MechanismOptions
+from holdfast.errors import HoldfastError
+from holdfast.mechanisms.accuracy import Margin, Size, margins
+from holdfast.mechanisms.catalogue import named_by, target_of
+from holdfast.mechanisms.mechanism import MechanismOptions
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Intensity
 from holdfast.progress import steps
 from holdfast.public import Public, publish
-from holdfast.spec.closest import closest
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.whom import RECORD, Whom
 
 DRAWS = 1000
-WORK = 1.5e7
-"""Integers that may be proposed for all draws of one mechanism: a few seconds."""
-BOUNDED = 100
-"""Integers that a draw within bounds takes for each cell, roughly; it depends on the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +78,9 @@ class Row:
             "cell": self.deviation.cell,
         }
         return {
-            **{name: _rounded(size.value) for name, size in sizes.items()},
+            **{name: rounded(size.value) for name, size in sizes.items()},
             "margins": {name: _margin(size) for name, size in self.deviation.margins.items()},
-            "standard_error": {name: _rounded(size.standard_error) for name, size in sizes.items()},
+            "standard_error": {name: rounded(size.standard_error) for name, size in sizes.items()},
             "draws": self.deviation.draws,
         }
 
@@ -127,7 +122,7 @@ def compare_mechanisms(
 ) -> Comparison:
     """Calibrate mechanisms to the target of a spec and simulate their errors."""
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
-    _require_known(names, draws)
+    require_known(names, draws, CONTENDERS)
     kind, own = named_by(spec)
     reading = read_table(spec, data)
     public = publish(spec, reading.table, reading.inferred)
@@ -147,19 +142,6 @@ def compare_mechanisms(
     return Comparison(target, intensity, distance, rows, *_choice(rows, wanted), public.whom)
 
 
-def _require_known(names: Sequence[str], draws: int) -> None:
-    if not names:
-        raise SpecError("--mechanisms names none: name one or more, separated by commas.")
-    for name in names:
-        if name not in CONTENDERS:
-            raise SpecError(f"--mechanisms names {name!r}, which is not known: {closest(name, CONTENDERS)}")
-    repeated = [name for name in names if names.count(name) > 1]
-    if repeated:
-        raise SpecError(f"--mechanisms names {repeated[0]!r} twice: keep one.")
-    if draws < FEWEST_DRAWS:
-        raise SpecError(f"--draws is {draws}: ask for {FEWEST_DRAWS} or more.")
-
-
 def _row(
     name: str,
     own: MechanismOptions,
@@ -174,7 +156,7 @@ def _row(
         contender = contend(name, own, public, target)
         traits = contender.mechanism.traits
         exactly = traits.keeps_invariants and traits.whole  # floats keep them up to rounding
-        sample = _noise(contender.mechanism, public, draws, seed)
+        sample = simulated(contender.mechanism, public, draws, seed)
         measured = deviation(sample, of, keeps_invariants=exactly)
     except HoldfastError as error:
         reason = " ".join(str(error).split())
@@ -191,24 +173,6 @@ def _row(
         notes.append(f"{measured.draws:,} draws only, as each takes long")
     against = " and ".join(words for words, so in lacks.items() if so)
     return Row(name, contender, measured, against, "; ".join(notes))
-
-
-def _noise(mechanism: AnyMechanism, public: Public, draws: int, seed: int) -> Iterator[Draws]:
-    """Yield batches of noise, fewer draws where each takes long."""
-    cells = public.universe.cells
-    work = BOUNDED * cells if mechanism.noise is None else mechanism.noise.work
-    possible = repeats(work, draws, WORK)
-    if possible is None:
-        raise SamplingError(
-            f"a draw takes about {work:,.0f} random numbers, too many to repeat: compare it on a smaller"
-            " table."
-        )
-    if mechanism.noise is not None:
-        yield from batches(mechanism.noise, cells, possible, seed)
-        return
-    stand_in = public_tables(public.universe)[0]
-    for drawn in batches(mechanism.law(stand_in), cells, possible, seed):
-        yield drawn - stand_in
 
 
 def _choice(rows: Iterable[Row], wanted: str) -> tuple[str | None, str]:
@@ -234,13 +198,14 @@ def _close(one: Row, other: Row) -> bool:
     return bool(abs(one.l2 - other.l2) <= 2 * spread)
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """Return a number for machines, in six digits."""
     return float(f"{value:.6g}")
 
 
 def _margin(size: Size) -> dict[str, Any]:
     return {
-        "error": _rounded(size.value),
-        "standard_error": _rounded(size.standard_error),
+        "error": rounded(size.value),
+        "standard_error": rounded(size.standard_error),
         "exact": size.exact,
     }

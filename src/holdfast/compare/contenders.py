@@ -1,15 +1,18 @@
 """The mechanisms that are compared, each calibrated to the target of a spec."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.compare.terms import terms_for
 from holdfast.errors import GuaranteeError, SpecError
-from holdfast.mechanisms.catalogue import MECHANISMS, AnyMechanism
+from holdfast.mechanisms.accuracy import FEWEST_DRAWS
+from holdfast.mechanisms.catalogue import OF_TABLES, AnyMechanism
 from holdfast.mechanisms.mechanism import MechanismOptions
 from holdfast.privacy.guarantee import Target
 from holdfast.public import Public
+from holdfast.spec.closest import closest
 
-CONTENDERS = {mechanism.name: mechanism for mechanism in MECHANISMS if mechanism.output == "table"}
+CONTENDERS = {mechanism.name: mechanism for mechanism in OF_TABLES if mechanism.output == "table"}
 """Those that release tables, in the order in which equals are preferred."""
 
 
@@ -29,6 +32,20 @@ class Contender:
             return self.mechanism.guarantee.meets(target)
         except GuaranteeError:
             return False
+
+
+def require_known(names: Sequence[str], draws: int, known: Collection[str]) -> None:
+    """Raise SpecError where what is to be compared is not known, or is too little."""
+    if not names:
+        raise SpecError("--mechanisms names none: name one or more, separated by commas.")
+    for name in names:
+        if name not in known:
+            raise SpecError(f"--mechanisms names {name!r}, which is not known: {closest(name, known)}")
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise SpecError(f"--mechanisms names {repeated[0]!r} twice: keep one.")
+    if draws < FEWEST_DRAWS:
+        raise SpecError(f"--draws is {draws}: ask for {FEWEST_DRAWS} or more.")
 
 
 def contend(name: str, own: MechanismOptions, public: Public, target: Target) -> Contender:

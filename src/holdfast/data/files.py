@@ -3,8 +3,9 @@
 import codecs
 import csv
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -16,6 +17,7 @@ from holdfast.data.source import Source
 from holdfast.errors import DataError
 from holdfast.plain import special
 from holdfast.visible import in_quotes
+from holdfast.words import counted
 
 MOST_ROWS = 2**33
 """Files that say they have more are damaged, or made to fill the memory."""
@@ -72,7 +74,7 @@ def require_plain(path: Path, *, links: bool = True) -> None:
 
 
 def _open_csv(path: Path, read_rows: int | None, writing: Writing) -> Source:
-    with _readable(path):
+    with readable(path):
         text = None if writing.utf8 else _decoded(path, writing.encoding)
         header = _csv_header(path, writing, text)
         hint = _other_separator(path, header, writing.separator)
@@ -106,6 +108,44 @@ def _decoded(path: Path, encoding: str) -> str:
 def _opened(path: Path, text: str | None) -> Iterator[TextIO]:
     with path.open(encoding="utf-8-sig", newline="") if text is None else StringIO(text, newline="") as file:
         yield file
+
+
+def csv_header(path: Path, writing: Writing) -> tuple[list[str], str]:
+    """Return the names in the first row of a CSV file, and what to do where another sign would split it."""
+    with readable(path):
+        header = _csv_header(path, writing, None if writing.utf8 else _decoded(path, writing.encoding))
+    return header, _other_separator(path, header, writing.separator)
+
+
+def csv_damage(path: Path, writing: Writing) -> str:
+    """Return what is wrong with a CSV file of records, and in which row: a field for each name is needed."""
+    text = None if writing.utf8 else _decoded(path, writing.encoding)
+    width = len(_csv_header(path, writing, text))
+    found = _csv_damage(path, writing, text, width)
+    with suppress(csv.Error, UnicodeDecodeError), _opened(path, text) as file:
+        reader = csv.reader(file, strict=True, delimiter=writing.separator)
+        for fields in reader:
+            if fields and len(fields) < width:
+                return (
+                    f"{path}, row {reader.line_num} has {counted(len(fields), 'field')} and the header"
+                    f" {width}: fill the row, or delete it."
+                )
+    return found
+
+
+def require_closed(path: Path, writing: Writing) -> None:
+    """Raise DataError where a CSV file ends within quotation marks: all that follows one would be a value."""
+    if '"'.encode(writing.encoding, "replace") != b'"':  # a sign of several bytes is not counted
+        return
+    with readable(path), path.open("rb") as file:
+        if sum(block.count(b'"') for block in iter(lambda: file.read(1 << 20), b"")) % 2 == 0:
+            return
+    with _opened(path, None if writing.utf8 else _decoded(path, writing.encoding)) as file:
+        reader = csv.reader(file, strict=True, delimiter=writing.separator)
+        try:
+            deque(reader, maxlen=0)
+        except (csv.Error, UnicodeDecodeError):
+            raise DataError(csv_damage(path, writing)) from None
 
 
 def _csv_header(path: Path, writing: Writing, text: str | None) -> list[str]:
@@ -161,7 +201,7 @@ def _sign(separator: str) -> str:
 
 
 def _open_parquet(path: Path, most_rows: int, read_rows: int | None) -> Source:
-    with _readable(path), _whole(path):
+    with readable(path), _whole(path):
         header = tuple(pl.read_parquet_schema(path))
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()  # from its last bytes
     if rows > most_rows:
@@ -172,7 +212,7 @@ def _open_parquet(path: Path, most_rows: int, read_rows: int | None) -> Source:
 
     def load(places: Sequence[int]) -> list[pl.Series]:
         names = [header[place] for place in places]
-        with _readable(path), _whole(path):
+        with readable(path), _whole(path):
             frame = pl.read_parquet(path, columns=names, glob=False, n_rows=read_rows).select(names)
         if names and frame.height != rows:
             raise DataError(f"{path} says that it has {rows:,} rows and has {frame.height:,}: write it anew.")
@@ -182,7 +222,8 @@ def _open_parquet(path: Path, most_rows: int, read_rows: int | None) -> Source:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file cannot be read."""
     try:
         yield
     except OSError as error:

@@ -73,6 +73,11 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     The data are a file or a frame; without any, the file that the spec names.
     """
     asked = spec.data
+    if spec.of_records:
+        raise SpecError(
+            f"[mechanism] name = {spec.mechanism.name!r} releases records, and this is for tables of counts:"
+            " see `holdfast plan` for what it protects, or name another mechanism."
+        )
     merging = asked.aggregate or bool(asked.recode)
     rows = MOST_ROWS if asked.count is None or merging or asked.missing else MOST_CELLS  # each cell once
     writing = Writing(asked.separator, asked.encoding)
@@ -242,9 +247,11 @@ def _attributes(
 
 
 def _inferred(levels: tuple[str, ...], *, ordered: bool) -> tuple[str, ...]:
-    if ordered:
-        return levels
-    # The order of confidential records must not show: sort, as numbers if all are.
+    return levels if ordered else ordered_levels(levels)
+
+
+def ordered_levels(levels: Sequence[str]) -> tuple[str, ...]:
+    """Return levels as numbers in order if all are, else by letters: not as records have them."""
     values = {level: number(level) for level in levels}
     if None in values.values():
         return tuple(sorted(levels))

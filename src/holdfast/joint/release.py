@@ -1,31 +1,46 @@
-"""Making a release, of one table or of several, as its spec says."""
+"""Making a release, of one table, of several, or of records, as its spec says."""
 
 from pathlib import Path
 from typing import Any, overload
 
-from holdfast.certificate.model import Certificate
 from holdfast.certificate.several.model import TablesCertificate
+from holdfast.errors import ReleaseError
 from holdfast.handover import Written, make
 from holdfast.joint.prepare import prepare_tables, tables_of
 from holdfast.release import make_release as make_one_release
+from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.swapping.release import make_records_release
 
 
 @overload
-def make_release(spec: Spec, out: str | Path, **options: Any) -> Written[Certificate]: ...
+def make_release(spec: Spec, out: str | Path, **options: Any) -> Written[Any]: ...
 @overload
 def make_release(spec: TablesSpec, out: str | Path, **options: Any) -> Written[TablesCertificate]: ...
 @overload
 def make_release(spec: str | Path, out: str | Path, **options: Any) -> Written[Any]: ...
 def make_release(spec: Spec | TablesSpec | str | Path, out: str | Path, **options: Any) -> Written[Any]:
-    """Prepare, charge, draw and write a release to a new folder, of one table or of several.
+    """Prepare, charge, draw and write a release to a new folder, of one table, of several, or of records.
 
     The options are those of a release of one table: ``data``, ``parquet``, ``seed``, ``ledger``, ``resume``,
-    ``key`` and ``quote_formulas`` [holdfast, release.py].
+    ``key`` and ``quote_formulas`` [holdfast, release.py]; for records also ``engine`` and ``utility``
+    [holdfast, swapping/release.py].
     """
     several = tables_of(spec)
     if several is None:
-        return make_one_release(spec, out, **options)  # type: ignore[arg-type]
+        one = spec if isinstance(spec, Spec) else read_spec(spec)  # type: ignore[arg-type]
+        if one.of_records:
+            return make_records_release(one, out, **options)
+        return make_one_release(one, out, **_of_tables(options))
     data = options.pop("data", None)
-    return make(lambda: prepare_tables(several, data), out, **options)
+    return make(lambda: prepare_tables(several, data), out, **_of_tables(options))
+
+
+def _of_tables(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a release of tables; raises ReleaseError where one is for records."""
+    if options.pop("engine", "embedded") != "embedded" or options.pop("utility", None) is not None:
+        raise ReleaseError(
+            "an engine and a report of utility are for records that are swapped: leave them out."
+        )
+    return options

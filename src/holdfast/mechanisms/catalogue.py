@@ -13,9 +13,10 @@ from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.mechanism import Mechanism, MechanismOptions, missing
+from holdfast.mechanisms.mechanism import Mechanism, MechanismOptions, TableMechanism, missing
 from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
 from holdfast.mechanisms.noisy_count import NoisyCount
+from holdfast.mechanisms.permutation_swapping import PermutationSwapping
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
@@ -23,9 +24,9 @@ from holdfast.public import Public
 from holdfast.spec.closest import closest
 from holdfast.spec.model import Privacy, Spec
 
-AnyMechanism = Mechanism[Any, Any]
+AnyMechanism = TableMechanism[Any, Any]
 
-MECHANISMS: tuple[type[AnyMechanism], ...] = (
+MECHANISMS: tuple[type[Mechanism[Any, Any]], ...] = (
     LatticeLaplace,
     LatticeGaussian,
     KNorm,
@@ -34,10 +35,15 @@ MECHANISMS: tuple[type[AnyMechanism], ...] = (
     NaiveLaplace,
     NaiveGaussian,
     NoisyCount,
+    PermutationSwapping,
 )
 """The only list; equals are preferred in this order."""
 
-NAMED: Mapping[str, type[AnyMechanism]] = {mechanism.name: mechanism for mechanism in MECHANISMS}
+OF_TABLES: tuple[type[AnyMechanism], ...] = tuple(
+    kind for kind in MECHANISMS if issubclass(kind, TableMechanism)
+)
+"""Those that release tables of counts, or statistics of them."""
+NAMED: Mapping[str, type[AnyMechanism]] = {kind.name: kind for kind in OF_TABLES}
 
 
 def target_of(privacy: Privacy) -> Target:
@@ -80,8 +86,14 @@ def _placed(spec: Spec, find: Callable[[Spec], Choice]) -> Choice:
 
 def _named_by(spec: Spec) -> Choice:
     name = spec.mechanism.name
+    known = {kind.name: kind for kind in MECHANISMS}
+    if name not in known:
+        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, list(known))}")
     if name not in NAMED:
-        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, list(NAMED))}")
+        raise SpecError(
+            f"[mechanism] name = {name!r} releases records, and this is for tables of counts: name another"
+            ' mechanism, such as "lattice-laplace".'
+        )
     kind = NAMED[name]
     keys = {
         key: str(spec.resolve(value)) if key in kind.Options.files and isinstance(value, str) else value
@@ -95,13 +107,13 @@ def _mechanism_of(spec: Spec) -> Choice:
     name, standard = kind.name, spec.privacy.standard
     if standard not in kind.standards:
         able = " or ".join(f'"{s}"' for s in kind.standards)
-        other = [m.name for m in MECHANISMS if standard in m.standards and m.released]
+        other = [m.name for m in OF_TABLES if standard in m.standards and m.released]
         raise SpecError(
             f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
             + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
         )
     if (spec.constraints.nonnegative or spec.constraints.inequalities) and not kind.bounded:
-        able = " or ".join(repr(m.name) for m in MECHANISMS if m.bounded)
+        able = " or ".join(repr(m.name) for m in OF_TABLES if m.bounded)
         asked = "nonnegative = true bounds" if spec.constraints.nonnegative else "inequalities bound"
         raise SpecError(
             f"[constraints] {asked} the release, and {name} may go below any bound: leave it out, or"

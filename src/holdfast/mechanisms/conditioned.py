@@ -39,11 +39,11 @@ from holdfast.mechanisms.congeniality import DIGITS, Conditioning, Congeniality,
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import (
     Law,
-    Mechanism,
     MechanismOptions,
     MechanismRecord,
     NoiseLaw,
     Shifted,
+    TableMechanism,
     Traits,
     drawn_exactly,
     premises_at,
@@ -95,7 +95,7 @@ class ConditionedRecord(MechanismRecord):
 
 
 @dataclass(frozen=True, eq=False)
-class Conditioned(Mechanism[ConditionedOptions, ConditionedRecord]):
+class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
     """Double geometric noise conditioned on invariants and inequalities; ``kappa`` is epsilon a unit."""
 
     premises: Premises

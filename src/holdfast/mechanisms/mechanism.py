@@ -20,7 +20,7 @@ from holdfast.mechanisms.unchanged import Unchanged
 from holdfast.outputs import Output, TableOutput
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee, Target, Unit
+from holdfast.privacy.guarantee import Guarantee, Promise, Target, Unit
 from holdfast.privacy.intensity import Intensity, Pure, Standard, ZeroConcentrated
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
@@ -144,7 +144,7 @@ RecordT = TypeVar("RecordT", bound=MechanismRecord)
 
 
 class Mechanism(ABC, Generic[OptionsT, RecordT]):
-    """A way of releasing a table of a universe; instances are calibrated, and see public values only."""
+    """A way of releasing confidential data; instances are calibrated, and see public values only."""
 
     name: ClassVar[str]
     """What a spec calls it."""
@@ -155,21 +155,57 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """The standards of the targets that it can meet."""
     output: ClassVar[str] = "table"
     """What it releases, by the name of its file [holdfast, outputs.py]."""
-    most_dimensions: ClassVar[int | None] = None
-    """Dimensions of a lattice beyond which its calibration takes too long for a comparison."""
     released: ClassVar[bool] = True
     """Whether a spec may release with it; if not, it is there to compare with."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
 
+    @property
+    @abstractmethod
+    def guarantee(self) -> Promise:
+        """What is proved of every release: the one place where the mechanism's theorem is applied."""
+
+    @property
+    @abstractmethod
+    def methods(self) -> tuple[str, ...]:
+        """How a release is drawn, in sentences that depend on public values only."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the law is made of: the fields of its record beside those that all have."""
+        return {name: getattr(self, name) for name in self.Record.own()}
+
+    @property
+    def traits(self) -> Traits:
+        """What may be relied on of its releases."""
+        return Traits()
+
+    def record(self) -> MechanismRecord:
+        """Return what a certificate says of it."""
+        return self.Record.model_validate(
+            {
+                "name": self.name,
+                **self.parameters,
+                "additive": self.traits.additive,
+                "sampling": self.methods,
+            }
+        )
+
+
+class TableMechanism(Mechanism[OptionsT, RecordT]):
+    """A way of releasing a table of a universe."""
+
+    most_dimensions: ClassVar[int | None] = None
+    """Dimensions of a lattice beyond which its calibration takes too long for a comparison."""
+
     @classmethod
     @abstractmethod
-    def answer(cls, public: Public, target: Target, options: OptionsT) -> "Mechanism[OptionsT, RecordT]":
+    def answer(cls, public: Public, target: Target, options: OptionsT) -> "TableMechanism[OptionsT, RecordT]":
         """Return the mechanism with the least noise that meets a target, with the options of a spec."""
 
     @classmethod
     @abstractmethod
-    def of(cls, record: RecordT, public: Public, unit: Unit) -> "Mechanism[OptionsT, RecordT]":
+    def of(cls, record: RecordT, public: Public, unit: Unit) -> "TableMechanism[OptionsT, RecordT]":
         """Return the mechanism that a certificate records."""
 
     @property
@@ -182,26 +218,11 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     def noise(self) -> NoiseLaw | None:
         """The law of the noise, where every table shares it; None where it depends on the table."""
 
-    @property
-    @abstractmethod
-    def methods(self) -> tuple[str, ...]:
-        """How a release is drawn, in sentences that depend on public values only."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What the law is made of: the fields of its record beside those that all have."""
-        return {name: getattr(self, name) for name in self.Record.own()}
-
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
         """Return the parameters that a target settles by itself; None where some were chosen beside it."""
         if target.intensity is None or self.Options is not MechanismOptions:
             return None
         return type(self).answer(public, target, MechanismOptions(name=self.name)).parameters  # type: ignore[arg-type]
-
-    @property
-    def traits(self) -> Traits:
-        """What may be relied on of its releases."""
-        return Traits()
 
     @property
     def remark(self) -> str | None:
@@ -220,17 +241,6 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
         """Draw one release by the law of the confidential table: what is published, by name."""
         return {"table": TableOutput.of(public, law.sample(entropy, 1)[0])}
-
-    def record(self) -> MechanismRecord:
-        """Return what a certificate says of it."""
-        return self.Record.model_validate(
-            {
-                "name": self.name,
-                **self.parameters,
-                "additive": self.traits.additive,
-                "sampling": self.methods,
-            }
-        )
 
 
 def premises_for(public: Public, target: Target) -> Premises:
@@ -286,7 +296,7 @@ class Shifted:
         return self.noise.log_prob(points - self.counts)
 
 
-class Additive(Mechanism[OptionsT, RecordT]):
+class Additive(TableMechanism[OptionsT, RecordT]):
     """A mechanism whose noise every table shares."""
 
     @property

@@ -34,9 +34,9 @@ from holdfast.mechanisms.canonical.grid import LARGEST
 from holdfast.mechanisms.canonical.noise import Floats
 from holdfast.mechanisms.mechanism import (
     Law,
-    Mechanism,
     MechanismOptions,
     MechanismRecord,
+    TableMechanism,
     Traits,
     missing,
     premises_at,
@@ -107,7 +107,7 @@ class CountWithNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyCount(Mechanism[MechanismOptions, NoisyCountRecord]):
+class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
     """The mechanism that releases x_11 of each table with noise."""
 
     premises: Premises

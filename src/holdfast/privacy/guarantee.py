@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor, log, log10
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -99,6 +99,64 @@ class Target:
     adjacency: Adjacency
     intensity: Intensity | None
     distance: int | None = None
+
+
+class NamedScope(Protocol):
+    """Which data a guarantee compares, by the names of what they share."""
+
+    @property
+    def invariants(self) -> tuple[str, ...]:
+        """What was asked for."""
+        ...
+
+    @property
+    def induced(self) -> tuple[str, ...]:
+        """What the mechanism keeps without being asked."""
+        ...
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """What is known without the data."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """What identifies all that they share."""
+        ...
+
+
+class Promise(Protocol):
+    """A guarantee of any kind of data."""
+
+    @property
+    def domain(self) -> str:
+        """The kind of data that it is about."""
+        ...
+
+    @property
+    def scope(self) -> NamedScope:
+        """Which data are compared."""
+        ...
+
+    @property
+    def unit(self) -> Unit:
+        """Which of them are protected against each other."""
+        ...
+
+    @property
+    def intensity(self) -> Intensity:
+        """How strongly."""
+        ...
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Why it should be believed."""
+        ...
+
+    @property
+    def statement(self) -> str:
+        """The guarantee in one sentence."""
+        ...
 
 
 @dataclass(frozen=True)

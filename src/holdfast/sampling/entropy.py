@@ -46,6 +46,7 @@ class SeededEntropy:
     secure = False
 
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         self._bits = np.random.Philox(seed)
 
     def words(self, size: int) -> Words:

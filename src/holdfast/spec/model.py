@@ -21,6 +21,8 @@ Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
 
 Text = Annotated[str, Field(strict=True)]
 
+OF_RECORDS = ("permutation-swapping",)
+"""The mechanisms that release records."""
 MISSING = "missing"
 """The level of all missing values."""
 
@@ -34,7 +36,8 @@ class Data(Part):
     section: ClassVar = ("data",)
 
     path: Text | None = None
-    cells: tuple[Text, ...]
+    cells: tuple[Text, ...] = ()
+    """The columns whose levels make the cells; where records are swapped, those of the table to count."""
     count: Text | None = None
     levels: Mapping[str, tuple[Text, ...]] = {}
     within: Mapping[str, Text] = {}
@@ -46,6 +49,10 @@ class Data(Part):
     aggregate: StrictBool = False
     """Whether counts of a cell that is listed several times are summed."""
     recode: Recode = Field(default_factory=dict)
+    id: Text | None = None
+    """Where records are swapped: the column that tells which unit a row belongs to."""
+    persons: Text | None = None
+    """Where records are swapped: a file of persons who follow the unit with their id."""
 
     @field_validator("separator")
     @classmethod
@@ -65,7 +72,7 @@ class Data(Part):
             ) from None
         return encoding
 
-    @field_validator("path")
+    @field_validator("path", "persons")
     @classmethod
     def _named(cls, path: str | None) -> str | None:
         if path == "":
@@ -75,8 +82,6 @@ class Data(Part):
     @field_validator("cells")
     @classmethod
     def _some_distinct_cells(cls, cells: tuple[str, ...]) -> tuple[str, ...]:
-        if not cells:
-            raise ValueError("is empty: name at least one column")
         if "" in cells:
             raise ValueError("has an empty name: name a column")
         _distinct(cells)
@@ -386,8 +391,31 @@ class Spec(Part):
             raise ValueError("is one table: write each invariant under its own [[invariants]]")  # noqa: TRY004
         return invariants
 
+    @property
+    def of_records(self) -> bool:
+        """Whether records are released, and not a table of counts."""
+        return self.mechanism.name in OF_RECORDS
+
+    @model_validator(mode="after")
+    def _says_what_is_counted(self) -> Self:
+        if self.of_records:
+            return self
+        if not self.data.cells:
+            given = "cells" in self.data.model_fields_set
+            what = "is empty: name at least one column" if given else "is missing: add it to the spec"
+            raise SpecError(f"[data] cells {what}.")
+        for key in ("id", "persons"):
+            if getattr(self.data, key) is not None:
+                raise SpecError(
+                    f"[data] {key} goes with records that are swapped: leave it out, or set name ="
+                    ' "permutation-swapping" in [mechanism].'
+                )
+        return self
+
     @model_validator(mode="after")
     def _names_attributes(self) -> Self:
+        if self.of_records:
+            return self  # any column of the file may be named
         for number, invariant in enumerate(self.invariants, start=1):
             place = f"[[invariants]] {number}"
             self._among_cells(invariant.margin or (), f"{place} margin")

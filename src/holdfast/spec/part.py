@@ -103,7 +103,7 @@ _KEYS = (
     "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
     "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
     "records_per_unit|margin|where|weights|total|equals|at_least|"
-    "division"
+    "division|id|persons|stratify|swap|rate|nulls|bound"
 )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import FloatArray, IntArray, to_flint
+from holdfast.lattice.product import Margins
 from holdfast.programs.linear import suggest
 from holdfast.programs.solver import Sides
 from holdfast.universe.features import product_of, small_product
@@ -24,6 +25,8 @@ from holdfast.universe.universe import Universe
 
 ALWAYS = Fraction(2)
 CLASSES = 400  # one linear program for each pattern up to this many
+AXES = 10  # whole margins of up to so many attributes
+DENSE = 20_000_000  # entries of columns
 DENOMINATOR = 10_000
 
 
@@ -33,16 +36,31 @@ def spread(universe: Universe) -> Fraction:
         return Fraction(0)
     if (universe.patterns.size > 1).any():
         return ALWAYS  # one record moves between cells with equal columns: attained
+    # summed over the other levels u keeps its largest entry, and ||u||_1 does not grow
+    margins = universe.margins
+    if margins is not None and margins.sets and len(margins.shape) <= AXES:
+        return _spread_at(_with_ones(_of_two_levels(margins)), 0)
     if (block := product_of(universe)) is not None:
-        # averaged over the other levels u keeps its largest entry, and ||u||_1 does not grow
         return _spread_at(_with_ones(small_product(block.levels(2))), 0)
     count = universe.patterns.count
     # permuting levels maps any cell to any other, so one cell stands for all
     classes = range(1 if universe.cliques is not None else count)
-    if len(classes) > CLASSES:
+    if len(classes) > CLASSES or count * universe.rank > DENSE:
         return ALWAYS
     columns = _with_ones(universe.patterns.columns)
     return max(_spread_at(columns, z) for z in classes)
+
+
+def _of_two_levels(margins: Margins) -> csr_array:
+    """Return the rows of the same margins of a table with two levels of each attribute, at the most."""
+    shape = tuple(min(size, 2) for size in margins.shape)
+    codes = np.indices(shape).reshape(len(shape), -1)
+    rows = []
+    for axes in map(sorted, margins.sets):
+        sizes = [shape[axis] for axis in axes]
+        place = np.ravel_multi_index([*codes[axes]], sizes) if axes else np.zeros_like(codes[0])
+        rows.append(csr_array((np.arange(np.prod(sizes, dtype=np.int64))[:, None] == place).astype(np.int64)))
+    return csr_array(vstack(rows, format="csr"))
 
 
 def _with_ones(columns: csr_array) -> IntArray:

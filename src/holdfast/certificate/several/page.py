@@ -16,12 +16,12 @@ from holdfast.certificate.page import (
     environment,
     render,
     strength_of,
+    style_of,
     times_as_likely,
 )
 from holdfast.certificate.several.model import SharedSection, TablesCertificate
 from holdfast.spec.whom import Whom
 
-_STYLE = re.compile(r"<style>.*?</style>", re.S)
 _NAMES = re.compile(r"(<bdi>.*?</bdi>)", re.S)
 _BODY = re.compile(r"<main>(.*)</main>", re.S)
 _MARK = re.compile(r'(<[^<>]*? )(id|aria-labelledby)="([^"]*)"')
@@ -41,14 +41,13 @@ def render_tables(certificate: TablesCertificate, *, parquet: bool = False) -> s
     ]
     unit = certificate.guarantee.unit
     whom = Whom(unit.name, unit.records_per_unit)
-    (style,) = _STYLE.findall(pages[0])
     epsilon, exception = times_as_likely(certificate.guarantee)
     return (
         environment()
         .get_template("several/page.html.j2")
         .render(
             {name: getattr(certificate, name) for name in TablesCertificate.model_fields},
-            style=Markup(style),  # noqa: S704 - of our own making
+            style=style_of(),
             created_at=datetime.fromisoformat(certificate.created),
             chapters=[
                 (place, chapter, Markup(_chapter(page, f"table-{place}")))  # noqa: S704

@@ -1,0 +1,1 @@
+"""The certificate of a file of records: its values, its page."""

@@ -1,0 +1,331 @@
+"""Files of records of any columns, read and written in batches: CSV, Parquet, or a frame in memory.
+
+Types are those of Arrow, as Parquet stores them; in CSV every value is a text, and an empty field is missing.
+No file is ever held whole unless it is small.
+"""
+
+import codecs
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Literal, Self
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from holdfast.data.files import (
+    PLAIN,
+    Writing,
+    csv_damage,
+    csv_header,
+    readable,
+    require_closed,
+    require_plain,
+)
+from holdfast.data.frames import FRAME
+from holdfast.errors import DataError
+
+BATCH = 1 << 20
+"""Rows that are read at once, at most."""
+BATCH_BYTES = 1 << 26
+"""Bytes that are read at once, more or less."""
+BLOCK = 1 << 25
+"""Bytes of CSV that are read at once."""
+ROW_GROUP = 1 << 20
+
+Kind = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Microdata:
+    """Records in batches, as often as they are asked for: some of the columns, or all."""
+
+    name: str
+    kind: Kind
+    schema: pa.Schema
+    read: Callable[[Sequence[str] | None], Iterator[pa.Table]] = field()
+    rows: int | None = None
+    """How many there are, where that is known before they are read."""
+    writing: Writing = PLAIN
+    path: Path | None = None
+    """The Parquet file whose rows these are, all of them and no others."""
+
+    def __repr__(self) -> str:
+        return f"<confidential records with {len(self.columns)} columns>"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(self.schema.names)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the records batch by batch."""
+        schema = self._schema(columns)
+        for table in self.read(columns):
+            yield table if table.schema.equals(schema) else table.cast(schema)
+
+    @property
+    def number(self) -> int | None:
+        """How many batches there are, where that is known."""
+        return None if self.rows is None else -(-self.rows // batch_rows(self.schema))
+
+    def whole(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return all records at once."""
+        return pa.concat_tables([self._schema(columns).empty_table(), *self.batches(columns)])
+
+    def _schema(self, columns: Sequence[str] | None) -> pa.Schema:
+        return self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+
+
+def open_microdata(source: Any, writing: Writing = PLAIN) -> Microdata:
+    """Return a CSV or Parquet file, or a frame in memory, as records."""
+    found = _file(Path(source), writing) if isinstance(source, str | Path) else _frame(source)
+    if len(set(found.columns)) < len(found.columns):
+        twice = next(name for name in found.columns if found.columns.count(name) > 1)
+        raise DataError(f"{found.name} has two columns {twice!r}: rename one.")
+    return found
+
+
+def _file(path: Path, writing: Writing) -> Microdata:
+    kind = path.suffix.lower()
+    if kind not in {".csv", ".parquet"}:
+        raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
+    require_plain(path)
+    return _csv(path, writing) if kind == ".csv" else _parquet(path)
+
+
+def _parquet(path: Path) -> Microdata:
+    with _sound(path):
+        file = pyarrow.parquet.ParquetFile(path)
+        schema, rows = file.schema_arrow, file.metadata.num_rows
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        return parquet_batches(path, columns)
+
+    return Microdata(str(path), "parquet", bare(schema), read, rows, path=path.absolute())
+
+
+def parquet_row_groups(path: Path) -> list[int]:
+    """Return the number of records of each row group of a Parquet file."""
+    with _sound(path), pyarrow.parquet.ParquetFile(path) as file:
+        return [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+
+
+def parquet_batches(
+    path: Path, columns: Sequence[str] | None = None, row_groups: Sequence[int] | None = None
+) -> Iterator[pa.Table]:
+    """Yield the records of a Parquet file, or of some of its row groups, batch by batch."""
+    with _sound(path), pyarrow.parquet.ParquetFile(path) as file:
+        names = None if columns is None else list(columns)
+        size = batch_rows(file.schema_arrow)
+        for batch in file.iter_batches(size, row_groups=row_groups, columns=names, use_threads=True):
+            table = pa.Table.from_batches([batch])
+            yield table if names is None else table.select(names)
+
+
+def _csv(path: Path, writing: Writing) -> Microdata:
+    header, hint = csv_header(path, writing)
+    if hint:
+        raise DataError(hint)
+    require_closed(path, writing)
+    texts = pa.schema([(name, pa.string()) for name in header])
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        names = list(header) if columns is None else list(columns)
+        parse = pyarrow.csv.ParseOptions(delimiter=writing.separator, newlines_in_values=True)
+        convert = pyarrow.csv.ConvertOptions(
+            column_types=texts, strings_can_be_null=True, null_values=[""], include_columns=names
+        )
+        options = pyarrow.csv.ReadOptions(block_size=BLOCK, encoding=writing.encoding)
+        with readable(path):
+            try:
+                with pyarrow.csv.open_csv(path, options, parse, convert) as reader:
+                    for batch in reader:
+                        yield pa.Table.from_batches([batch])
+            except (pa.ArrowInvalid, UnicodeError):
+                raise DataError(csv_damage(path, writing)) from None
+
+    return Microdata(str(path), "csv", texts, read, writing=writing)
+
+
+def _frame(data: Any) -> Microdata:
+    import narwhals as nw  # noqa: PLC0415 - files need not wait for it
+
+    try:
+        frame = nw.from_native(data)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        table = frame.to_arrow().select(frame.columns)  # an index is no column
+        table = _decoded(table).cast(bare(_stored(table.schema)))
+    except (TypeError, nw.exceptions.NarwhalsError, pa.ArrowException):
+        raise DataError(
+            f"the data are a {type(data).__name__} that is no table of records: give the path of a file, or a"
+            " frame of Polars, pandas, Arrow or another library that Narwhals knows."
+        ) from None
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        chosen = table if columns is None else table.select(list(columns))
+        size = batch_rows(table.schema)
+        for start in range(0, chosen.num_rows, size):
+            yield chosen.slice(start, size)
+
+    return Microdata(FRAME, "parquet", table.schema, read, table.num_rows)
+
+
+def width(schema: pa.Schema) -> int:
+    """Return about how many bytes a record takes."""
+    total = 0
+    for column in schema:
+        try:
+            total += max(1, column.type.bit_width // 8)
+        except ValueError:  # of any length
+            total += 24
+    return max(1, total)
+
+
+def batch_rows(schema: pa.Schema) -> int:
+    """Return how many rows are read at once: fewer of wide records."""
+    return max(1, min(BATCH, BATCH_BYTES // width(schema)))
+
+
+def bare(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without notes: what a library wrote there is not looked through, so it is not kept.
+
+    Extension types are told by notes, and stay. Views of texts are texts.
+    """
+    kept = [
+        field.with_type(_VIEWED.get(field.type, field.type)).with_metadata(
+            {
+                key: value
+                for key, value in (field.metadata or {}).items()
+                if key.startswith(b"ARROW:extension")
+            }
+            or None
+        )
+        for field in schema
+    ]
+    return pa.schema(kept)
+
+
+_VIEWED = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+def _stored(schema: pa.Schema) -> pa.Schema:
+    """Return the types that a Parquet file has for those of a schema."""
+    file = BytesIO()
+    pyarrow.parquet.write_table(schema.empty_table(), file)
+    return pyarrow.parquet.read_schema(file)
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """Return a table with plain values in place of dictionaries: these may have missing values in them."""
+    kinds = [
+        field.with_type(field.type.value_type)
+        if pa.types.is_dictionary(field.type) and not field.type.ordered
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(kinds))
+
+
+def holds_levels(kind: pa.DataType, *, floats: bool = False) -> bool:
+    """Whether values of a type are levels: texts, whole numbers, decimals, truth values, days and moments."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return any(is_one(kind) for is_one in (*_LEVELS, *((pa.types.is_floating,) if floats else ())))
+
+
+_LEVELS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_integer,
+    pa.types.is_boolean,
+    pa.types.is_decimal128,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_null,
+)
+
+
+def series(column: pa.ChunkedArray) -> pl.Series:
+    """Return a column for Polars; decimals that are too long for it are texts."""
+    return pl.Series(
+        pl.from_arrow(column.cast(pa.string()) if pa.types.is_decimal256(column.type) else column)
+    )
+
+
+def level_texts(column: pa.ChunkedArray) -> pl.Series:
+    """Return levels as texts."""
+    return series(column).cast(pl.String)
+
+
+class MicrodataWriter:
+    """Writes records batch by batch, in the kind and the types of those they come from."""
+
+    def __init__(self, path: Path, like: Microdata) -> None:
+        self._like, self._path = like, path
+        self._parquet: pyarrow.parquet.ParquetWriter | None = None
+        self._file: IO[bytes] | None = None
+        self._encoder = codecs.getincrementalencoder(like.writing.encoding)()
+        """Puts a byte order mark at the beginning alone."""
+
+    def __enter__(self) -> Self:
+        if self._like.kind == "parquet":
+            self._parquet = pyarrow.parquet.ParquetWriter(self._path, self._like.schema, compression="zstd")
+        else:
+            self._file = self._path.open("wb")
+            rows = _Texts()
+            csv.writer(rows, delimiter=self._like.writing.separator, lineterminator="\n").writerow(
+                self._like.columns
+            )
+            self._file.write(self._encoder.encode(rows.text))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._parquet is not None:
+            self._parquet.close()
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, table: pa.Table) -> None:
+        """Write some records after those before."""
+        if self._parquet is not None:
+            self._parquet.write_table(table.cast(self._like.schema), row_group_size=ROW_GROUP)
+        elif self._file is not None:
+            frame = pl.DataFrame(pl.from_arrow(table))
+            text = frame.write_csv(
+                include_header=False,
+                separator=self._like.writing.separator,
+                line_terminator="\n",
+                quote_style="necessary",
+            )
+            self._file.write(self._encoder.encode(text))
+
+
+class _Texts:
+    """What a writer of CSV wrote."""
+
+    text = ""
+
+    def write(self, row: str) -> None:
+        self.text += row
+
+
+class _sound:  # noqa: N801 - a context
+    """Says in one sentence that a Parquet file is none, or cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        unknown = isinstance(error, OSError) and error.errno is None
+        if unknown or isinstance(error, pa.ArrowException | UnicodeError):
+            raise DataError(f"{self._path} is not a Parquet file, or it is damaged: write it anew.") from None
+        if isinstance(error, OSError):
+            reason = error.strerror or "no access"
+            raise DataError(f"{self._path} cannot be read ({reason}): check its permissions.") from None

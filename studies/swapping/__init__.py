@@ -1,0 +1,1 @@
+"""The numerical demonstration of [swapping-slides], made again, real households and persons beside it."""
