@@ -51,6 +51,8 @@ RATES = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
 TURNS = 3
 QUICK = 1_000_000
 """Fewer records are released so many times, and the quickest counts: the start of a process varies."""
+TOLD = 0.5
+"""Seconds beyond a start that can be told from how starts vary; sizes that take less show no growth."""
 UNIT = 1 if sys.platform == "darwin" else 1024
 HOLDFAST = (sys.executable, "-m", "holdfast")
 SPEC = """\
@@ -231,8 +233,9 @@ def swap_step(records: int) -> dict[str, Any]:
 
 def growth(rows: list[dict[str, Any]], start: float, key: str) -> float | None:
     """Return the most by which the seconds for each record grow from a size to a larger one."""
-    each = [(row["release"][key] - start) / row["records"] for row in rows if _done(row)]
-    grown = [later / earlier for earlier, later in combinations(each, 2) if earlier > 0]
+    above = [(row["release"][key] - start, row["records"]) for row in rows if _done(row)]
+    each = [seconds / records for seconds, records in above if seconds > TOLD]
+    grown = [later / earlier for earlier, later in combinations(each, 2)]
     return round(max(grown), 3) if grown else None
 
 
