@@ -18,9 +18,9 @@ from tests.goodness import LEVEL, p_value
 
 from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
+from holdfast.privacy.swapping import derangement_count
 from holdfast.sampling import permute as module
 from holdfast.sampling.entropy import Entropy, Replay, SeededEntropy, SystemEntropy, Words
-from holdfast.sampling.numbers.derangement import derangement_count
 from holdfast.sampling.permute import Permuted, by_stratum, permute
 
 Law = dict[tuple[int, ...], float]

@@ -139,14 +139,19 @@ def derangement_ratio(size: int) -> flint.arb:
     """
     sign = -1 if size % 2 else 1
     if size <= LISTED:
-        return flint.arb(_derangements(size)) / _derangements(size - 2)
-    small = flint.arb(0, 1) / _derangements(LISTED - 2)
+        return flint.arb(derangement_count(size)) / derangement_count(size - 2)
+    small = flint.arb(0, 1) / derangement_count(LISTED - 2)
     return (size - 1) * (size - sign * small)
 
 
 @cache
-def _derangements(k: int) -> int:
-    return 1 if k == 0 else k * _derangements(k - 1) + (-1) ** k
+def derangement_count(k: int) -> int:
+    """Return the number of derangements of k things: d(k) = k d(k - 1) + (-1)^k, d(0) = 1.
+
+    >>> [derangement_count(k) for k in range(7)]
+    [1, 0, 1, 2, 9, 44, 265]
+    """
+    return 1 if k == 0 else k * derangement_count(k - 1) + (-1) ** k
 
 
 def _loss(size: int, bound: Bound) -> Loss:

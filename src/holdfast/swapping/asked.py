@@ -91,6 +91,11 @@ def options_of(spec: Spec) -> SwappingOptions:
             '[data] id puts rows together: say whom they are, as unit = "household" in [privacy], or leave'
             " it out."
         )
+    if asked.id is not None and privacy.records_per_unit > 1:
+        raise SpecError(
+            f"[privacy] records_per_unit is {privacy.records_per_unit}, and with [data] id one {privacy.unit}"
+            " is one record: leave it out."
+        )
     if asked.id is not None and asked.id in (*options.stratify, *options.swap):
         raise SpecError(f"[data] id is {asked.id!r}, which is also in [mechanism]: take it out there.")
     return options

@@ -117,11 +117,11 @@ def _verdict(mechanism: PermutationSwapping) -> VerdictSection:
 def _caveats(facts: Facts, mechanism: PermutationSwapping, *, secure: bool) -> list[str]:
     whom, strata = mechanism.whom, mechanism.strata
     swap = _names(mechanism.swap)
-    within = f"the same {_names(mechanism.stratify)}" if mechanism.stratify else "the file"
+    within = f"with the same {_names(mechanism.stratify)}" if mechanism.stratify else "of the file"
     found = [] if secure else [SEEDED]
     found.append(
         f"Distance counts {whom.counted}, in no order: how many must change to make one file the other. With"
-        f" all that is kept, nobody's {swap} changes alone: another one with {within} takes it. So the"
+        f" all that is kept, nobody's {swap} changes alone: another one {within} takes it. So the"
         f" closest files are two {whom.counted} apart, and for these the odds change by up to"
         f" exp({float(_closest(mechanism)):.6g}) = {times(_closest(mechanism))}."
     )
@@ -129,7 +129,7 @@ def _caveats(facts: Facts, mechanism: PermutationSwapping, *, secure: bool) -> l
     found.append(
         f"Everything of a {whom.record} but its {swap} is published as it is, together with"
         f" {_names(mechanism.stratify) or 'nothing else'}, and so is how many {whom.counted} have each {swap}"
-        f" within {within}. Whoever knows enough of a {whom.one} to find it in the file learns the rest that"
+        f" in each stratum. Whoever knows enough of a {whom.one} to find it in the file learns the rest that"
         f" is held. The guarantee is about which {swap} belongs to which {whom.record}, and about nothing"
         " else."
     )

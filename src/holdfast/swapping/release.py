@@ -49,7 +49,7 @@ def make_records_release(
 
 def _write_utility(path: Path, found: Utility, folder: Path) -> None:
     try:
-        write_new_text(path, json.dumps(found.to_dict(), indent=2) + "\n")
+        write_new_text(path, json.dumps(found.to_dict(), indent=2) + "\n", mode=0o600)
     except OSError as error:
         reason = (error.strerror or "the disk refuses").lower()
         raise ReleaseError(
