@@ -29,6 +29,17 @@ def shortest(matrix: csr_array, rows: Sides, columns: Sides) -> Solution:
     return Model(matrix, rows, columns, squares=True, qp_regularization_value=0.0).run()
 
 
+def least(
+    cost: FloatArray, squares: csr_array, matrix: csr_array, rows: Sides, columns: Sides
+) -> tuple[Solution, FloatArray]:
+    """Return the v of least cost v + v^T H v / 2 with bounds on M v and on v, and the prices of the rows.
+
+    H is positive definite.
+    """
+    model = Model(matrix, rows, columns, cost=cost, squares=squares, qp_regularization_value=0.0)
+    return model.run(), model.prices()
+
+
 def projection(
     point: FloatArray, matrix: csr_array, values: FloatArray, low: FloatArray, high: FloatArray
 ) -> FloatArray | None:

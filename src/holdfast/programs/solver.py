@@ -13,7 +13,7 @@ from enum import Enum
 
 import highspy
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, tril
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 
@@ -78,10 +78,10 @@ class Model:
         *,
         cost: FloatArray | None = None,
         whole: bool = False,
-        squares: bool = False,
+        squares: bool | csr_array = False,
         **options: Option,
     ) -> None:
-        """Pass the program: ``whole`` asks for integers, ``squares`` adds ||v||_2^2 / 2 to the cost."""
+        """Pass the program: ``whole`` asks for integers, ``squares`` H adds v^T H v / 2, H = I where True."""
         self._near = rows.near, columns.near
         count = matrix.shape[1]
         model = highspy.HighsModel()
@@ -96,11 +96,12 @@ class Model:
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if whole:
             lp.integrality_ = [highspy.HighsVarType.kInteger] * count
-        if squares:
+        if squares is not False:
+            lower = tril(eye_array(count) if squares is True else squares, format="csc")
             model.hessian_.dim_, model.hessian_.format_ = count, highspy.HessianFormat.kTriangular
-            model.hessian_.start_ = np.arange(count + 1, dtype=np.int32)
-            model.hessian_.index_ = np.arange(count, dtype=np.int32)
-            model.hessian_.value_ = np.ones(count)
+            model.hessian_.start_ = lower.indptr.astype(np.int32)
+            model.hessian_.index_ = lower.indices.astype(np.int32)
+            model.hessian_.value_ = lower.data.astype(np.float64)
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         self.set(**ALWAYS, **options)
         self._highs.passModel(model)

@@ -1,0 +1,300 @@
+"""Children from any queries: non-negative least squares under the parent's counts and equalities.
+
+    min sum_b sum_q w_q ||W_q x_b - v_qb||^2  with  sum_b x_b = p,  A x_b = a_b,  low <= x <= high
+
+**With a detailed query**, of weight w, all is divided by 2 w. The rows of other queries are sums that give
+way by s = w / w_q, those of A have s = 0. With a price for each, x_b = clip(y_b + l + R^T m_b, low, high), R
+being all rows, and the prices maximise a concave, piecewise quadratic function. A semismooth Newton step
+[qi2006] solves
+
+    (sum_b F_b) l + sum_b F_b R^T m_b = the error of the parent's counts
+    R F_b l + (R F_b R^T + s) m_b     = the error of a child's rows, for each child
+
+with F_b = 1 for the cells between their bounds: the children's prices are eliminated, all children at once.
+
+**Without one** the optimum may not be unique. Proximal points [rockafellar1976] lead to one: each takes the
+last point for a detailed measurement of little weight.
+
+The certificate is the duality gap, as in [holdfast, estimation/topdown/sums.py]. Where Newton steps do not
+end HiGHS is asked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array, kron
+
+from holdfast.estimation.topdown.ascent import length
+from holdfast.estimation.topdown.children import Estimate
+from holdfast.estimation.topdown.equalities import sides
+from holdfast.estimation.topdown.forced import close
+from holdfast.estimation.topdown.levels import levels, turned
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.programs.quadratic import least
+from holdfast.programs.solver import Sides, Status
+
+STEPS, PROXIMAL = 300, 200
+PULL = 1e-2
+"""The weight of the last point, relative to the least weight of a query."""
+CLOSE = 1e-8
+"""A gap that proximal points need not make smaller."""
+FAR = 10.0
+"""A step may be as long as this many times the numbers it is made of."""
+RIDGE = 1e-13
+"""What is added to a system that may be singular, relative to its size."""
+TOLERANCE, LOOSE, IDLE = 1e-14, 1e-9, 3
+"""How far sums may be off, relative to their size; below the second, so many idle steps are the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Rows over the cells of a child, and the weight of what was measured of each: 1 / variance."""
+
+    matrix: csr_array
+    weight: float
+
+    @property
+    def detailed(self) -> bool:
+        """Whether it asks for every cell."""
+        rows, cells = self.matrix.shape
+        return rows == cells and abs(self.matrix - eye_array(cells)).max() == 0
+
+    @property
+    def total(self) -> bool:
+        """Whether it asks for the sum of all cells."""
+        return self.matrix.shape[0] == 1 and bool((self.matrix.toarray() == 1).all())
+
+
+def general(
+    queries: Sequence[tuple[Query, FloatArray]],
+    parent: IntArray,
+    *,
+    invariants: csr_array | None = None,
+    values: IntArray | None = None,
+    low: IntArray | None = None,
+    high: FloatArray | None = None,
+) -> Estimate:
+    """Return the best counts of n children; where there are none (see ``conflict``) what is returned is off.
+
+    Args:
+        queries: each with what was measured, one line a child.
+        parent: the counts that the children add up to.
+        invariants: rows over the cells of a child that are kept.
+        values: what they are, one line a child.
+        low: least counts, 0 where not given.
+        high: largest counts, infinite where there is none.
+
+    """
+    shape = (queries[0][1].shape[0], parent.size)
+    floor = np.zeros(shape) if low is None else np.array(low, dtype=np.float64)
+    roof = np.full(shape, np.inf) if high is None else np.array(high, dtype=np.float64)
+    sums = parent.astype(np.float64)
+    close(floor, roof, sums, None)
+    kept = np.zeros((0, parent.size)) if invariants is None else invariants.toarray().astype(np.float64)
+    known = np.zeros((shape[0], 0)) if values is None else values.astype(np.float64)
+    first = next((place for place, (query, _) in enumerate(queries) if query.detailed), None)
+    others = [each for place, each in enumerate(queries) if place != first and each[0].weight > 0]
+    weights = np.array([query.weight for query, _ in others for _ in range(query.matrix.shape[0])])
+    matrix = np.vstack([*(query.matrix.toarray() for query, _ in others), kept])
+    aims = np.hstack([*(answers for _, answers in others), known])
+
+    def solve(target: FloatArray, weight: float) -> tuple[FloatArray, float]:
+        soft = np.concatenate([weight / weights, np.zeros(kept.shape[0])])
+        dual = Dual(target, floor, roof, sums, Rows(matrix, soft), aims)
+        point, gap, error = ascend(dual)
+        if error > LOOSE:
+            point, gap = by_program(dual) or (point, np.inf)
+        return point, 2 * weight * gap
+
+    if first is not None and queries[first][0].weight > 0:
+        counts, gap = solve(queries[first][1].astype(np.float64), queries[first][0].weight)
+    else:
+        counts, gap = _proximal(solve, np.broadcast_to(sums / shape[0], shape), weights, sums)
+    objective = sum(
+        query.weight * float(((counts @ query.matrix.toarray().T - answers) ** 2).sum())
+        for query, answers in queries
+    )
+    off = float(np.abs(counts.sum(axis=0) - sums).max(initial=0.0))
+    off = max(off, float(np.abs(counts @ kept.T - known).max(initial=0.0)))
+    return Estimate(counts, objective, gap, off)
+
+
+def _proximal(
+    solve: Callable[[FloatArray, float], tuple[FloatArray, float]],
+    point: FloatArray,
+    weights: FloatArray,
+    parent: FloatArray,
+) -> tuple[FloatArray, float]:
+    """Return the limit of proximal points, and how far its objective is above the optimum at most.
+
+    With x the best for the objective + w ||. - y||^2, no z has an objective below x's by more than
+    2 w (x - y)(z - x), and all z are within the length of the parent's counts, twice.
+    """
+    weight = PULL * float(weights.min())
+    width = float(np.sqrt(2.0) * np.linalg.norm(parent))
+    gap = np.inf
+    for _ in range(PROXIMAL):
+        following, inner = solve(point, weight)
+        bound = inner + 2 * weight * float(np.linalg.norm(following - point)) * width
+        point, gap = following, min(gap, bound)
+        if bound <= CLOSE:
+            break
+    return point, gap
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows over a child's cells, the same for every child: dense, with how much each may give way."""
+
+    matrix: FloatArray
+    soft: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Prices of the parent's cells and of each child's rows, the counts at these, and the errors of sums."""
+
+    cells: FloatArray
+    own: FloatArray
+    point: FloatArray
+    left: FloatArray
+    left_own: FloatArray
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Dual:
+    """The concave function of all prices."""
+
+    target: FloatArray
+    low: FloatArray
+    high: FloatArray
+    parent: FloatArray
+    rows: Rows
+    values: FloatArray
+    """What each child's rows are to be, one line a child."""
+
+    def at(self, cells: FloatArray, own: FloatArray) -> _State:
+        """Return what goes with some prices."""
+        point = np.clip(self.target + cells + own @ self.rows.matrix, self.low, self.high)
+        left = self.parent - point.sum(axis=0)
+        give = self.rows.soft * own
+        left_own = self.values - point @ self.rows.matrix.T - give
+        error = float((np.abs(left) / (1 + np.abs(self.parent))).max(initial=0.0))
+        sizes = 1 + np.abs(self.values) + np.abs(give)
+        return _State(
+            cells, own, point, left, left_own, max(error, float((np.abs(left_own) / sizes).max(initial=0.0)))
+        )
+
+    def value(self, now: _State) -> float:
+        """Return the function, which is below the optimum."""
+        give = self.rows.soft * now.own
+        return float(
+            0.5 * ((now.point - self.target) ** 2).sum()
+            + now.cells @ now.left
+            + (now.own * (now.left_own + 0.5 * give)).sum()
+        )
+
+    def gap(self, now: _State) -> float:
+        """Return how far the objective is above the function at most."""
+        kept = self.rows.soft == 0
+        soft = now.left_own[:, ~kept] ** 2 / (2 * self.rows.soft[~kept])
+        return float(
+            soft.sum()
+            + np.abs(now.cells * now.left).sum()
+            + np.abs(now.own[:, kept] * now.left_own[:, kept]).sum()
+        )
+
+    def first(self) -> _State:
+        """Return the best prices of the parent's cells where rows have none."""
+        tables = turned(self.target), turned(self.low), turned(self.high)
+        cells, _ = levels(*tables, sums=self.parent, soft=np.zeros(self.parent.size))
+        return self.at(cells, np.zeros(self.values.shape))
+
+    def along(self, now: _State, step: tuple[FloatArray, FloatArray]) -> _State:
+        """Return where a step leads."""
+        cells, own = step
+
+        def slope(state: _State) -> float:
+            return float(state.left @ cells + (state.left_own * own).sum())
+
+        def at(part: float) -> tuple[float, float]:
+            reached = self.at(now.cells + part * cells, now.own + part * own)
+            return slope(reached), self.value(reached)
+
+        part = length(slope(now), self.value(now), at)
+        return self.at(now.cells + part * cells, now.own + part * own)
+
+    def step(self, now: _State) -> tuple[FloatArray, FloatArray]:
+        """Return a Newton step."""
+        R = self.rows.matrix
+        centre = self.target + now.cells + now.own @ R
+        free = ((centre > self.low) & (centre < self.high)).astype(np.float64)
+        cross = R * free[:, None, :]  # R F_b
+        inner = cross @ R.T
+        diagonal = np.einsum("bkk->bk", inner)
+        stuck_own = diagonal + self.rows.soft == 0
+        diagonal += self.rows.soft + stuck_own + RIDGE * max(float(diagonal.max(initial=0.0)), 1.0)
+        solved = np.linalg.solve(inner, np.concatenate([cross, now.left_own[:, :, None]], axis=2))
+        curve = -np.einsum("bkc,bkd->cd", cross, solved[:, :, :-1])
+        stuck = ~free.any(axis=0)
+        curve[np.diag_indices(stuck.size)] += free.sum(axis=0) * (1 + RIDGE) + RIDGE + stuck
+        cells = np.linalg.solve(curve, now.left - np.einsum("bkc,bk->c", cross, solved[:, :, -1]))
+        # what has no free cell goes to where it gets one
+        cells = np.where(
+            stuck, now.left + _nearest_end(self.low - centre, self.high - centre, now.left), cells
+        )
+        own = solved[:, :, -1] - solved[:, :, :-1] @ cells
+        own = np.where(stuck_own, FAR * now.left_own, own)
+        size = 1 + np.abs(centre).max() + np.abs(now.cells).max() + np.abs(now.own).max(initial=0.0)
+        longest = max(float(np.abs(cells).max()), float(np.abs(own).max(initial=0.0)), 1.0)
+        scale = min(1.0, FAR * size / longest)
+        return cells * scale, own * scale
+
+
+def _nearest_end(below: FloatArray, above: FloatArray, left: FloatArray) -> FloatArray:
+    """Return how far each column is from setting a cell free in the direction of ``left``."""
+    up = np.where(below >= 0, below, np.inf).min(axis=0)
+    down = np.where(above <= 0, above, -np.inf).max(axis=0)
+    found = np.where(left > 0, up, down)
+    return np.where(np.isfinite(found) & (left != 0), found, 0.0)
+
+
+def ascend(dual: Dual) -> tuple[FloatArray, float, float]:
+    """Return the counts at the best prices found, the gap of the objective there, and the error of sums."""
+    now = best = dual.first()
+    idle = 0
+    for _ in range(STEPS):
+        if now.error <= TOLERANCE or idle >= IDLE:
+            break
+        now = dual.along(now, dual.step(now))
+        idle = 0 if now.error < 0.5 * best.error else idle + (now.error < LOOSE)
+        best = now if now.error < best.error else best
+    return best.point, dual.gap(best), best.error
+
+
+def by_program(dual: Dual) -> tuple[FloatArray, float] | None:
+    """Return the counts that HiGHS finds, to about nine digits, and their gap; None where it finds none."""
+    count = dual.target.shape[0]
+    soft = dual.rows.soft > 0
+    R, weight = dual.rows.matrix[soft], 1 / dual.rows.soft[soft]
+    squares = np.eye(dual.parent.size) + (R.T * weight) @ R
+    cost = -(dual.target + (dual.values[:, soft] * weight) @ R)
+    matrix, sums = sides(csr_array(dual.rows.matrix[~soft]), dual.values[:, ~soft], dual.parent)
+    found, prices = least(
+        cost.ravel(),
+        csr_array(kron(eye_array(count), squares)),
+        matrix,
+        Sides(sums, sums),
+        Sides(dual.low.ravel(), dual.high.ravel()),
+    )
+    if found.status is not Status.SOLVED or found.values is None:
+        return None
+    point = np.clip(found.values.reshape(dual.target.shape), dual.low, dual.high)
+    misses = dual.values[:, soft] - point @ R.T
+    own = np.zeros(dual.values.shape)
+    own[:, soft] = misses * weight
+    own[:, ~soft] = prices[dual.parent.size :].reshape(count, -1)
+    objective = 0.5 * float(((point - dual.target) ** 2).sum() + (misses**2 * weight).sum())
+    return point, max(objective - dual.value(dual.at(prices[: dual.parent.size], own)), 0.0)

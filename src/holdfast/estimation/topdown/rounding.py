@@ -1,0 +1,168 @@
+"""Optimal controlled rounding: whole z that keep the sums, each a neighbour of x, with the least sum |z - x|.
+
+Of z = floor(x) + u only the cells u in {0, 1} of true fractions f are open, at the cost of 1 - 2 f each.
+Fractions are told in units of 2^-20, so that costs are whole and what differs by rounding alone is a tie;
+this moves the sum by at most 2^-21 a cell.
+
+* **The parent's counts alone** separate by cell: the largest fractions go up, among equals the first child's.
+* **Children's totals as well** make it a transportation problem. From the optimum without totals, units move
+  from a child with too many to one with too few along the cheapest path of cells. Every such point is the
+  cheapest with its totals [ahuja1993, 9.7], so the last one is optimal. Bounds are whole, so neighbours keep
+  them.
+* **Other equalities** make it an integer program, whose point is checked in integers. Where no neighbours
+  keep them, z may be any whole numbers within bounds.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from holdfast.compiled import compiled
+from holdfast.errors import DataError
+from holdfast.estimation.topdown.equalities import sides
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
+
+FINE = 1 << 20
+"""Units in one: fractions are told in these."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Whole parts and the units beyond them."""
+
+    floor: IntArray
+    units: IntArray
+
+    @classmethod
+    def of(cls, counts: FloatArray) -> "Parts":
+        """Return the parts of counts, taken to the nearest unit."""
+        floor, units = np.divmod(np.rint(counts * FINE).astype(np.int64), FINE)
+        return cls(floor, units)
+
+    @property
+    def cost(self) -> IntArray:
+        """What going up costs, in units."""
+        return np.asarray(FINE - 2 * self.units)
+
+
+def rounded(counts: FloatArray, parent: IntArray, totals: IntArray | None = None) -> IntArray | None:
+    """Return the nearest whole counts with the parent's sums, and the children's totals where given.
+
+    None where no neighbours of the counts have these sums: the counts do not have them either.
+    """
+    parts = Parts.of(counts)
+    need = parent - parts.floor.sum(axis=0)
+    some = parts.units > 0
+    if (need < 0).any() or (need > some.sum(axis=0)).any():
+        return None
+    largest_first = np.argsort(-parts.units, axis=0, kind="stable")
+    up = np.zeros(counts.shape, dtype=np.bool_)
+    np.put_along_axis(up, largest_first, np.arange(counts.shape[0])[:, None] < need, axis=0)
+    if totals is not None:
+        excess = parts.floor.sum(axis=1) + up.sum(axis=1) - totals
+        if excess.sum() != 0 or not _balance(up, some, parts.cost, excess):
+            return None
+    return np.asarray(parts.floor + up, dtype=np.int64)
+
+
+def rounded_under(
+    counts: FloatArray,
+    parent: IntArray,
+    matrix: csr_array,
+    values: IntArray,
+    *,
+    low: IntArray | None = None,
+    high: IntArray | None = None,
+) -> IntArray | None:
+    """Return the nearest whole counts with the parent's sums and ``matrix`` z = ``values`` for each child.
+
+    ``values`` has one row a child; ``high`` is UNBOUNDED where there is no bound. None where there are none.
+    """
+    parts = Parts.of(counts)
+    rows, sums = sides(matrix, values, parent)
+    least = np.zeros(counts.size, dtype=np.int64) if low is None else low.ravel()
+    most = np.full(counts.size, UNBOUNDED) if high is None else high.ravel()
+    floor, units, cost = parts.floor.ravel(), parts.units.ravel(), parts.cost.ravel()
+    inside = (floor >= least) & (floor + (units > 0) <= most)
+    left = sums - rows @ floor
+    if inside.all():
+        open_cells = np.flatnonzero(units)
+        up = _cheapest(csr_array(rows[:, open_cells]), left, cost[open_cells], np.ones_like(open_cells))
+        if up is not None:
+            floor[open_cells] += up
+            return floor.reshape(counts.shape)
+    # any whole numbers: one step of a fraction, then whole steps up or down at the cost of one each
+    floor = np.clip(floor, least, most)
+    between = ((units > 0) & inside).astype(np.int64)
+    beyond = np.where(most == UNBOUNDED, UNBOUNDED, most - floor - between)
+    ones = np.full(floor.size, FINE)
+    found = _cheapest(
+        csr_array(hstack([rows, rows, -rows], format="csr")),
+        sums - rows @ floor,
+        np.concatenate([np.where(between > 0, cost, FINE), ones, ones]),
+        np.concatenate([between, beyond, floor - least]),
+    )
+    if found is None:
+        return None
+    step, above, below = found.reshape(3, -1)
+    return np.asarray(floor + step + above - below).reshape(counts.shape)
+
+
+def _cheapest(rows: csr_array, sums: IntArray, cost: IntArray, most: IntArray) -> IntArray | None:
+    """Return whole v with rows v = sums and 0 <= v <= most at the least cost; None where there is none."""
+    outcome = Program(rows, sums, sums, most=most).solve(maximise=-cost)
+    if outcome.status is Status.INFEASIBLE:
+        return None
+    if outcome.status is not Status.SOLVED or outcome.point is None:
+        raise DataError(
+            "the nearest whole counts are out of the solver's reach for these invariants: ask for fewer."
+        )
+    return outcome.point
+
+
+@compiled
+def _balance(up: Any, some: Any, cost: Any, excess: Any) -> bool:  # noqa: PLR0912 - one loop
+    """Move units between rows along cheapest paths until none has an excess; whether that was possible."""
+    rows, columns = up.shape
+    never = np.int64(1) << 60
+    by_row, by_column = np.empty(rows, dtype=np.int64), np.empty(columns, dtype=np.int64)
+    row_from, column_from = np.empty(rows, dtype=np.int64), np.empty(columns, dtype=np.int64)
+    while excess.max() > 0:
+        for i in range(rows):
+            by_row[i] = 0 if excess[i] > 0 else never
+        by_column[:] = never
+        row_from[:] = -1
+        changed = True
+        while changed:
+            changed = False
+            for i in range(rows):  # a unit leaves row i
+                for j in range(columns):
+                    if up[i, j] and by_row[i] < never and by_row[i] - cost[i, j] < by_column[j]:
+                        by_column[j] = by_row[i] - cost[i, j]
+                        column_from[j] = i
+                        changed = True
+            for i in range(rows):  # a unit arrives in row i
+                for j in range(columns):
+                    arrives = some[i, j] and not up[i, j] and by_column[j] < never
+                    if arrives and by_column[j] + cost[i, j] < by_row[i]:
+                        by_row[i] = by_column[j] + cost[i, j]
+                        row_from[i] = j
+                        changed = True
+        end = -1
+        for i in range(rows):
+            if excess[i] < 0 and by_row[i] < never and (end < 0 or by_row[i] < by_row[end]):
+                end = i
+        if end < 0:
+            return False
+        excess[end] += 1
+        while row_from[end] >= 0:
+            j = row_from[end]
+            up[end, j] = True
+            end = column_from[j]
+            up[end, j] = False
+        excess[end] -= 1
+    return True
