@@ -352,3 +352,26 @@ def test_frames_are_released(tmp_path: Path) -> None:
         columns = {"stratify": ["s"], "swap": ["c"]} if name == "arrow" else {}
         done = make_release(asked(mechanism=columns), tmp_path / name, data=frame, seed=1)
         assert holdfast.verify(done.folder).kept, name
+
+
+def test_an_enumeration_of_polars_stays_one(tmp_path: Path) -> None:
+    frame = pl.DataFrame(households()).with_columns(pl.col("tenure").cast(pl.Enum(["own", "rent", "none"])))
+    frame.write_parquet(tmp_path / "in.parquet")
+    make_release(asked(tmp_path, "in.parquet"), tmp_path / "out", data=tmp_path / "in.parquet", seed=1)
+    assert pl.read_parquet(tmp_path / "out" / "microdata.parquet").schema == frame.schema
+
+
+def test_the_curators_report_stays_out_of_other_releases(tmp_path: Path) -> None:
+    make_release(asked(), tmp_path / "one", data=households(), seed=1)
+    with pytest.raises(ReleaseError, match=r"sub-utility.json is inside of a release"):
+        make_release(asked(), tmp_path / "one" / "sub", data=households(), seed=1)
+    assert not (tmp_path / "one" / "sub").exists()
+
+
+def test_a_target_that_no_rate_reaches_has_no_two_rates(tmp_path: Path) -> None:
+    far = asked(mechanism={"rate": None}, privacy={"epsilon": "60"})
+    found = make_release(far, tmp_path / "far", data=households(), seed=1).certificate
+    assert not found.swapping.two_rates
+    near = asked(mechanism={"rate": None}, privacy={"epsilon": "6"})
+    found = make_release(near, tmp_path / "near", data=households(), seed=1).certificate
+    assert found.swapping.two_rates

@@ -32,7 +32,7 @@ DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, Rec
 """What a record raises that is not as it was written."""
 SEEDED = (
     "THIS RELEASE PROTECTS NOBODY: it was drawn from a seeded generator, for tests and studies only, and"
-    " whoever knows the seed can take the noise off again."
+    " whoever knows the seed can take the noise off again, or undo the swap."
 )
 
 Counts = NDArray[np.int64]

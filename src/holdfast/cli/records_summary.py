@@ -40,7 +40,9 @@ def _swapped(certificate: RecordsCertificate) -> list[str]:
     return [
         f"{' and '.join(mechanism.swap)} within {key}, at a rate of {float(mechanism.rate):.6g}",
         f"{counted(strata.strata, 'stratum', 'strata')}, the largest of {strata.largest:,}",
-        f"the same epsilon has the rates {both}; this is the {chosen}",
+        f"the same epsilon has the rates {both}; this is the {chosen}"
+        if certificate.swapping.two_rates
+        else f"no rate in reach loses as much as was asked for: {float(mechanism.rate):.6g} is the least",
     ]
 
 

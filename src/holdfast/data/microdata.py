@@ -194,14 +194,15 @@ def batch_rows(schema: pa.Schema) -> int:
 def bare(schema: pa.Schema) -> pa.Schema:
     """Return a schema without notes: what a library wrote there is not looked through, so it is not kept.
 
-    Extension types are told by notes, and stay. Views of texts are texts.
+    Extension types, and the levels of Polars' enumerations, are told by notes and stay. Views of texts are
+    texts.
     """
     kept = [
         field.with_type(_VIEWED.get(field.type, field.type)).with_metadata(
             {
                 key: value
                 for key, value in (field.metadata or {}).items()
-                if key.startswith(b"ARROW:extension")
+                if key.startswith((b"ARROW:extension", b"_PL_"))
             }
             or None
         )

@@ -17,16 +17,22 @@ LEAST = 2
 
 
 def giving_away(first: pa.Table, columns: Columns) -> Iterator[str]:
-    """Yield a sentence for each held column whose values tell the swapped ones, in some first records."""
-    rows = first.num_rows
+    """Yield a sentence for each held column that tells the swapped ones within a stratum, in first records.
+
+    The key of a record is published as well, so it helps to tell.
+    """
+    rows, key = first.num_rows, row_words(first, columns.stratify)
+    strata = np.unique(mixed(key)).size
+    within = f" within {' and '.join(columns.stratify)}" if columns.stratify else ""
     for swapped in columns.swap:
         values = row_words(first, [swapped])
-        levels = np.unique(values).size
+        if np.unique(mixed(key + values)).size == strata:
+            continue  # the key tells it alone, and nothing can be swapped
         for name in columns.held:
-            own = mixed(row_words(first, [name]))
-            distinct = np.unique(own).size
-            if levels > 1 and LEAST * distinct <= rows and np.unique(own + values).size == distinct:
+            own = key + row_words(first, [name])
+            distinct = np.unique(mixed(own)).size
+            if LEAST * distinct <= rows and np.unique(mixed(own + values)).size == distinct:
                 yield (
-                    f"each value of {name!r} comes with one {swapped!r}: it is held, so it tells the"
+                    f"each value of {name!r} comes with one {swapped!r}{within}: it is held, so it tells the"
                     f" {swapped!r} that a record had before the swap; name it in swap as well, or drop it."
                 )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.certificate.records.model import RecordsCertificate
+from holdfast.certificate.text import CERTIFICATE
 from holdfast.drafts import require_new
 from holdfast.durable import write_new_text
 from holdfast.errors import ReleaseError
@@ -64,6 +65,10 @@ def utility_path(out: str | Path, utility: str | Path | None) -> Path:
     path = folder.with_name(f"{folder.name}-utility.json") if utility is None else Path(utility).absolute()
     if folder == path or folder in path.parents:
         raise ReleaseError(f"{path} is inside of the release: the curator's report must stay out of it.")
+    if any((place / CERTIFICATE).exists() for place in path.parents):
+        raise ReleaseError(
+            f"{path} is inside of a release: name another place for the curator's report with --utility."
+        )
     if path.suffix.lower() != ".json":
         raise ReleaseError(f"{path} has a name for no report: end it with .json.")
     if path.exists() or path.is_symlink():

@@ -22,6 +22,7 @@ from holdfast.certificate.model import (
 from holdfast.certificate.sealed import Sealed, Section
 from holdfast.certificate.text import RECORDS
 from holdfast.mechanisms.permutation_swapping import SwappingRecord
+from holdfast.privacy.swapping import LEAST_RATE
 from holdfast.spec.model import InvariantKind
 from holdfast.spec.rational import Rational
 
@@ -120,6 +121,12 @@ class SwappingSection(Section):
     smallest_epsilon_tight: StrictFloat
     rates: tuple[Rational, Rational]
     """The two rates that give the stated epsilon; fewer records move at the first."""
+
+    @property
+    def two_rates(self) -> bool:
+        """Whether both rates are within reach, and so give that epsilon."""
+        low, high = self.rates
+        return low > LEAST_RATE and high < 1 - LEAST_RATE
 
 
 class RecordsCertificate(Sealed):
