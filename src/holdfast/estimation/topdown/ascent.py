@@ -1,7 +1,11 @@
-"""How far to go along a step that raises a concave function: all of it, or to near the top of its line."""
+"""Going up a concave function: step by step, each all of its way or to near the top of its line."""
 
 from collections.abc import Callable
+from typing import Protocol, TypeVar
 
+STEPS = 300
+TOLERANCE, LOOSE, IDLE = 1e-14, 1e-9, 3
+"""Errors at which a climb ends, or ends once so many steps have not halved the least one."""
 TRIALS = 40
 SLOPE = 1e-4
 """The part of the expected gain that a step must reach."""
@@ -9,6 +13,31 @@ HALF = 0.5
 """A slope that has fallen to this part of the first is near enough to the top."""
 NOISE = 1e-12
 """Rounding, relative to the value."""
+
+
+class Place(Protocol):
+    """Where a climb is."""
+
+    @property
+    def error(self) -> float:
+        """How far it is from what is to be kept."""
+        ...
+
+
+PlaceT = TypeVar("PlaceT", bound=Place)
+
+
+def climbed(first: PlaceT, onward: Callable[[PlaceT], PlaceT]) -> PlaceT:
+    """Return the place with the least error on the way up, until that is small or falls no more."""
+    now = best = first
+    idle = 0
+    for _ in range(STEPS):
+        if now.error <= TOLERANCE or idle >= IDLE:
+            break
+        now = onward(now)
+        idle = 0 if now.error < 0.5 * best.error else idle + (now.error < LOOSE)
+        best = now if now.error < best.error else best
+    return best
 
 
 def length(start: float, value: float, at: Callable[[float], tuple[float, float]]) -> float:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
 
-from holdfast.estimation.topdown.ascent import length
+from holdfast.estimation.topdown.ascent import LOOSE, climbed, length
 from holdfast.estimation.topdown.children import Estimate
 from holdfast.estimation.topdown.equalities import sides
 from holdfast.estimation.topdown.forced import close
@@ -34,7 +34,7 @@ from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.quadratic import least
 from holdfast.programs.solver import Sides, Status
 
-STEPS, PROXIMAL = 300, 200
+PROXIMAL = 200
 PULL = 1e-2
 """The weight of the last point, relative to the least weight of a query."""
 CLOSE = 1e-8
@@ -43,8 +43,6 @@ FAR = 10.0
 """A step may be as long as this many times the numbers it is made of."""
 RIDGE = 1e-13
 """What is added to a system that may be singular, relative to its size."""
-TOLERANCE, LOOSE, IDLE = 1e-14, 1e-9, 3
-"""How far sums may be off, relative to their size; below the second, so many idle steps are the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,14 +261,7 @@ def _nearest_end(below: FloatArray, above: FloatArray, left: FloatArray) -> Floa
 
 def ascend(dual: Dual) -> tuple[FloatArray, float, float]:
     """Return the counts at the best prices found, the gap of the objective there, and the error of sums."""
-    now = best = dual.first()
-    idle = 0
-    for _ in range(STEPS):
-        if now.error <= TOLERANCE or idle >= IDLE:
-            break
-        now = dual.along(now, dual.step(now))
-        idle = 0 if now.error < 0.5 * best.error else idle + (now.error < LOOSE)
-        best = now if now.error < best.error else best
+    best = climbed(dual.first(), lambda now: dual.along(now, dual.step(now)))
     return best.point, dual.gap(best), best.error
 
 

@@ -21,17 +21,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holdfast.estimation.topdown.ascent import length
+from holdfast.estimation.topdown.ascent import climbed, length
 from holdfast.estimation.topdown.levels import levels, turned
 from holdfast.lattice.arrays import FloatArray
 
-STEPS = 300
 FAR = 10.0
 """A step may be as long as this many times the numbers it is made of."""
 RIDGE, DAMPING = 1e-13, 1e-3
 """What is added to a system that may be singular, relative to its size: at least, and at most."""
-TOLERANCE, LOOSE, IDLE = 1e-14, 1e-9, 3
-"""How far sums may be off, relative to their size; below the second, so many idle steps are the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +81,7 @@ def nearest(
         found = nearest(turned(target), turned(low), turned(high), rows=columns, columns=rows)
         return replace(found, point=turned(found.point))
     dual = _Dual(target, low, high, rows, columns)
-    now = best = dual.at(dual.first())
-    idle = 0
-    for _ in range(STEPS):
-        if now.error <= TOLERANCE or idle >= IDLE:
-            break
-        now = dual.along(now, dual.step(now))
-        idle = 0 if now.error < 0.5 * best.error else idle + (now.error < LOOSE)
-        best = now if now.error < best.error else best
+    best = climbed(dual.at(dual.first()), lambda now: dual.along(now, dual.step(now)))
     point = best.point
     across, down = point.sum(axis=1), point.sum(axis=0)
     gap = rows.gap(across, best.shifts) + columns.gap(down, best.prices)
