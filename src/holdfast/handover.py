@@ -223,7 +223,7 @@ def _same(
 ) -> RecordT:
     """Return a release that was drawn before, if it is the one that is asked for; raises where it is not."""
     asked = prepared.certify(secure=whole.randomness.secure)
-    same = isinstance(whole, type(asked)) and _asked(asked.to_dict()) == _asked(whole.to_dict())
+    same = isinstance(whole, type(asked)) and asked_of(asked) == asked_of(whole)
     files = _in_parquet(whole) in (None, parquet)
     quoted = (quote_formulas and not parquet) == whole.quoted_formulas
     if not (same and files and quoted and isinstance(whole, type(asked))):
@@ -236,10 +236,15 @@ def _same(
 
 def _in_parquet(whole: AnyCertificate) -> bool | None:
     """Return whether tables are in Parquet; None where there are none, as records are what they came as."""
-    names = set(whole.files) - {PAGE, "statistic.csv"}
+    names = set(whole.files) - {PAGE, "statistic.csv", "measurements.parquet"}
     if isinstance(whole, RecordsCertificate):
         names &= {"table.csv", "table.parquet"}
     return any(name.endswith(".parquet") for name in names) if names else None
+
+
+def asked_of(certificate: AnyCertificate) -> dict[str, Any]:
+    """Return what a certificate says beside its making: what was asked for, and what follows."""
+    return _asked(certificate.to_dict())
 
 
 def _asked(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from it once, and the semi-adjacency and the sensitivity when a guarantee asks f
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,27 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """An inequality: every row of the block is at least a number in every release."""
+    """An inequality: every row of the block is at least, or at most, a number in every release."""
 
     block: InvariantBlock
-    at_least: int
+    at_least: int | None = None
+    at_most: int | None = None
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """The bounds by name, those that there are."""
+        named = {"at_least": self.at_least, "at_most": self.at_most}
+        return {name: bound for name, bound in named.items() if bound is not None}
+
+    def broken(self, sums: IntArray) -> IntArray:
+        """Return the rows whose sums are beyond a bound."""
+        low = False if self.at_least is None else sums < self.at_least
+        high = False if self.at_most is None else sums > self.at_most
+        return np.flatnonzero(np.broadcast_to(low | high, sums.shape))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the definition and the bound as JSON-able values."""
-        return {**self.block.to_dict(), "at_least": self.at_least}
+        """Return the definition and the bounds as JSON-able values."""
+        return {**self.block.to_dict(), **self.bounds}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +85,7 @@ class Public:
         inequalities: what else bounds a release.
         inferred: the attributes whose levels were taken from the data rather than declared.
         whom: whom a guarantee is to protect, by their records.
+        geography: the attributes that are levels of a geography, root first.
 
     """
 
@@ -81,6 +96,7 @@ class Public:
     inequalities: tuple[Floor, ...] = ()
     inferred: tuple[str, ...] = ()
     whom: Whom = RECORD
+    geography: tuple[str, ...] = ()
     occupied: bool = field(default=False, repr=False)
     """Whether the invariants were evaluated on a table, which then has them."""
     quoted_formulas: bool = field(default=False, repr=False)
@@ -149,9 +165,14 @@ class Public:
         """B and b of the inequalities B y >= b over the possible cells; None where there are none."""
         if not self.inequalities:
             return None
-        rows = [floor.block.matrix[:, self.possible].toarray() for floor in self.inequalities]
-        least = [np.full(len(B), floor.at_least) for B, floor in zip(rows, self.inequalities, strict=True)]
-        return np.concatenate(rows), np.concatenate(least).astype(np.int64)
+        rows, least = [], []
+        for floor in self.inequalities:
+            B = floor.block.matrix[:, self.possible].toarray()
+            for name, bound in floor.bounds.items():
+                sign = 1 if name == "at_least" else -1
+                rows.append(sign * B)
+                least.append(np.full(len(B), sign * bound, dtype=np.int64))
+        return np.concatenate(rows), np.concatenate(least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-able values."""
@@ -164,6 +185,7 @@ class Public:
             "inferred": list(self.inferred),
             "unit": self.whom.unit,
             "records_per_unit": self.whom.records,
+            "geography": list(self.geography),
         }
 
     def __eq__(self, other: object) -> bool:
@@ -189,11 +211,11 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
     schema = table.schema
     held = tuple(_held(block, table) for block in invariant_blocks(spec, schema))
     floors = tuple(
-        Floor(block, item.at_least)
+        Floor(block, item.at_least, item.at_most)
         for block, item in zip(inequality_blocks(spec, schema), spec.constraints.inequalities, strict=True)
     )
     for floor in floors:
-        short = np.flatnonzero(floor.block.evaluate(table.counts) < floor.at_least)
+        short = floor.broken(floor.block.evaluate(table.counts))
         if short.size:
             _require_possible(floor, short, schema, held)
             raise InvariantError(
@@ -208,6 +230,7 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
         floors,
         inferred,
         spec.privacy.whom,
+        spec.data.regions,
         occupied=True,
     )
 
@@ -219,14 +242,16 @@ def _require_possible(floor: Floor, short: IntArray, schema: Schema, held: tuple
         return
     matrix = vstack([one.block.matrix[:, possible] for one in held], format="csr")
     values = np.concatenate([one.values for one in held])
-    top = np.full(possible.size, max(int(np.abs(values).sum()), abs(floor.at_least)), dtype=np.int64)
-    for row in short.tolist():
+    largest = max(map(abs, floor.bounds.values()))
+    top = np.full(possible.size, max(int(np.abs(values).sum()), largest), dtype=np.int64)
+    for row, (name, bound) in product(short.tolist(), floor.bounds.items()):
         wanted = floor.block.matrix[[row]][:, possible]
-        weights = wanted.toarray()[0].astype(np.float64)
+        sign = 1.0 if name == "at_least" else -1.0
+        weights = sign * wanted.toarray()[0].astype(np.float64)
         found = suggest(
             -weights, csr_array(matrix), Sides.of(values, values), Sides.of(np.zeros_like(top), top)
         )
-        if found is not None and weights @ found < floor.at_least - NEARLY:
+        if found is not None and weights @ found < sign * bound - NEARLY:
             cells = set(wanted.indices.tolist())
             names = [
                 repr(one.block.name)
@@ -234,8 +259,9 @@ def _require_possible(floor: Floor, short: IntArray, schema: Schema, held: tuple
                 if cells & set(one.block.matrix[:, possible].indices.tolist())
             ]
             raise InvariantError(
-                f"the inequality {floor.block.name!r} asks for at least {floor.at_least:,}, and no table with"
-                f" the values of {' and '.join(names)} has that: lower it, or drop one of them."
+                f"the inequality {floor.block.name!r} asks for {name.replace('_', ' ')} {bound:,}, and no"
+                f" table with the values of {' and '.join(names)} has that:"
+                f" {'lower' if name == 'at_least' else 'raise'} it, or drop one of them."
             )
 
 
@@ -248,6 +274,7 @@ def public_from(
     inequalities: tuple[Mapping[str, Any], ...],
     inferred: tuple[str, ...],
     whom: Whom = RECORD,
+    geography: tuple[str, ...] = (),
     quoted_formulas: bool = False,
 ) -> Public:
     """Return what `Public.to_dict` described, part by part."""
@@ -259,9 +286,13 @@ def public_from(
             for item in invariants
         ),
         nonnegative,
-        tuple(Floor(InvariantBlock.from_dict(item, schema), int(item["at_least"])) for item in inequalities),
+        tuple(
+            Floor(InvariantBlock.from_dict(item, schema), item.get("at_least"), item.get("at_most"))
+            for item in inequalities
+        ),
         inferred,
         whom,
+        geography,
         quoted_formulas=quoted_formulas,
     )
 

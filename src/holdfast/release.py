@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from holdfast.account import charge_of, spend
-from holdfast.certificate.certify import certify
-from holdfast.certificate.model import Certificate
+from holdfast.certificate.certify import bias_sections, certify
+from holdfast.certificate.model import BiasSection, Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.sign import SigningKey, signing_key
 from holdfast.certificate.write import write_release
@@ -20,6 +22,7 @@ from holdfast.data.read import Reading, read_table
 from holdfast.drafts import Draft
 from holdfast.errors import GuaranteeError, ReleaseError
 from holdfast.handover import Written, hand_over, make, section_of
+from holdfast.lattice.arrays import IntArray
 from holdfast.machine import require_room
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
@@ -49,6 +52,8 @@ class Prepared:
     reading: Reading = field(repr=False)
     public: Public = field(repr=False)
     mechanism: AnyMechanism = field(repr=False)
+    microdata: bool = False
+    """Whether estimated counts are to be written out as records, too."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -67,6 +72,11 @@ class Prepared:
             return None
         return accuracy(self.mechanism.noise, self.public.schema, self.public.universe)
 
+    @cached_property
+    def biases(self) -> tuple[BiasSection, ...]:
+        """How far estimated counts are off on a public stand-in; none where no counts are estimated."""
+        return bias_sections(self.mechanism, self.public)
+
     def certify(self, *, secure: bool) -> Certificate:
         """Record a release; nothing in the record depends on the draw."""
         return certify(
@@ -76,6 +86,8 @@ class Prepared:
             self.accuracy,
             secure=secure,
             publication=self.spec.publication,
+            biases=self.biases,
+            microdata=self.microdata,
         )
 
     def release(self, entropy: Entropy | None = None, *, ledger: Ledger | None = None) -> "Release":
@@ -116,9 +128,17 @@ class Prepared:
         )
         return Release(done.certificate, done.outputs, done.row)
 
+    @property
+    def counts(self) -> IntArray:
+        """The confidential counts of the possible cells."""
+        return np.asarray(self.reading.table.counts[self.public.possible])
+
     def sample(self, size: int, entropy: Entropy | None = None) -> Draws:
-        """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget."""
-        law = self.mechanism.law(self.reading.table.counts[self.public.possible])
+        """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget.
+
+        Of a mechanism that measures first, it is the measurements that are drawn.
+        """
+        law = self.mechanism.law(self.counts)
         drawn = law.sample(entropy or SystemEntropy(), size)
         if self.mechanism.output != "table":
             return drawn
@@ -128,7 +148,7 @@ class Prepared:
         """Settle everything but the noise; what no source of noise could draw is refused here."""
         self._require_releasable()
         source = entropy or SystemEntropy()
-        law = self.mechanism.law(self.reading.table.counts[self.public.possible])
+        law = self.mechanism.law(self.counts)
         certificate = self.certify(secure=source.secure)
         if self.accuracy is None and self.mechanism.noise is not None:
             self.mechanism.noise.sample(SeededEntropy(0), 1)  # a rehearsal, where none was simulated

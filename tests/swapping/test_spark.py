@@ -19,6 +19,7 @@ import pyarrow.parquet
 import pytest
 
 from holdfast.data.microdata import Microdata, MicrodataWriter, open_microdata
+from holdfast.engines.spark_session import require_installed, spark_context
 from holdfast.errors import DataError, ReleaseError
 from holdfast.joint.release import make_release
 from holdfast.privacy.ledger.account import Ledger
@@ -26,7 +27,6 @@ from holdfast.swapping import embedded, spark
 from holdfast.swapping.design import Columns
 from holdfast.swapping.group import Swap, Swapped, plain
 from holdfast.swapping.spark import Failure, require_spark, spark_groups
-from holdfast.swapping.spark_session import require_installed, spark_context
 from holdfast.swapping.survey import Survey, survey
 from holdfast.swapping.verify import verify_records
 
@@ -351,7 +351,7 @@ def test_a_spark_that_does_not_start_is_one_sentence_and_leaves_nothing(tmp_path
         pytest.skip(str(error))
     script = (
         "from holdfast.errors import ReleaseError\n"
-        "from holdfast.swapping.spark_session import spark_context\n"
+        "from holdfast.engines.spark_session import spark_context\n"
         "try:\n    spark_context()\nexcept ReleaseError as error:\n    print(error)\n"
     )
     environment = {

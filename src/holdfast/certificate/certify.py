@@ -1,10 +1,12 @@
 """Recording a release: from a mechanism and what is public to a certificate."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from math import ceil
 
 from holdfast.certificate.model import (
+    BiasSection,
     Certificate,
     ConstraintsSection,
     EpsilonAt,
@@ -22,12 +24,15 @@ from holdfast.certificate.model import (
     Software,
     TableSection,
     TargetSection,
+    TopDownSection,
     UnitSection,
     UniverseSection,
 )
 from holdfast.certificate.verdict import verdict
 from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.topdown.bias import bias
+from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
 from holdfast.privacy.guarantee import Promise, Unit
@@ -47,6 +52,23 @@ from holdfast.version import VERSION
 SMALL_DELTA = 1e-10
 
 
+def topdown_caveats(public: Public) -> list[str]:
+    """Return what is to be known of counts that were estimated from measurements."""
+    estimated = (
+        "The table is estimated from the measurements beside it, with no count below zero: small counts come"
+        " out too large on average, and large ones too small. The measurements have no such bias; for"
+        " confidence intervals use them, with `holdfast intervals`."
+    )
+    said = [estimated]
+    if public.invariants:
+        said.append(
+            "The guarantee holds among tables with the same values of all invariants. Subject to a part of"
+            " them that leaves another one open it does not hold with any budget, as the release tells that"
+            " one exactly."
+        )
+    return said
+
+
 def certify(
     privacy: Privacy,
     public: Public,
@@ -55,6 +77,8 @@ def certify(
     *,
     secure: bool,
     publication: Publication | None = None,
+    biases: Sequence[BiasSection] = (),
+    microdata: bool = False,
 ) -> Certificate:
     """Record a release of a mechanism; nothing in the record depends on the draw."""
     unit = mechanism.guarantee.unit
@@ -67,7 +91,12 @@ def certify(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         publication=PublicationSection(**said) if said else None,
         table=TableSection.model_validate(
-            {"count": public.count, "schema": public.schema.to_dict(), "inferred": public.inferred}
+            {
+                "count": public.count,
+                "schema": public.schema.to_dict(),
+                "inferred": public.inferred,
+                "geography": public.geography,
+            }
         ),
         invariants=tuple(InvariantSection.model_validate(held.to_dict()) for held in public.invariants),
         constraints=ConstraintsSection(
@@ -80,8 +109,9 @@ def certify(
         guarantee=guarantee,
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
+        topdown=_topdown(public, mechanism, tuple(biases), microdata=microdata),
         verdict=verdict(guarantee, mechanism, expected, public.universe.cells),
-        caveats=_caveats(public, secure=secure, additive=mechanism.traits.additive),
+        caveats=_caveats(public, mechanism, secure=secure),
     )
 
 
@@ -172,14 +202,45 @@ def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSectio
     )
 
 
-def _caveats(public: Public, *, secure: bool, additive: bool) -> tuple[str, ...]:
+def _topdown(
+    public: Public, mechanism: AnyMechanism, biases: tuple[BiasSection, ...], *, microdata: bool
+) -> TopDownSection | None:
+    """Return both readings: for one record of distance, and for one person [semi-dp, Proposition 15]."""
+    if not isinstance(mechanism, TopDown):
+        return None
+    semi = public.premises("semi").semi_adjacency
+    one = mechanism.one_record
+    all_along = one.group(semi.worst_case)
+    return TopDownSection(
+        per_record=mechanism.per_record,
+        epsilon_at=epsilon_at(one),
+        semi_adjacency=semi.worst_case,
+        exact=semi.exact,
+        effective=next(iter(all_along.parameters().values())),
+        effective_epsilon_at=epsilon_at(all_along),
+        bias=biases,
+        microdata=microdata,
+    )
+
+
+def bias_sections(mechanism: AnyMechanism, public: Public) -> tuple[BiasSection, ...]:
+    """Return the bias of estimated counts on a stand-in, for a mechanism that has one."""
+    if not isinstance(mechanism, TopDown):
+        return ()
+    found = bias(mechanism.design, mechanism.measurements, public.universe.total)
+    return tuple(BiasSection.model_validate(asdict(each)) for each in found)
+
+
+def _caveats(public: Public, mechanism: AnyMechanism, *, secure: bool) -> tuple[str, ...]:
     caveats = []
     if not secure:
         caveats.append(
             "This release was drawn from a seeded generator. Whoever knows the seed can take the noise"
             " off again: it protects nobody and is for tests and studies only."
         )
-    if not additive:
+    if isinstance(mechanism, TopDown):
+        caveats += topdown_caveats(public)
+    elif not mechanism.traits.additive:
         caveats.append(
             "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
             " come out too large on average, and by how much depends on the confidential table: no error is"

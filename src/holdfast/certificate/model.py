@@ -81,6 +81,8 @@ class TableSection(Section):
     cells: SchemaSection = Field(alias="schema")
     inferred: tuple[StrictStr, ...] = ()
     """The attributes whose levels were taken from the data."""
+    geography: Annotated[tuple[StrictStr, ...], Field(exclude_if=lambda levels: not levels)] = ()
+    """The attributes that are levels of a geography, root first."""
 
 
 class CountsSection(Section):
@@ -95,6 +97,8 @@ class CountsSection(Section):
     rows: tuple[StrictInt, ...] | None = None
     cells: tuple[StrictInt, ...] | None = None
     weights: tuple[StrictInt, ...] | None = None
+    level: Annotated[StrictStr | None, _IF_SAID] = None
+    """Of weights that are the same at every node of a level of the geography: that level."""
 
 
 class InvariantSection(CountsSection):
@@ -110,9 +114,22 @@ class InvariantSection(CountsSection):
 
 
 class InequalitySection(CountsSection):
-    """Sums that no release has below a number."""
+    """Sums that no release has below a number, or above one."""
 
-    at_least: Whole
+    at_least: Annotated[Whole | None, _IF_SAID] = None
+    at_most: Annotated[Whole | None, _IF_SAID] = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("has no bound")
+        return self
+
+    @property
+    def bounds(self) -> dict[str, int]:
+        """The bounds in words."""
+        named = {"at least": self.at_least, "at most": self.at_most}
+        return {words: bound for words, bound in named.items() if bound is not None}
 
 
 class ConstraintsSection(Section):
@@ -333,6 +350,36 @@ class PublicationSection(Section):
     licence: Annotated[Said | None, _IF_SAID] = None
 
 
+class BiasSection(Section):
+    """Errors of counts of one size, on a stand-in: of cells of leaves, or of their totals."""
+
+    count: Literal["cell", "total"]
+    low: StrictInt
+    high: StrictInt | None
+    number: StrictInt
+    mean_error: StrictFloat
+    standard_error: StrictFloat
+    mean_absolute_error: StrictFloat
+
+
+class TopDownSection(Section):
+    """Both readings of a top-down release, and the bias of its counts.
+
+    ``per_record`` is rho, or epsilon, for one record of distance. ``effective`` is what it comes to at the
+    semi-adjacency: among tables as far apart as one person's change takes with these invariants.
+    """
+
+    per_record: Rational
+    epsilon_at: EpsilonAt | None
+    semi_adjacency: StrictInt
+    exact: StrictBool
+    effective: Rational
+    effective_epsilon_at: EpsilonAt | None
+    bias: tuple[BiasSection, ...]
+    microdata: StrictBool
+    """Whether the counts were written out as records, too."""
+
+
 class LedgerSection(Section):
     """The row of a ledger that a release was charged as."""
 
@@ -356,6 +403,7 @@ class Certificate(Sealed):
     guarantee: GuaranteeSection
     randomness: RandomnessSection
     expected_error: ExpectedErrorSection | None
+    topdown: Annotated[TopDownSection | None, _IF_SAID] = None
     verdict: VerdictSection | None
     """None in certificates of older forms alone."""
     caveats: tuple[StrictStr, ...]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
-from math import ceil, exp, log, prod
+from math import ceil, exp, log, prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from holdfast.certificate import version_2
 from holdfast.certificate.model import (
+    BiasSection,
     Certificate,
     ConstraintsSection,
     ExpectedErrorSection,
@@ -31,6 +32,7 @@ from holdfast.certificate.pictures import Bar, bars, noise_picture, within
 from holdfast.certificate.references import cited, in_words
 from holdfast.certificate.verdict import percent
 from holdfast.mechanisms.catalogue import NAMED
+from holdfast.mechanisms.topdown.mechanism import TopDownRecord
 from holdfast.privacy.guarantee import probability, times
 from holdfast.spec.whom import Whom
 from holdfast.visible import visible
@@ -91,7 +93,8 @@ def render(
 ) -> str:
     """Return the page of a certificate, beside a table in CSV or Parquet; its file may have another name."""
     today = wording in WORDINGS[3]
-    output = NAMED[certificate.mechanism.name].output
+    kind = NAMED[certificate.mechanism.name]
+    output = kind.estimated[0] if kind.estimated else kind.output
     guarantee, target = certificate.guarantee, certificate.target
     references = [item.reference for item in guarantee.evidence if isinstance(item, ProvedSection)]
     epsilon, exception = _epsilon(guarantee)
@@ -110,8 +113,12 @@ def render(
         ],
         bounds=_bounds(certificate.constraints),
         floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
+        uppers=any(item.at_most is not None for item in certificate.constraints.inequalities),
         statistic=output == "statistic",
         output=f"{name or output}.{'parquet' if parquet and output == 'table' else 'csv'}",
+        levels=_levels(certificate),
+        unit_of_loss="rho" if guarantee.standard == "zcdp" else "epsilon",
+        biases=_biases(certificate),
         strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
         parameters=certificate.mechanism.parameters(),
         semi=guarantee.unit.adjacency == "semi",
@@ -133,6 +140,48 @@ def render(
         MOST_ITEMS=MOST_ITEMS,
         wording=wording,
     )
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of a geography: its nodes, its share of the budget, and what was measured of it."""
+
+    name: str
+    nodes: int
+    share: Fraction
+    measured: str
+
+
+def _levels(certificate: Certificate) -> list[Level]:
+    """Return the levels of a top-down release, root first; none for other releases."""
+    record = certificate.mechanism
+    if not isinstance(record, TopDownRecord):
+        return []
+    found = []
+    for each in record.allocation:
+        here = [one for one in record.measurements if one.level == each.level]
+        told = [
+            f"{' by '.join(one.query) or 'total'} (standard deviation {sqrt(one.variance):.3g})"
+            for one in here
+        ]
+        nodes = here[0].nodes if here else _nodes(certificate, each.level)
+        found.append(Level(each.level, nodes, each.share, ", ".join(told) or "nothing: invariants fix it"))
+    return found
+
+
+def _nodes(certificate: Certificate, level: str) -> int:
+    known = {one.name: len(one.levels) for one in certificate.table.cells.attributes}
+    return known.get(level, 1)
+
+
+def _biases(certificate: Certificate) -> list[tuple[str, list[BiasSection]]]:
+    """Return the errors on a stand-in, of cells and of totals."""
+    said = certificate.topdown
+    if said is None:
+        return []
+    kinds = (("Cells", "cell"), ("Totals", "total"))
+    listed = [(title, [one for one in said.bias if one.count == kind]) for title, kind in kinds]
+    return [(title, rows) for title, rows in listed if rows]
 
 
 def _epsilon(guarantee: GuaranteeSection) -> tuple[Fraction, str]:
@@ -206,10 +255,12 @@ def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:
 
 
 def _bounds(constraints: ConstraintsSection) -> Kept | None:
-    """Return the lower bounds of a release, one for each inequality."""
+    """Return the bounds of a release, one for each inequality; upper ones say so in their label."""
     rows = [("every count", 0)] if constraints.nonnegative else []
     for item in constraints.inequalities:
-        rows += [(_bound_label(item, label), item.at_least) for label in item.labels]
+        for words, bound in item.bounds.items():
+            upper = ", at most" if words == "at most" else ""
+            rows += [(f"{_bound_label(item, label)}{upper}", bound) for label in item.labels]
     if not rows:
         return None
     labels, least = zip(*rows, strict=True)

@@ -26,6 +26,7 @@ def public_of(certificate: Certificate) -> Public:
         inequalities=tuple(item.model_dump() for item in constraints.inequalities),
         inferred=table.inferred,
         whom=Whom(certificate.target.unit, certificate.target.records_per_unit),
+        geography=table.geography,
         quoted_formulas=certificate.quoted_formulas,
     )
 

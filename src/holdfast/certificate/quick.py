@@ -27,6 +27,9 @@ from holdfast.plain import special
 
 PAGE = "certificate.html"
 OUTPUTS = ("table.csv", "table.parquet", "statistic.csv")
+BESIDE = ("measurements.parquet", "microdata.csv", "microdata.parquet")
+"""What a table may have beside it: what it was estimated from, and its counts as records."""
+FILES = (*OUTPUTS, *BESIDE, PAGE)
 MOST_CELLS = 100_000_000
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
 """What a record raises that is not as it was written."""
@@ -77,8 +80,20 @@ def seal_checks(folder: Path, text: str, content: Mapping[str, Any], *, page: bo
     for name, expected in files.items():
         if page or name != PAGE:
             yield file_check(folder, name, expected)
+    yield from _beside(content, files)
     if PAGE not in files:
         yield Check("files", holds=False, detail=f"the certificate does not name {PAGE}")
+
+
+def _beside(content: Mapping[str, Any], files: Mapping[str, Any]) -> Iterator[Check]:
+    """Check that a table has measurements and records beside it where it says so, and not elsewhere."""
+    said, named = content.get("topdown"), [name for name in BESIDE if name in files]
+    if said is None and not named:
+        return
+    microdata = isinstance(said, dict) and said.get("microdata") is True
+    wanted = [] if said is None else [BESIDE[0], *("microdata" for _ in range(microdata))]
+    found = [name if name == BESIDE[0] else "microdata" for name in named]
+    yield Check.that("files beside the table", found == wanted, "they are not those of the release")
 
 
 def output_of(content: Mapping[str, Any]) -> str | None:
@@ -102,12 +117,10 @@ def output_checks(folder: Path, name: str, expected: object, content: Mapping[st
         content = version_1.upgraded(content) if content["format"] == version_1.FORMAT else content
         cells = Cells.of(content["table"])
         claims = [Sums.of(item, cells) for item in content["invariants"]]
-        floors = [(Sums.of(item, cells), item["at_least"]) for item in content["constraints"]["inequalities"]]
-        if any(type(least) is not int for _, least in floors):
-            raise DamagedError("a bound is not a whole number")
+        floors = [(Sums.of(item, cells), _bounds(item)) for item in content["constraints"]["inequalities"]]
         stated = [item["values"] for item in content["invariants"]]
         values = [_whole_values(each, sums) for each, sums in zip(stated, claims, strict=True)]
-        nonnegative = content["constraints"]["nonnegative"]
+        nonnegative = content["constraints"]["nonnegative"] or content.get("topdown") is not None
     except DAMAGE as error:
         yield Check("certificate", holds=False, detail=_in_words(error))
         return
@@ -130,8 +143,8 @@ def output_checks(folder: Path, name: str, expected: object, content: Mapping[st
     if cells.impossible:
         empty = not counts[~cells.possible].any()
         yield Check.that("structural zeros", empty, "a structural zero holds a count")
-    for sums, least in floors:
-        yield _floor_check(sums, least, counts)
+    for sums, bounds in floors:
+        yield _floor_check(sums, bounds, counts)
     for sums, told in zip(claims, values, strict=True):
         yield _invariant_check(sums, told, counts)
 
@@ -384,13 +397,25 @@ def _whole_values(values: Sequence[Any], sums: Sums) -> list[int]:
     return list(values)
 
 
-def _floor_check(sums: Sums, at_least: int, counts: Counts) -> Check:
+def _bounds(item: Mapping[str, Any]) -> dict[str, int]:
+    found = {name: item[name] for name in ("at_least", "at_most") if item.get(name) is not None}
+    if not found or any(type(bound) is not int for bound in found.values()):
+        raise DamagedError("a bound is not a whole number")
+    return found
+
+
+def _floor_check(sums: Sums, bounds: Mapping[str, int], counts: Counts) -> Check:
     name = f"inequality {sums.name}"
     try:
-        least = min(sums.evaluate(counts), default=at_least)
+        found = sums.evaluate(counts)
     except DAMAGE as error:
         return Check(name, holds=False, detail=_in_words(error))
-    return Check.that(name, least >= at_least, f"{least} is below {at_least}")
+    for bound, words, worst in (("at_least", "below", min), ("at_most", "above", max)):
+        if bound in bounds and len(found):
+            value, limit = int(worst(found)), bounds[bound]
+            if (value < limit) if bound == "at_least" else (value > limit):
+                return Check(name, holds=False, detail=f"{value} is {words} {limit}")
+    return Check(name, holds=True)
 
 
 def _invariant_check(sums: Sums, stated: list[int], counts: Counts) -> Check:
@@ -431,7 +456,9 @@ def _read(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def file_check(folder: Path, name: str, expected: object, known: Sequence[str] = (*OUTPUTS, PAGE)) -> Check:
+def file_check(
+    folder: Path, name: str, expected: object, known: Sequence[str] = (*OUTPUTS, *BESIDE, PAGE)
+) -> Check:
     """Check the hash of a file of a known name."""
     check = f"{name} unchanged"
     if name not in known:  # so that nothing leads out of the folder

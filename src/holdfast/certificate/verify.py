@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.certificate import version_2
 from holdfast.certificate.checks import Check, Verification, ViolatedError
 from holdfast.certificate.derive import Derivation
+from holdfast.certificate.measured import measured_checks
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import WORDINGS, render
 from holdfast.certificate.public import Published
@@ -20,6 +21,7 @@ from holdfast.certificate.sign import read_public_key, signed_by
 from holdfast.certificate.text import CERTIFICATE, FORMS, canonical, parse, read_text
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.catalogue import NAMED
+from holdfast.mechanisms.topdown.mechanism import TopDown
 
 FIRST_FORM = (
     "THE PAGE IS NOT CHECKED: this certificate is of the first form, whose pages had other words. Rely on"
@@ -85,14 +87,17 @@ def _typed_checks(text: str, content: dict[str, Any]) -> Iterator[Check]:
     form, own = FORMS[content["format"]], certificate.to_dict()
     if form > 1 and canonical(version_2.as_written(own) if form == 2 else own) != text:
         yield Check("certificate text", holds=False, detail="a field is not written as certificates write it")
-    kind = NAMED[certificate.mechanism.name].output
+    kind = NAMED[certificate.mechanism.name]
     name = output_of(content)
-    if name is not None and not name.startswith(f"{kind}."):
+    if name is not None and name.partition(".")[0] not in (kind.output, *kind.estimated):
         yield Check("files", holds=False, detail=f"{certificate.mechanism.name} has no output {name}")
 
 
 def _derived_checks(folder: Path, derivation: Derivation, *, whole: bool) -> Iterator[Check]:
     found = list(derivation.checks(simulate=whole))
+    mechanism = derivation.mechanism if all(check.holds for check in found) else None
+    if isinstance(mechanism, TopDown):
+        found += measured_checks(folder, derivation.claimed, mechanism, derivation.public)
     yield from found
     if whole and all(check.holds for check in found):  # absurd numbers have no picture
         yield _page_check(folder / PAGE, derivation.claimed, derivation.form)

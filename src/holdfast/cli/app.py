@@ -10,6 +10,7 @@ import typer
 from holdfast.cli.completion import SHELLS, completion_script
 from holdfast.cli.ending import exit_code
 from holdfast.cli.quiet import be_quiet
+from holdfast.cli.several import one_by_one
 from holdfast.cli.watch import watched
 from holdfast.cli.whole import whole
 from holdfast.errors import ReleaseError
@@ -117,7 +118,8 @@ def release(
         bool, typer.Option("--quote-formulas", help="Put ' before names that a spreadsheet would run.")
     ] = False,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="For records that are swapped: embedded, or spark.")
+        str,
+        typer.Option(metavar="NAME", help="For swapped records and top-down releases: embedded, or spark."),
     ] = "embedded",
     utility: Annotated[
         Path | None,
@@ -125,6 +127,9 @@ def release(
             metavar="FILE", help="For swapped records: the curator's report, beside DIR unless given."
         ),
     ] = None,
+    microdata: Annotated[
+        bool, typer.Option("--microdata", help="For top-down releases: write one record a person, too.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -143,6 +148,7 @@ def release(
         as_json=as_json,
         engine=engine,
         utility=utility,
+        microdata=microdata,
     )
 
 
@@ -226,7 +232,18 @@ def intervals(
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=LEVEL", help="Only these records; repeat for more.")
     ] = None,
-    level: Annotated[str, typer.Option(metavar="NUMBER", help="The probability of covering.")] = "0.9",
+    level: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER|NAME",
+            help="The probability of covering, 0.9 unless given; or a level of the geography, for each of its"
+            " nodes. Repeat for both.",
+        ),
+    ] = None,
+    geography: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE...", help="Some nodes of the geography, put together."),
+    ] = None,
     simultaneous: Annotated[
         bool, typer.Option("--simultaneous", help="Let all intervals cover together.")
     ] = False,
@@ -247,7 +264,8 @@ def intervals(
         folder,
         margin=margin,
         where=where or [],
-        level=level,
+        level=level or [],
+        geography=geography or [],
         together=simultaneous,
         out=out,
         as_json=as_json,
@@ -540,7 +558,7 @@ def _started_quickly(arguments: list[str]) -> bool:
 
 def main() -> None:
     """Run the command line."""
-    arguments = [word for word in sys.argv[1:] if word != "--debug"]
+    arguments = one_by_one([word for word in sys.argv[1:] if word != "--debug"])
     debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("HOLDFAST_DEBUG", "0") not in ("", "0")
 
     def command() -> None:

@@ -1,7 +1,10 @@
 """`holdfast intervals`."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 from rich.table import Table
 
@@ -11,12 +14,16 @@ from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
 from holdfast.data.write import write_frame
 from holdfast.errors import SpecError
+from holdfast.inference.node_intervals import NodeReport, is_topdown, node_intervals
 from holdfast.inference.table_intervals import IntervalReport, table_intervals
 from holdfast.progress import doing
 from holdfast.words import counted
 
 MOST_ROWS = 40  # rows on the terminal; --json and --out give all
 FILES = (".csv", ".parquet", ".json")
+USUAL = Fraction(9, 10)
+_NUMBER = re.compile(r"[-+.]?\d")
+ReportT = TypeVar("ReportT", IntervalReport, NodeReport)
 
 
 def run(
@@ -24,34 +31,80 @@ def run(
     *,
     margin: str | None,
     where: Sequence[str],
-    level: str,
+    level: Sequence[str],
     together: bool,
     out: Path | None,
     as_json: bool,
     table: str | None = None,
+    geography: Sequence[str] = (),
 ) -> None:
     """Print estimates with confidence intervals for cells, a margin or a selection of a release."""
     require_new_file(out, FILES)
-    asked = number("--level", level)
-    if asked >= 1:
-        raise SpecError(f"--level is {level}: give a probability below 1, such as 0.9.")
+    asked, place = _levels(level)
+    named = None if margin is None else _margin(margin)
     with violations(as_json=as_json), doing("working out the intervals"):
-        report = table_intervals(
-            folder,
-            margin=None if margin is None else [name.strip() for name in margin.split(",")],
-            where=_where(where),
-            level=asked,
-            together=together,
-            table=table,
-        )
+        if is_topdown(folder):
+            _of_one_table(table)
+            nodes = node_intervals(
+                folder,
+                level=place,
+                codes=geography,
+                margin=named,
+                where=_where(where),
+                probability=asked,
+                together=together,
+            )
+        else:
+            report = table_intervals(
+                folder,
+                margin=named,
+                where=_where(where),
+                level=asked,
+                together=together,
+                table=table,
+                place=place,
+                codes=geography,
+            )
+    if is_topdown(folder):
+        _deliver(nodes, _print_nodes, out, as_json=as_json)
+    else:
+        _deliver(report, _print, out, as_json=as_json)
+
+
+def _deliver(report: ReportT, show: Callable[[ReportT], None], out: Path | None, *, as_json: bool) -> None:
+    """Show a report, or write it: as it is to .json, its rows to any other file."""
     if out is None or out.suffix.lower() == ".json":
-        deliver(report, _print, as_json=as_json, out=out)
+        deliver(report, show, as_json=as_json, out=out)
         return
     rows = report.to_frame()
     write_file(out, lambda draft: write_frame(rows, draft))
-    deliver(report, _print, as_json=as_json, out=None)
+    deliver(report, show, as_json=as_json, out=None)
     if not as_json:
         say_wrote(out)
+
+
+def _levels(given: Sequence[str]) -> tuple[Fraction, str | None]:
+    """Return the probability and the level of the geography that --level names, each once at most."""
+    numbers = [word for word in given if _NUMBER.match(word.strip())]
+    names = [word for word in given if word not in numbers]
+    if len(numbers) > 1 or len(names) > 1:
+        raise SpecError(
+            "--level is given twice: give one probability, such as 0.9, and one level of the geography."
+        )
+    asked = number("--level", numbers[0]) if numbers else USUAL
+    if asked >= 1:
+        raise SpecError(f"--level is {numbers[0]}: give a probability below 1, such as 0.9.")
+    return asked, names[0] if names else None
+
+
+def _margin(text: str) -> list[str]:
+    """Return the attributes of a margin; the word total stands for none."""
+    return [] if text.strip() in ("", "total") else [name.strip() for name in text.split(",")]
+
+
+def _of_one_table(table: str | None) -> None:
+    if table is not None:
+        raise SpecError("--table is for a release of several tables, and this one has one: leave it out.")
 
 
 def _where(where: Sequence[str]) -> dict[str, list[str]]:
@@ -65,11 +118,15 @@ def _where(where: Sequence[str]) -> dict[str, list[str]]:
     return chosen
 
 
+def _print_where(where: Mapping[str, tuple[str, ...]]) -> None:
+    if where:
+        words = " and ".join(f"{name} = {' or '.join(some)}" for name, some in where.items())
+        terminal().print(f"Where {words}:", soft_wrap=True)
+
+
 def _print(report: IntervalReport) -> None:
     console, found = terminal(), report.found
-    if report.where:
-        words = " and ".join(f"{name} = {' or '.join(some)}" for name, some in report.where.items())
-        console.print(f"Where {words}:", soft_wrap=True)
+    _print_where(report.where)
     table = Table()
     for name in report.names:
         table.add_column(name)
@@ -87,5 +144,31 @@ def _print(report: IntervalReport) -> None:
     console.print(
         f"{covers} what the confidential table counts with probability {float(found.level):g} or more, over"
         " the noise of the release. They come from the law of that noise, which invariants make narrower.",
+        soft_wrap=True,
+    )
+
+
+def _print_nodes(report: NodeReport) -> None:
+    console = terminal()
+    _print_where(report.where)
+    table = Table()
+    for name in (report.place, *report.names):
+        table.add_column(name)
+    for title in ("estimate", "low", "high"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    frame = report.to_frame()
+    for row in frame.head(MOST_ROWS).iter_rows(named=True):
+        note = "kept exactly" if row["kept_exactly"] else ""
+        ends = [f"{row[name]:,.1f}" for name in ("estimate", "low", "high")]
+        table.add_row(*(row[name] for name in (report.place, *report.names)), *ends, note)
+    console.print(table)
+    if frame.height > MOST_ROWS:
+        console.print(f"{counted(frame.height - MOST_ROWS, 'more row')}: --json and --out give all.")
+    covers = "All intervals together cover" if report.together else "Each interval covers"
+    console.print(
+        f"{covers} what the confidential table counts with a probability of about {float(report.level):g},"
+        " over the noise of the measurements. Estimates are the best linear unbiased ones of all measurements"
+        " and invariants, with exact variances; ends are taken as those of a normal law.",
         soft_wrap=True,
     )

@@ -34,6 +34,7 @@ def run(
     as_json: bool,
     engine: str = "embedded",
     utility: Path | None = None,
+    microdata: bool = False,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
     key = None if sign is None else read_signing_key(sign)
@@ -52,6 +53,7 @@ def run(
             quote_formulas=quote_formulas,
             engine=engine,
             utility=utility,
+            microdata=microdata,
         )
     try:
         if as_json:

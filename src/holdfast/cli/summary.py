@@ -96,7 +96,11 @@ def _kept(certificate: Certificate) -> list[str]:
 def _bounds(certificate: Certificate) -> list[str]:
     constraints = certificate.constraints
     lines = ["no count below 0"] if constraints.nonnegative else []
-    lines += [f"{item.name}: at least {item.at_least:,}" for item in constraints.inequalities]
+    lines += [
+        f"{item.name}: {words} {bound:,}"
+        for item in constraints.inequalities
+        for words, bound in item.bounds.items()
+    ]
     more = [f"and {len(lines) - MOST_ROWS} more"] if len(lines) > MOST_ROWS else []
     return lines[:MOST_ROWS] + more
 

@@ -23,6 +23,6 @@ def schema_of(spec: Spec, attributes: Attributes, nestings: tuple[Nesting, ...] 
 def count_column(spec: Spec) -> str:
     """Return the name of the released counts' column; records have none of their own."""
     name = spec.data.count or "count"
-    while name in spec.data.cells:
+    while name in spec.data.attributes:
         name = f"released_{name}"
     return name

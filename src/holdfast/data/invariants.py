@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,10 @@ from holdfast.data.selection import chosen_levels, select
 from holdfast.errors import SpecError
 from holdfast.spec.choice import Choice, Range, levels_or_range
 from holdfast.spec.model import Invariant, InvariantKind, Spec
+
+if TYPE_CHECKING:
+    from holdfast.data.regions import Regions
+    from holdfast.data.weights import WeightEntries
 
 _NAMED_LEVELS = 4
 
@@ -35,6 +39,8 @@ class InvariantBlock:
     """The levels that a selection keeps of each of its attributes."""
     equals: int | None = None
     """The value that was published before, if the spec states one."""
+    level: str | None = None
+    """Where weights are the same at every node of a level: that level, whose nodes come first in the rows."""
 
     def evaluate(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of the rows for some counts of the cells."""
@@ -59,6 +65,8 @@ class InvariantBlock:
             definition["rows"] = entries.row.tolist()
             definition["cells"] = entries.col.tolist()
             definition["weights"] = entries.data.tolist()
+            if self.level is not None:
+                definition["level"] = self.level
         return definition
 
     @classmethod
@@ -84,7 +92,10 @@ class InvariantBlock:
             equals = data["equals"]
             if matrix.shape[0] != len(labels) or not isinstance(equals, int | None):
                 raise ValueError  # noqa: TRY301
-            return cls(str(data["name"]), kind, attributes, labels, matrix, where, equals)
+            level = data.get("level")
+            if level is not None:
+                schema.axis(level)
+            return cls(str(data["name"]), kind, attributes, labels, matrix, where, equals, level)
         except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
             raise SpecError(
                 "the description of an invariant is damaged: take it from the certificate as it was written."
@@ -123,7 +134,7 @@ def inequality_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
 def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> InvariantBlock:
     if invariant.weights is not None:
         return _weights_block(spec, schema, invariant, spec.resolve(invariant.weights.file))
-    attributes = invariant.margin or ()
+    attributes = invariant.attributes
     asked = invariant.where or {}
     where = chosen_levels(schema, asked, place=f"{place} where") if asked else {}
     matrix, kept = margin_matrix(schema, attributes, where)
@@ -211,10 +222,34 @@ def _weights_block(spec: Spec, schema: Schema, invariant: Invariant, path: Path)
     from holdfast.data.weights import read_weights  # noqa: PLC0415
 
     writing = Writing(spec.data.separator, spec.data.encoding)
-    entries = read_weights(path, schema, writing)
-    matrix = _weights_matrix(schema, entries.rows, entries.cells, entries.weights, length=len(entries.labels))
     name = invariant.name or path.stem
-    return InvariantBlock(name, "weights", (), entries.labels, matrix)
+    if invariant.level is None:
+        entries = read_weights(path, schema, writing)
+        labels, places = entries.labels, (entries.rows, entries.cells, entries.weights)
+    else:
+        from holdfast.data.regions import Regions  # noqa: PLC0415
+
+        regions = Regions.of(schema, spec.data.regions)
+        if regions.cells is None:
+            raise SpecError(
+                f"[data] has no cells beside its geography, so {path} weighs nothing: write total = true."
+            )
+        entries = read_weights(path, regions.cells, writing)
+        labels, places = _at_every_node(regions, invariant.level, entries)
+    matrix = _weights_matrix(schema, *places, length=len(labels))
+    return InvariantBlock(name, "weights", (), labels, matrix, level=invariant.level)
+
+
+def _at_every_node(
+    regions: "Regions", level: str, entries: "WeightEntries"
+) -> tuple[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Return weights over the cells of a node as weights over all cells, a row for each node and label."""
+    node, width = regions.spine.ancestors(level), regions.width
+    rows = np.add.outer(node * len(entries.labels), entries.rows).ravel()
+    cells = np.add.outer(np.arange(node.size) * width, entries.cells).ravel()
+    codes = regions.spine.codes(level)
+    labels = tuple(f"{level} = {code}, {label}" for code in codes for label in entries.labels)
+    return labels, (rows, cells, np.tile(entries.weights, node.size))
 
 
 def _whole_numbers(values: Sequence[object]) -> NDArray[np.int64]:

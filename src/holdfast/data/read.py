@@ -17,6 +17,7 @@ from holdfast.data.doubts import alike_levels, nested_in_words, nested_pairs
 from holdfast.data.files import MOST_ROWS, PLAIN, Writing, open_file
 from holdfast.data.formulas import quoted
 from holdfast.data.frames import open_frame
+from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
 from holdfast.data.grid import count as cells_of
 from holdfast.data.identity import column_identity, identity
@@ -83,20 +84,22 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     writing = Writing(asked.separator, asked.encoding)
     source = open_source(spec.data_path if data is None else data, most_rows=rows, writing=writing)
     numbers = () if asked.count is None else (asked.count,)
-    columns = Columns.of(source, asked.cells, numbers, missing=asked.missing, recode=asked.recode)
+    names = asked.attributes
+    source = unfolded(source, asked.geography)
+    columns = Columns.of(source, names, numbers, missing=asked.missing, recode=asked.recode)
     if columns.frame.is_empty():
         raise DataError(
             f"{source.name} has no rows, and an empty table has nothing to release, also where"
             " [data.levels] are declared: check the file."
         )
     declared = _declared(spec)
-    attributes = _attributes(columns, asked.cells, declared, ordered=asked.count is not None)
+    attributes = _attributes(columns, names, declared, ordered=asked.count is not None)
     records = columns.records(attributes)
     doubts = _doubts(spec, columns, records)
-    schema = schema_of(spec, attributes, nestings(columns, records, asked.within))
-    inferred = tuple(name for name in asked.cells if name not in declared)
+    schema = schema_of(spec, attributes, nestings(columns, records, asked.nested, asked.regions))
+    inferred = tuple(name for name in names if name not in declared)
     if asked.count is None:
-        _no_structural_zeros(columns, schema, records, np.ones(records.size, dtype=np.int64), asked.cells[0])
+        _no_structural_zeros(columns, schema, records, np.ones(records.size, dtype=np.int64), names[0])
         return Reading(records.table(schema), inferred, columns, doubts)
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
@@ -132,10 +135,10 @@ def _doubts(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]:
             said.append(
                 f"[data.recode] {name} lists {in_quotes(absent[0])}, which no row has: check its spelling."
             )
-    pairs = nested_pairs(records, asked.within, listed=asked.count is not None)
+    pairs = nested_pairs(records, asked.nested, listed=asked.count is not None)
     if pairs:
         levels = {attribute.name: len(attribute.levels) for attribute in attributes}
-        known = nestings(columns, records, asked.within)
+        known = nestings(columns, records, asked.nested, asked.regions)
         cells = cells_of(levels, known)
         seen = _parents(records, dict(pairs))
         words = nested_in_words(pairs, cells, cells_of(levels, (*known, *seen)))
@@ -155,8 +158,13 @@ def _parents(records: Records, within: Mapping[str, str]) -> tuple[Nesting, ...]
     return tuple(found)
 
 
-def nestings(columns: Columns, records: Records, within: Mapping[str, str]) -> tuple[Nesting, ...]:
-    """Return what each level of nested attributes lies in, as the rows say; all must say the same."""
+def nestings(
+    columns: Columns, records: Records, within: Mapping[str, str], regions: Sequence[str] = ()
+) -> tuple[Nesting, ...]:
+    """Return what each level of nested attributes lies in, as the rows say; all must say the same.
+
+    ``regions`` are levels of a geography.
+    """
     found = _parents(records, within)
     for nesting in found:
         inner, outer = (records.attributes.attribute(name) for name in (nesting.attribute, nesting.within))
@@ -170,8 +178,12 @@ def nestings(columns: Columns, records: Records, within: Mapping[str, str]) -> t
             )
             raise DataError(
                 f"{columns.source.name}: {inner.name} {in_quotes(inner.levels[child])} lies in {outer.name}"
-                f" {in_quotes(one)} and in {outer.name} {in_quotes(other)}: correct one of them, or take"
-                f" {inner.name} out of [data] within."
+                f" {in_quotes(one)} and in {outer.name} {in_quotes(other)}: correct one of them, or "
+                + (
+                    f"put the code of its {outer.name} in front of it."
+                    if inner.name in regions
+                    else f"take {inner.name} out of [data] within."
+                )
             )
         absent = np.setdiff1d(np.arange(len(inner.levels)), children)
         if absent.size:
@@ -220,6 +232,14 @@ def read_release(
         absent = schema.in_words(int(np.argmin(listed)))
         raise DataError(f"{path} does not list the cell {absent}: list every cell once.")
     return PublicTable(schema, counts, count)
+
+
+def ordered_counts(path: Path, schema: Schema, *, quoted_formulas: bool = False) -> NDArray[np.int64]:
+    """Count released records by the cells of a schema; every row must be in one."""
+    if quoted_formulas:
+        return ordered_counts(path, quoted_schema(schema))
+    columns = Columns.of(open_file(Path(path), most_rows=MOST_ROWS, released=True), schema.names)
+    return np.bincount(columns.cells(schema), minlength=schema.size)
 
 
 def open_source(

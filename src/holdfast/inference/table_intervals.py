@@ -10,11 +10,13 @@ import polars as pl
 from scipy.sparse import csr_array
 
 from holdfast.data.invariants import margin_levels, margin_matrix
+from holdfast.data.schema import Schema
 from holdfast.data.selection import chosen_levels
 from holdfast.errors import SpecError
 from holdfast.inference.intervals import Intervals, intervals, simultaneous
 from holdfast.joint.verify import verified
 from holdfast.spec.choice import Choice
+from holdfast.spec.closest import closest
 
 FORMAT = "holdfast-intervals/1"
 NUMBERS = ("estimate", "low", "high", "kept_exactly")
@@ -80,15 +82,23 @@ def table_intervals(
     level: Fraction | float = Fraction(9, 10),
     together: bool = False,
     table: str | None = None,
+    place: str | None = None,
+    codes: Sequence[str] = (),
 ) -> IntervalReport:
     """Return intervals for every cell of a release, or for a margin, or for the count of a selection.
 
-    ``together`` lets all of them cover at once; ``table`` names one of several tables. Raises ViolatedError
-    where the release is not as certified.
+    ``together`` lets all of them cover at once; ``table`` names one of several tables. With a geography,
+    ``place`` is a level whose every node gets its own, and ``codes`` are nodes that are put together. Raises
+    ViolatedError where the release is not as certified.
     """
     released = verified(folder, table)
     public, schema = released.public, released.public.schema
+    where = _within(schema, public.geography, place, codes, where)
     names = tuple(margin) if margin is not None else () if where else schema.names
+    if place is not None and not codes:
+        cells = tuple(name for name in schema.names if name not in public.geography)
+        own = tuple(margin) if margin is not None else () if where else cells
+        names = (place, *(name for name in own if name != place))
     for name in names:
         schema.axis(name)
     if len(set(names)) < len(names):
@@ -103,3 +113,25 @@ def table_intervals(
         level,
     )
     return IntervalReport(names, selection, margin_levels(schema, names, kept), found, together)
+
+
+def _within(
+    schema: Schema,
+    geography: Sequence[str],
+    place: str | None,
+    codes: Sequence[str],
+    where: Mapping[str, Choice] | None,
+) -> Mapping[str, Choice] | None:
+    """Return a selection with the nodes of some codes, which must be of one level."""
+    if place is not None and place not in geography:
+        said = closest(place, geography) if geography else "this release has no geography."
+        raise SpecError(f"--level is {place!r}, which is neither a number nor a level: {said}")
+    if not codes:
+        return where
+    for level in geography if place is None else (place,):
+        if all(code in schema.attribute(level).levels for code in codes):
+            return {**(where or {}), level: tuple(codes)}
+    raise SpecError(
+        f"--geography names {' '.join(codes)}, which are not all places of one level of this release: name"
+        " places of one level."
+    )

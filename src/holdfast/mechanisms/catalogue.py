@@ -18,6 +18,7 @@ from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
+from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
@@ -36,6 +37,7 @@ MECHANISMS: tuple[type[Mechanism[Any, Any]], ...] = (
     NaiveGaussian,
     NoisyCount,
     PermutationSwapping,
+    TopDown,
 )
 """The only list; equals are preferred in this order."""
 

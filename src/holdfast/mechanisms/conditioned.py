@@ -60,7 +60,7 @@ from holdfast.public import Public
 from holdfast.sampling.bounded.truncated import Kept, TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers.exponential import checked_rate
-from holdfast.spec.model import Text
+from holdfast.spec.part import Text
 from holdfast.spec.rational import PositiveRational
 
 STEPS = 1 << 12

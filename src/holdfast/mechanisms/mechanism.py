@@ -25,8 +25,7 @@ from holdfast.privacy.intensity import Intensity, Pure, Standard, ZeroConcentrat
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.plan import Block
-from holdfast.spec.model import Text
-from holdfast.spec.part import Part
+from holdfast.spec.part import Part, Text
 
 Draws = NDArray[Any]
 """Draws, one a row: whole numbers, or real ones for statistics and for studies."""
@@ -157,8 +156,12 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """What it releases, by the name of its file [holdfast, outputs.py]."""
     released: ClassVar[bool] = True
     """Whether a spec may release with it; if not, it is there to compare with."""
+    estimated: ClassVar[tuple[str, ...]] = ()
+    """What else it releases, made of the output alone."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
+    needs_bounds: ClassVar[bool] = True
+    """Whether a bounded one is for releases within inequalities alone."""
 
     @property
     @abstractmethod

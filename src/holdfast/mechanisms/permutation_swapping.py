@@ -18,7 +18,7 @@ from holdfast.privacy.guarantee import Target, Unit, shown
 from holdfast.privacy.intensity import Pure, Standard
 from holdfast.privacy.records import FilesGuarantee, FilesScope
 from holdfast.privacy.swapping import LEAST_RATE, Bound, epsilon, least_epsilon, rates
-from holdfast.spec.model import Text
+from holdfast.spec.part import Text
 from holdfast.spec.rational import Rational, short
 from holdfast.spec.whom import Whom
 

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 
 from holdfast.errors import SpecError
 from holdfast.spec.choice import Where
 from holdfast.spec.closest import closest
-from holdfast.spec.part import Part, of_a_file
+from holdfast.spec.geography import Geography
+from holdfast.spec.part import Part, Text, of_a_file
 from holdfast.spec.publication import Publication
 from holdfast.spec.rational import SMALLEST, Rational, short
 from holdfast.spec.recode import Recode
@@ -18,8 +19,6 @@ from holdfast.spec.whom import MOST_LETTERS, MOST_RECORDS, Whom, noun_flaw
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
-
-Text = Annotated[str, Field(strict=True)]
 
 OF_RECORDS = ("permutation-swapping",)
 """The mechanisms that release records."""
@@ -42,6 +41,8 @@ class Data(Part):
     levels: Mapping[str, tuple[Text, ...]] = {}
     within: Mapping[str, Text] = {}
     """For each nested attribute, the one that each of its levels lies in one level of."""
+    geography: Geography | None = None
+    """A hierarchy whose levels are attributes before the cells."""
     separator: Text = ","
     encoding: Text = "utf-8"
     missing: tuple[Text, ...] = ()
@@ -53,6 +54,21 @@ class Data(Part):
     """Where records are swapped: the column that tells which unit a row belongs to."""
     persons: Text | None = None
     """Where records are swapped: a file of persons who follow the unit with their id."""
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The levels of the geography, root first; none where there is no geography."""
+        return () if self.geography is None else self.geography.levels
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the table: the levels of its geography, then the cells."""
+        return (*self.regions, *self.cells)
+
+    @property
+    def nested(self) -> dict[str, str]:
+        """What each nested attribute lies in, levels of the geography included."""
+        return {**({} if self.geography is None else self.geography.within), **self.within}
 
     @field_validator("separator")
     @classmethod
@@ -102,12 +118,20 @@ class Data(Part):
     def _columns_agree(self) -> Self:
         if self.count is not None and self.count in self.cells:
             raise ValueError(f"count is {self.count!r}, which is also among cells: take it out of one")
+        for level in self.regions:
+            if level in self.cells or level == self.count:
+                other = "count" if level == self.count else "cells"
+                raise ValueError(
+                    f"geography has a level {level!r}, which is also in {other}: take it out of {other}, as"
+                    " levels are attributes of the table by themselves"
+                )
         if self.count == "":
             raise ValueError("count is empty: name a column, or leave it out to count records")
         for attribute in self.levels:
-            if attribute not in self.cells:
+            if attribute not in self.attributes:
                 raise ValueError(
-                    f"levels names {attribute!r}, which is not among cells: {closest(attribute, self.cells)}"
+                    f"levels names {attribute!r}, which is not among cells:"
+                    f" {closest(attribute, self.attributes)}"
                 )
         for attribute in self.recode:
             if attribute not in self.cells:
@@ -148,7 +172,10 @@ class Weights(Part):
 
 
 class Invariant(Part):
-    """A statistic released exactly: a margin, the total, a selection's count, or weights."""
+    """A statistic released exactly: a margin, the total, a selection's count, or weights.
+
+    With a ``level`` of the geography it is one for each node of that level.
+    """
 
     section: ClassVar[tuple[str, ...]] = ("invariants",)
 
@@ -158,6 +185,7 @@ class Invariant(Part):
     where: Where | None = None
     weights: Weights | None = None
     equals: StrictInt | None = None
+    level: Text | None = None
 
     @field_validator("margin")
     @classmethod
@@ -195,12 +223,20 @@ class Invariant(Part):
             )
         if self.equals is not None and (self.margin is not None or self.weights is not None):
             raise ValueError("has equals, which is for a total or a where: leave it out")
+        if self.equals is not None and self.level is not None:
+            raise ValueError("has equals, and a level has one value for each node: leave it out")
         return self
 
     @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of its margin: the level of the geography, if any, comes first."""
+        own = self.margin or ()
+        return own if self.level is None or self.level in own else (self.level, *own)
+
+    @property
     def kind(self) -> InvariantKind:
-        """Which of the four it is; a margin within a selection is a margin."""
-        if self.margin is not None:
+        """Which of the four it is; a margin within a selection is a margin, and so is a total by level."""
+        if self.weights is None and self.attributes:
             return "margin"
         if self.total:
             return "total"
@@ -208,16 +244,23 @@ class Invariant(Part):
 
 
 class Inequality(Invariant):
-    """A count that a release must not fall below: an invariant's definition, with ``at_least``."""
+    """Counts that a release keeps within bounds: an invariant's definition, ``at_least`` or ``at_most``."""
 
     section: ClassVar[tuple[str, ...]] = ("constraints", "inequalities")
 
-    at_least: StrictInt
+    at_least: StrictInt | None = None
+    at_most: StrictInt | None = None
 
     @model_validator(mode="after")
-    def _no_value(self) -> Self:
+    def _some_bound(self) -> Self:
         if self.equals is not None:
             raise ValueError("has equals, which is for an invariant: leave it out")
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("has no bound: give it at_least or at_most")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(
+                f"has at_least = {self.at_least} above at_most = {self.at_most}: nothing is between them"
+            )
         return self
 
 
@@ -400,7 +443,7 @@ class Spec(Part):
     def _says_what_is_counted(self) -> Self:
         if self.of_records:
             return self
-        if not self.data.cells:
+        if not self.data.attributes:
             given = "cells" in self.data.model_fields_set
             what = "is empty: name at least one column" if given else "is missing: add it to the spec"
             raise SpecError(f"[data] cells {what}.")
@@ -420,20 +463,29 @@ class Spec(Part):
             place = f"[[invariants]] {number}"
             self._among_cells(invariant.margin or (), f"{place} margin")
             self._among_cells(tuple(invariant.where or ()), f"{place} where")
+            self._a_level(invariant.level, place)
         for number, inequality in enumerate(self.constraints.inequalities, start=1):
             place = f"[[constraints.inequalities]] {number}"
             self._among_cells(inequality.margin or (), f"{place} margin")
             self._among_cells(tuple(inequality.where or ()), f"{place} where")
+            self._a_level(inequality.level, place)
         for number, zero in enumerate(self.constraints.structural_zeros, start=1):
             self._among_cells(tuple(zero), f"[constraints] structural_zeros {number}")
         return self
 
+    def _a_level(self, level: str | None, place: str) -> None:
+        known = self.data.regions
+        if level is not None and level not in known:
+            said = closest(level, known) if known else "add [data.geography], or leave it out."
+            raise SpecError(f"{place} level is {level!r}, which is no level of [data.geography]: {said}")
+
     def _among_cells(self, attributes: Sequence[str], place: str) -> None:
+        known = self.data.attributes
         for attribute in attributes:
-            if attribute not in self.data.cells:
+            if attribute not in known:
                 raise SpecError(
                     f"{place} names {attribute!r}, which is not among the cells of [data]: "
-                    f"{closest(attribute, self.data.cells)}"
+                    f"{closest(attribute, known)}"
                 )
 
 

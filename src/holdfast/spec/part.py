@@ -5,13 +5,15 @@ import reprlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from holdfast.errors import HoldfastError, SpecError
 from holdfast.spec.closest import closest
+
+Text = Annotated[str, Field(strict=True)]
 
 
 class Part(BaseModel):
@@ -96,14 +98,14 @@ def as_arguments(sentence: str) -> str:
 
 
 _SECTIONS = (
-    r"data\.levels|data|invariants|constraints\.inequalities|constraints|privacy|mechanism|publication|tables|"
+    r"data\.levels|data\.geography|data|invariants|constraints\.inequalities|constraints|privacy|mechanism|publication|tables|"
     r"budget"
 )
 _KEYS = (
     "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
     "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
     "records_per_unit|margin|where|weights|total|equals|at_least|"
-    "division|id|persons|stratify|swap|rate|nulls|bound"
+    "division|geography|column|prefixes|columns|level|at_most|allocation|queries|id|persons|stratify|swap|rate|nulls|bound"
 )
 
 
@@ -112,7 +114,7 @@ def _place(path: tuple[int | str, ...]) -> str:
     if not path:
         return "the spec"
     head, *rest = path
-    if head == "data" and rest[:1] in (["levels"], ["recode"]):
+    if head == "data" and rest[:1] in (["levels"], ["recode"], ["geography"]):
         head, *rest = f"data.{rest[0]}", *rest[1:]
     title = f"[[{head}]]" if head in ("invariants", "tables") else f"[{head}]"
     steps = [str(step + 1) if isinstance(step, int) else step for step in rest]

@@ -15,8 +15,8 @@ from pydantic import Field, field_validator, model_validator
 from holdfast.errors import SpecError
 from holdfast.plain import plain_name
 from holdfast.spec.closest import closest
-from holdfast.spec.model import Data, MechanismChoice, Privacy, Spec, Text
-from holdfast.spec.part import Part, of_a_file
+from holdfast.spec.model import Data, MechanismChoice, Privacy, Spec
+from holdfast.spec.part import Part, Text, of_a_file
 from holdfast.spec.rational import Rational, positive
 
 Division = Literal["equal", "weights", "least-error"]
@@ -210,7 +210,7 @@ class TablesSpec(Part):
     def _by_attribute(self) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield the keys of [data] that speak of attributes one by one."""
         for key, value in self.data.items():
-            if isinstance(value, Mapping) and key != "within":
+            if isinstance(value, Mapping) and key not in ("within", "geography"):
                 yield key, list(value)
 
 

@@ -16,7 +16,7 @@ from holdfast.swapping.design import Columns
 from holdfast.swapping.mandated import Tally, tallies
 from holdfast.swapping.survey import require_levels
 
-REFUSED = ("count", "within", "missing", "aggregate", "recode")
+REFUSED = ("count", "within", "geography", "missing", "aggregate", "recode")
 """Keys of [data] that speak of tables of counts."""
 
 

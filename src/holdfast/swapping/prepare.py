@@ -14,6 +14,7 @@ from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.data.files import Writing
 from holdfast.data.microdata import open_microdata
 from holdfast.data.schema import Schema
+from holdfast.engines.spark_session import require_installed
 from holdfast.errors import GuaranteeError, ReleaseError, SpecError
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping, SwappingOptions
@@ -28,7 +29,6 @@ from holdfast.swapping.doubts import giving_away
 from holdfast.swapping.drawing import RecordsDrawing
 from holdfast.swapping.facts import Facts
 from holdfast.swapping.group import Swap, Swapped
-from holdfast.swapping.spark_session import require_installed
 from holdfast.swapping.survey import Survey, require_levels, survey
 from holdfast.swapping.units import Units
 from holdfast.swapping.utility import Watch, counted_before

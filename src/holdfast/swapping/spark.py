@@ -26,12 +26,12 @@ import pyarrow.ipc
 
 from holdfast.data.fingerprint import Words
 from holdfast.data.microdata import BATCH, Microdata, parquet_batches, parquet_row_groups
+from holdfast.engines.spark_session import is_local, spark_context
 from holdfast.errors import DataError, HoldfastError, ReleaseError
 from holdfast.machine import free_memory
 from holdfast.progress import doing, steps
 from holdfast.swapping.embedded import group_bounds, parted, record_memory
 from holdfast.swapping.group import Swap, Swapped, plain, swap_group
-from holdfast.swapping.spark_session import is_local, spark_context
 from holdfast.swapping.survey import Survey
 from holdfast.version import VERSION
 

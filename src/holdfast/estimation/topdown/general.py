@@ -21,6 +21,7 @@ end HiGHS is asked.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron
@@ -52,13 +53,13 @@ class Query:
     matrix: csr_array
     weight: float
 
-    @property
+    @cached_property
     def detailed(self) -> bool:
         """Whether it asks for every cell."""
         rows, cells = self.matrix.shape
         return rows == cells and abs(self.matrix - eye_array(cells)).max() == 0
 
-    @property
+    @cached_property
     def total(self) -> bool:
         """Whether it asks for the sum of all cells."""
         return self.matrix.shape[0] == 1 and bool((self.matrix.toarray() == 1).all())

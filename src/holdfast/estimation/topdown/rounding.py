@@ -9,8 +9,9 @@ this moves the sum by at most 2^-21 a cell.
   from a child with too many to one with too few along the cheapest path of cells. Every such point is the
   cheapest with its totals [ahuja1993, 9.7], so the last one is optimal. Bounds are whole, so neighbours keep
   them.
-* **Other equalities** make it an integer program, whose point is checked in integers. Where no neighbours
-  keep them, z may be any whole numbers within bounds.
+* **Other rows** make it an integer program, whose point is checked in integers. Where no neighbours keep
+  them, z may be any whole numbers within bounds. Without a parent, sums that have no cell in common are kept
+  by their largest fractions.
 """
 
 from dataclasses import dataclass
@@ -20,11 +21,11 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from holdfast.compiled import compiled
-from holdfast.errors import DataError
 from holdfast.estimation.topdown.equalities import sides
+from holdfast.estimation.topdown.system import System, moved
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED
 
 FINE = 1 << 20
 """Units in one: fractions are told in these."""
@@ -82,46 +83,76 @@ def rounded_under(
 
     ``values`` has one row a child; ``high`` is UNBOUNDED where there is no bound. None where there are none.
     """
-    parts = Parts.of(counts)
     rows, sums = sides(matrix, values, parent)
     least = np.zeros(counts.size, dtype=np.int64) if low is None else low.ravel()
     most = np.full(counts.size, UNBOUNDED) if high is None else high.ravel()
-    floor, units, cost = parts.floor.ravel(), parts.units.ravel(), parts.cost.ravel()
-    inside = (floor >= least) & (floor + (units > 0) <= most)
-    left = sums - rows @ floor
+    found = nearest_whole(counts.ravel(), System(rows, sums, sums, least, most))
+    return None if found is None else found.reshape(counts.shape)
+
+
+def nearest_whole(counts: FloatArray, system: System) -> IntArray | None:
+    """Return the nearest whole counts of a system, None where none are found.
+
+    Where branch and bound ends before nothing can be nearer, its best point is taken.
+    """
+    parts = Parts.of(counts)
+    floor, units, cost = parts.floor, parts.units, parts.cost
+    inside = (floor >= system.low) & (floor + (units > 0) <= system.high)
     if inside.all():
-        open_cells = np.flatnonzero(units)
-        up = _cheapest(csr_array(rows[:, open_cells]), left, cost[open_cells], np.ones_like(open_cells))
-        if up is not None:
-            floor[open_cells] += up
-            return floor.reshape(counts.shape)
+        up = _largest_first(parts, system)
+        if up is None:
+            up = np.zeros(floor.size, dtype=np.int64)
+            some = np.flatnonzero(units)
+            found = _cheapest(system, floor, csr_array(system.rows[:, some]), cost[some], np.ones_like(some))
+            if found is not None:
+                up[some] = found
+        if system.holds(floor + up):
+            return floor + up
     # any whole numbers: one step of a fraction, then whole steps up or down at the cost of one each
-    floor = np.clip(floor, least, most)
+    floor = np.clip(floor, system.low, system.high)
     between = ((units > 0) & inside).astype(np.int64)
-    beyond = np.where(most == UNBOUNDED, UNBOUNDED, most - floor - between)
+    beyond = moved(system.high, floor + between)
     ones = np.full(floor.size, FINE)
     found = _cheapest(
-        csr_array(hstack([rows, rows, -rows], format="csr")),
-        sums - rows @ floor,
+        system,
+        floor,
+        csr_array(hstack([system.rows, system.rows, -system.rows], format="csr")),
         np.concatenate([np.where(between > 0, cost, FINE), ones, ones]),
-        np.concatenate([between, beyond, floor - least]),
+        np.concatenate([between, beyond, floor - system.low]),
     )
     if found is None:
         return None
     step, above, below = found.reshape(3, -1)
-    return np.asarray(floor + step + above - below).reshape(counts.shape)
+    return np.asarray(floor + step + above - below)
 
 
-def _cheapest(rows: csr_array, sums: IntArray, cost: IntArray, most: IntArray) -> IntArray | None:
-    """Return whole v with rows v = sums and 0 <= v <= most at the least cost; None where there is none."""
-    outcome = Program(rows, sums, sums, most=most).solve(maximise=-cost)
-    if outcome.status is Status.INFEASIBLE:
+def _largest_first(parts: Parts, system: System) -> IntArray | None:
+    """Return which cells go up where rows are sums without a cell in common; None where they are not.
+
+    The largest fractions of each sum go up, among equals the first; of cells in no sum, those above a half.
+    """
+    rows = system.rows
+    of = np.full(parts.floor.size, -1, dtype=np.int64)
+    of[rows.indices] = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    disjoint = np.bincount(rows.indices, minlength=of.size).max(initial=0) <= 1
+    if not disjoint or (rows.data != 1).any() or not np.array_equal(system.least, system.most):
         return None
-    if outcome.status is not Status.SOLVED or outcome.point is None:
-        raise DataError(
-            "the nearest whole counts are out of the solver's reach for these invariants: ask for fewer."
-        )
-    return outcome.point
+    order = np.lexsort((-parts.units, of))
+    group = of[order]
+    rank = np.arange(of.size) - np.searchsorted(group, group)
+    need = np.append(system.least - rows @ parts.floor, 0)[group]
+    up = np.zeros(of.size, dtype=np.int64)
+    up[order] = np.where(group < 0, parts.cost[order] < 0, rank < need)
+    return np.where(parts.units > 0, up, 0)
+
+
+def _cheapest(
+    system: System, floor: IntArray, rows: csr_array, cost: IntArray, most: IntArray
+) -> IntArray | None:
+    """Return whole v from 0 to ``most`` at the least cost that keep the system from some counts on."""
+    sums = system.rows @ floor
+    program = Program(rows, moved(system.least, sums), moved(system.most, sums), most=most)
+    return program.solve(maximise=-cost).point
 
 
 @compiled

@@ -24,6 +24,11 @@ from holdfast.sampling.numbers.inversion import MAX_TABLE, Inversion
 from holdfast.sampling.numbers.uniform import uniform_compositions
 
 
+def tabulated(cells: int, epsilon: Fraction) -> bool:
+    """Whether the law of m has a table: 20 standard deviations of it."""
+    return 20 * sqrt(cells) / float(epsilon) < MAX_TABLE / 4
+
+
 class OneTotal:
     """Exact draws of the l1 Laplace law on vectors of ``cells`` >= 2 integers that sum to zero.
 
@@ -35,7 +40,7 @@ class OneTotal:
 
     def __init__(self, cells: int, epsilon: Fraction, *, bits: int = 64) -> None:
         self._cells = cells
-        self._tabulated = 20 * sqrt(cells) / float(epsilon) < MAX_TABLE / 4  # 20 standard deviations
+        self._tabulated = tabulated(cells, epsilon)
         if self._tabulated:
             law = half_norm(cells, epsilon)
             self._m = Inversion(law.cdf, bits=bits, around=law.centre)

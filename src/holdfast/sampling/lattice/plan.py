@@ -1,14 +1,16 @@
 """Choosing how to draw product laws on a lattice, component by component.
 
 The lattice {z : A z = 0} is a product over the connected components of A, and so are the l1 Laplace and the
-Gaussian law. Components with the same matrix share one sampler and are drawn together. Every method here is
-exact.
+Gaussian law. Components with the same matrix share one sampler and are drawn together. Nested totals, at any
+number of levels, fall apart into totals of disjoint cells: the innermost ones, and what they leave of those
+around them. Every method here is exact.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import expm1, log, prod, sqrt, tanh
 from typing import Protocol
 
@@ -23,9 +25,13 @@ from holdfast.lattice.product import Margins, product_features
 from holdfast.progress import steps
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice import offset_total
+from holdfast.sampling.lattice.by_halves import EFFORT, ByHalves
 from holdfast.sampling.lattice.cascade import Cascade
+from holdfast.sampling.lattice.cell_sums import CellSums
+from holdfast.sampling.lattice.gaussian_sums import GaussianSums
 from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
-from holdfast.sampling.lattice.one_total import OneTotal
+from holdfast.sampling.lattice.laplace_sums import LaplaceSums
+from holdfast.sampling.lattice.one_total import OneTotal, tabulated
 from holdfast.sampling.lattice.order import Step, best_order
 from holdfast.sampling.lattice.radial import Radial
 from holdfast.sampling.lattice.rejection import Rejection
@@ -51,6 +57,10 @@ MOST_TERMS = 1 << 20
 FREE = ("independent cells", "no invariant touches them")
 MANY = range(40, 200)
 """Cells under one total of which some are drawn freely: it is faster."""
+LARGE = 1024
+"""Cells under one total from which on half of them at a time is fastest for the l1 norm, too."""
+LISTED = 8
+"""Totals of different sizes that are told one by one."""
 LIGHT = 300
 """Integers a draw for which no other method is looked for."""
 
@@ -73,7 +83,8 @@ class Block:
     """Components that share one sampler: ``cells`` has one row a component.
 
     ``effort`` is how many integers are drawn for each cell of an accepted draw; ``log_constant`` is the log
-    of the sum of all weights of one component, where it is known.
+    of the sum of all weights of one component, where it is known. Components of many different ``sizes`` are
+    one row, one after the other.
     """
 
     cells: IntArray
@@ -83,6 +94,7 @@ class Block:
     acceptance: float = 1.0
     effort: float = 1.0
     log_constant: float | None = None
+    sizes: IntArray | None = None
 
     @property
     def work(self) -> float:
@@ -95,6 +107,9 @@ class Block:
         copies, width = self.cells.shape
         block = "one block" if copies == 1 else f"{copies:,} blocks"
         size = "one cell" if width == 1 else f"{width:,} cells"
+        if self.sizes is not None:
+            block = f"{self.sizes.size:,} blocks"
+            size = f"{self.sizes.min():,} to {self.sizes.max():,} cells"
         chance = "" if self.acceptance > 0.995 else f" (acceptance {self.acceptance:.2g})"
         return f"{block} of {size}: {self.name}{chance}"
 
@@ -210,12 +225,30 @@ def plan_gaussian(matrix: csr_array, sigma_squared: Fraction, margins: Margins |
 
 
 def _plan(matrix: csr_array, block_of: Callable[[csr_array, IntArray], Block]) -> Plan:
-    blocks = tuple(
+    blocks = [
         block_of(system, cells)
         for system, cells in groups(matrix)
         if system.shape[0] < system.shape[1]  # else the invariants fix every cell
+    ]
+    return _feasible(Plan(matrix.shape[1], tuple(_totals_together(blocks))))
+
+
+def _totals_together(blocks: list[Block]) -> list[Block]:
+    """Put totals of many sizes into one block: they are drawn at once."""
+    halved = [block for block in blocks if isinstance(block.sampler, ByHalves)]
+    laws = {block.sampler.law for block in blocks if isinstance(block.sampler, ByHalves)}
+    if len(halved) <= LISTED:
+        return blocks
+    copies, widths = np.array([block.cells.shape for block in halved]).T
+    sizes = np.repeat(widths, copies)
+    together = replace(
+        halved[0],
+        cells=np.concatenate([block.cells.ravel() for block in halved])[None],
+        sampler=ByHalves(sizes, laws.pop()),
+        log_constant=Plan(0, tuple(halved)).log_constant,
+        sizes=sizes,
     )
-    return _feasible(Plan(matrix.shape[1], blocks))
+    return [together, *(block for block in blocks if block not in halved)]
 
 
 def _feasible(plan: Plan) -> Plan:
@@ -330,6 +363,8 @@ def _total_block(cells: IntArray, epsilon: Fraction) -> Block:
     width = cells.shape[1]
     half = width // 2
     constant = log_total_weight(width, float(epsilon))
+    if width >= LARGE or (width >= MANY.start and not tabulated(width, epsilon)):
+        return _by_halves(cells, _laplace_sums(epsilon), constant)
     if width not in MANY or not offset_total.fits(half, epsilon):
         name, why = "one total, by compositions", "one sum ties the cells"
         return Block(cells, OneTotal(width, epsilon), name, why, log_constant=constant)
@@ -340,6 +375,15 @@ def _total_block(cells: IntArray, epsilon: Fraction) -> Block:
         "one sum ties the cells, and free cells are drawn fastest",
     )
     return Block(cells, rest, name, why, rest.acceptance, rest.work / width, constant)
+
+
+def _by_halves(cells: IntArray, law: CellSums, constant: float | None = None) -> Block:
+    sampler = ByHalves(np.array([cells.shape[1]]), law)
+    name, why = "one total, by halving", "half of the cells are free, given what they leave to the others"
+    return Block(cells, sampler, name, why, effort=EFFORT, log_constant=constant)
+
+
+_gaussian_sums, _laplace_sums = lru_cache(maxsize=8)(GaussianSums), lru_cache(maxsize=8)(LaplaceSums)
 
 
 def log_total_weight(cells: int, epsilon: float) -> float | None:
@@ -390,6 +434,8 @@ def _gaussian_block(
         independent = _Independent(width, DiscreteGaussian(sigma_squared))
         constant = width * float(log_sum(np.array([sqrt(sigma_squared)]))[0])
         return Block(cells, independent, *FREE, log_constant=constant)
+    if is_total(system):
+        return _by_halves(cells, _gaussian_sums(sigma_squared))
     gaussian = KernelGaussian(system, sigma_squared, margins)
     name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
     if gaussian.halves:
@@ -397,8 +443,6 @@ def _gaussian_block(
             "crossing margins, by halving every axis",
             "sums over boxes are nearly Gaussian given others",
         )
-    if is_total(system):
-        name, why = "one total, by halving", "half of the cells sum to a nearly Gaussian number"
     return Block(cells, gaussian, name, why, gaussian.acceptance, gaussian.work / width)
 
 

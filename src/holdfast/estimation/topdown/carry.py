@@ -1,0 +1,186 @@
+"""What the levels below ask of a node: constraints climb from the leaves to the root.
+
+The counts of a node are the sums of its children's, so the children's equalities, ranges and bounds hold for
+it with summed values. Bounds of a child are closed first by its rows [holdfast, estimation/topdown/reach.py]:
+one that has a total of 5 has no count above 5. This is what must hold above for children to exist below; with
+rows that cross it is not always enough.
+
+Of all rows of a level only those stay that say something new: equalities that others imply are checked and
+dropped, and so are ranges and bounds that follow from the rest at every node.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from holdfast.estimation.topdown.known import Level
+from holdfast.estimation.topdown.system import real
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.rows import LARGEST, echelons
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """The levels with all that is asked of them, or a node of a level where that contradicts."""
+
+    levels: tuple[Level, ...]
+    wrong: tuple[int, int] | None = None
+
+
+def carried(parents: Sequence[IntArray], levels: Sequence[Level]) -> Carried:
+    """Return the levels, root first, with what the levels below them ask."""
+    found: list[Level] = []
+    for place in reversed(range(len(levels))):
+        asked = levels[place]
+        if found:
+            asked = joined(asked, summed(found[-1], parents[place]))
+        level, wrong = _reduced(asked)
+        if wrong.any():
+            return Carried((), (place, int(np.argmax(wrong))))
+        found.append(level)
+    return Carried(tuple(reversed(found)))
+
+
+def summed(level: Level, parent: IntArray) -> Level:
+    """Return what the nodes of a level ask of their parents."""
+    starts = np.flatnonzero(np.diff(parent, prepend=-1))
+    floor, roof = _closed(level)
+    return Level.of(
+        level.name,
+        starts.size,
+        level.cells,
+        invariants=level.invariants,
+        values=np.add.reduceat(level.values, starts, axis=0),
+        ranges=level.ranges,
+        least=_bounds(np.add.reduceat(real(level.least), starts, axis=0)),
+        most=_bounds(np.add.reduceat(real(level.most), starts, axis=0)),
+        low=_bounds(np.add.reduceat(floor, starts, axis=0)),
+        high=_bounds(np.add.reduceat(roof, starts, axis=0)),
+    )
+
+
+def joined(own: Level, below: Level) -> Level:
+    """Return a level with what is asked of it from below, after its own."""
+    return replace(
+        own,
+        invariants=csr_array(vstack([own.invariants, below.invariants], format="csr")),
+        values=np.hstack([own.values, below.values]),
+        ranges=csr_array(vstack([own.ranges, below.ranges], format="csr")),
+        least=np.hstack([own.least, below.least]),
+        most=np.hstack([own.most, below.most]),
+        low=np.maximum(own.floor, below.floor),
+        high=np.minimum(own.roof, below.roof),
+    )
+
+
+def _reduced(level: Level) -> tuple[Level, Flags]:
+    """Return a level with the rows and bounds that say something new, and the nodes where they contradict."""
+    level, wrong = _independent(level)
+    floor, roof = _closed(level)
+    wrong |= (floor > roof).any(axis=1)
+    level, off = _ranges(level, floor, roof)
+    wrong |= off
+    return _bounded(level), wrong
+
+
+def _independent(level: Level) -> tuple[Level, Flags]:
+    """Return a level with independent equalities, and the nodes where the others are not what follows."""
+    matrix = level.invariants
+    wrong = (level.values[:, np.diff(matrix.indptr) == 0] != 0).any(axis=1)
+    kept: list[int] = []
+    for block in echelons(matrix) if matrix.shape[0] else ():
+        kept.extend(block.kept)
+        for row, terms in block.combination.items():
+            times, sums = _combined(level.values, terms)
+            wrong |= (times * level.values[:, row].astype(sums.dtype)) != sums
+    kept.sort()
+    return replace(level, invariants=csr_array(matrix[kept]), values=level.values[:, kept]), wrong
+
+
+def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
+    """Return a number, and so many times the combination of columns, exactly."""
+    times = lcm(*(weight.denominator for weight in terms.values()))
+    weights = [int(weight * times) for weight in terms.values()]
+    most = int(np.abs(values).max(initial=0)) * (times + sum(map(abs, weights)))
+    numbers = values[:, list(terms)].astype(np.int64 if most < LARGEST else object)
+    return times, np.asarray(numbers @ np.array(weights, dtype=numbers.dtype))
+
+
+def _ranges(level: Level, floor: FloatArray, roof: FloatArray) -> tuple[Level, Flags]:
+    """Return a level with the ranges that say something new, and the nodes where they contradict."""
+    wrong = np.zeros(level.nodes, dtype=np.bool_)
+    count = level.ranges.shape[0]
+    if count == 0:
+        return level, wrong
+    least, most, first = level.least.copy(), level.most.copy(), _first(level.ranges)
+    for row in np.flatnonzero(first != np.arange(count)).tolist():
+        least[:, first[row]] = np.maximum(least[:, first[row]], least[:, row])
+        most[:, first[row]] = np.minimum(most[:, first[row]], most[:, row])
+    new = first == np.arange(count)
+    # what equalities tell
+    known = level.invariants.shape[0]
+    for block in echelons(csr_array(vstack([level.invariants, level.ranges], format="csr"))):
+        for row, terms in block.combination.items():
+            if row >= known and max(terms) < known and new[row - known]:
+                times, sums = _combined(level.values, terms)
+                sums = sums.astype(np.float64) / times
+                wrong |= (sums < real(least[:, row - known])) | (sums > real(most[:, row - known]))
+                new[row - known] = False
+    # what bounds tell
+    plus, minus = level.ranges.maximum(0), (-level.ranges).maximum(0)
+    below = (plus @ floor.T - minus @ roof.T).T
+    above = (plus @ roof.T - minus @ floor.T).T
+    wrong |= ((below > real(most)) | (above < real(least)))[:, new].any(axis=1)
+    new &= ~((below >= real(least)) & (above <= real(most))).all(axis=0)
+    return replace(
+        level, ranges=csr_array(level.ranges[new]), least=least[:, new], most=most[:, new]
+    ), wrong
+
+
+def _first(rows: csr_array) -> IntArray:
+    """Return, for each row, the first one that is the same."""
+    rows = csr_array(rows)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    places: dict[tuple[bytes, bytes], int] = {}
+    found = np.empty(rows.shape[0], dtype=np.int64)
+    for row, (begin, end) in enumerate(pairwise(rows.indptr.tolist())):
+        key = rows.indices[begin:end].tobytes(), rows.data[begin:end].tobytes()
+        found[row] = places.setdefault(key, row)
+    return found
+
+
+def _bounded(level: Level) -> Level:
+    """Return a level without the bounds of cells that its equalities imply."""
+    if level.low is None and level.high is None:
+        return level
+    none = np.zeros((level.nodes, level.cells)), np.full((level.nodes, level.cells), np.inf)
+    values = level.values.astype(np.float64)
+    least, most = reach(level.invariants, values, values, *none, whole=True)
+    low = np.where(level.floor > least, level.floor, 0)
+    high = np.where(real(level.roof) < most, level.roof, UNBOUNDED)
+    return replace(
+        level, low=low if low.any() else None, high=high if (high != UNBOUNDED).any() else None
+    )
+
+
+def _closed(level: Level) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of all cells that follow from all that is asked of a node."""
+    rows = csr_array(vstack([level.invariants, level.ranges], format="csr"))
+    least, most = np.hstack([level.values, level.least]), np.hstack([level.values, level.most])
+    return reach(rows, real(least), real(most), real(level.floor), real(level.roof), whole=True)
+
+
+def _bounds(sums: FloatArray) -> IntArray:
+    """Return bounds as whole numbers, those that are none as UNBOUNDED."""
+    none = np.isinf(sums)
+    found = np.where(none, 0.0, sums).astype(np.int64)
+    return np.where(none, np.where(sums > 0, UNBOUNDED, -UNBOUNDED), found)

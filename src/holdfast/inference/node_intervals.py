@@ -1,0 +1,212 @@
+"""Confidence intervals at any level of a geography, from the measurements of a top-down release.
+
+The best linear unbiased estimates use all measurements and all invariants [holdfast, estimation/tree], so they
+have no bias where the estimated table has one, and no interval is longer than without the invariants.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from holdfast.certificate.public import mechanism_of
+from holdfast.certificate.read import read_certificate
+from holdfast.certificate.verify import verified
+from holdfast.data.invariants import margin_levels, margin_matrix
+from holdfast.data.regions import Regions
+from holdfast.data.selection import chosen_levels
+from holdfast.errors import SpecError
+from holdfast.estimation.tree.measured import Measured
+from holdfast.estimation.tree.normal import NormalIntervals, intervals_at, intervals_of_union
+from holdfast.estimation.tree.passes import Estimates, estimate
+from holdfast.lattice.arrays import FloatArray
+from holdfast.mechanisms.topdown.file import FILE, Values, read_measurements
+from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.spec.choice import Choice
+from holdfast.spec.closest import closest
+
+FORMAT = "holdfast-node-intervals/1"
+NUMBERS = ("estimate", "standard_error", "low", "high", "kept_exactly")
+"""The columns of intervals beside those of nodes and cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeReport:
+    """Estimates with intervals: a row for each node, or for some together, and each cell of a marginal."""
+
+    place: str
+    """The level of the nodes, or what the nodes are that were put together."""
+    codes: tuple[str, ...]
+    names: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+    where: Mapping[str, tuple[str, ...]]
+    found: NormalIntervals
+    """One row a node, one column a cell."""
+    level: Fraction
+    together: bool
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each interval: its node, its cell, the estimate and its interval."""
+        nodes, cells = self.found.estimate.shape
+        columns = {
+            self.place: pl.Series(self.codes, dtype=pl.String).gather(np.repeat(np.arange(nodes), cells))
+        }
+        for i, name in enumerate(self.names):
+            if name in (*NUMBERS, self.place):
+                raise SpecError(
+                    f"the column {name!r} of intervals is also an attribute: give the attribute another name."
+                )
+            levels = pl.Series([cell[i] for cell in self.cells], dtype=pl.String)
+            columns[name] = levels.gather(np.tile(np.arange(cells), nodes))
+        found = self.found
+        numbers = (found.estimate, np.sqrt(found.variance), found.low, found.high, found.determined)
+        for name, values in zip(NUMBERS, numbers, strict=True):
+            columns[name] = pl.Series(np.asarray(values).ravel())
+        return pl.DataFrame(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name; what nothing measures has no bounds."""
+        keys = (self.place, *self.names)
+        rows = [
+            {
+                "cell": {name: row[name] for name in keys},
+                **{name: _finite(row[name]) for name in NUMBERS},
+            }
+            for row in self.to_frame().iter_rows(named=True)
+        ]
+        return {
+            "format": FORMAT,
+            "level": str(self.level),
+            "simultaneous": self.together,
+            "where": {name: list(some) for name, some in self.where.items()},
+            "rows": rows,
+        }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def is_topdown(folder: str | Path) -> bool:
+    """Whether a folder is a top-down release of one table."""
+    try:
+        return read_certificate(Path(folder)).topdown is not None
+    except (ValueError, OSError):
+        return False
+
+
+def node_intervals(
+    folder: str | Path,
+    *,
+    level: str | None = None,
+    codes: Sequence[str] = (),
+    margin: Sequence[str] | None = None,
+    where: Mapping[str, Choice] | None = None,
+    probability: Fraction = Fraction(9, 10),
+    together: bool = False,
+) -> NodeReport:
+    """Return intervals for every node of a level, or for the nodes of some codes put together.
+
+    Without a level they are for the leaves. ``margin`` names attributes of the cells, none of them for the
+    total; without it every cell has its interval. Raises ViolatedError where the release is not as certified.
+    """
+    mechanism, values = measured_of(folder)
+    regions = mechanism.design.regions
+    names, selection, queries, cells = _queries(regions, margin, where)
+    estimates = best_linear(mechanism, values)
+    number = queries.shape[0] * (1 if codes else regions.sizes[_place(regions, level)])
+    each = 1 - (1 - probability) / number if together else probability
+    if codes:
+        nodes = _nodes(regions, codes, level)
+        one = intervals_of_union(estimates, nodes, queries, float(each))
+        found = NormalIntervals(one.estimate[None], one.variance[None], one.probability)
+        place, labels = "geography", (" ".join(codes),)
+    else:
+        place = regions.levels[_place(regions, level)]
+        found = intervals_at(estimates, place, queries, float(each))
+        labels = regions.spine.codes(place)
+    return NodeReport(place, labels, names, cells, selection, found, probability, together)
+
+
+def measured_of(folder: str | Path) -> tuple[TopDown, Values]:
+    """Return the mechanism of a top-down release and its measurements, both as certified."""
+    folder = Path(folder)
+    published = verified(folder)
+    mechanism = mechanism_of(published.certificate, published.public)
+    if not isinstance(mechanism, TopDown):
+        raise SpecError(f"{folder} has no measurements: levels of a geography are for top-down releases.")
+    return mechanism, read_measurements(folder / FILE, mechanism.design, mechanism.measurements)
+
+
+def best_linear(mechanism: TopDown, values: Values, *, invariants: bool = True) -> Estimates:
+    """Return the best linear unbiased estimates of all nodes, with the invariants or as if there were none."""
+    design = mechanism.design
+    regions = design.regions
+    known = []
+    for place, kept in enumerate(design.kept):
+        here = [
+            pair for pair in zip(mechanism.measurements, values, strict=True) if pair[0].of.level == place
+        ]
+        rows = [design.queries[each.of.query].rows for each, _ in here]
+        fixed, exact = (kept.rows, kept.values) if invariants else (kept.rows[:0], kept.values[:, :0])
+        known.append(
+            Measured.of(
+                regions.sizes[place],
+                regions.width,
+                queries=csr_array(vstack(rows, format="csr")) if rows else None,
+                values=np.hstack([part for _, part in here]) if here else None,
+                variances=np.repeat([each.variance for each, _ in here], [row.shape[0] for row in rows])
+                if here
+                else None,
+                invariants=fixed,
+                exact=exact,
+            )
+        )
+    return estimate(regions.spine, known)
+
+
+def _queries(
+    regions: Regions, margin: Sequence[str] | None, where: Mapping[str, Choice] | None
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], FloatArray, tuple[tuple[str, ...], ...]]:
+    if regions.cells is None:
+        if margin or where:
+            raise SpecError("this release has no cells beside its geography: leave out --margin and --where.")
+        return (), {}, np.ones((1, 1)), ((),)
+    schema = regions.cells
+    names = tuple(margin) if margin is not None else () if where else schema.names
+    for name in names:
+        if name not in schema.names:
+            raise SpecError(f"--margin names {name!r}, which is no cell: {closest(name, schema.names)}")
+    selection = dict(chosen_levels(schema, where, place="--where")) if where else {}
+    matrix, kept = margin_matrix(schema, names, selection)
+    return names, selection, matrix.toarray().astype(np.float64), margin_levels(schema, names, kept)
+
+
+def _place(regions: Regions, level: str | None) -> int:
+    if level is None:
+        return len(regions.levels) - 1
+    if level not in regions.levels:
+        raise SpecError(f"--level is {level!r}, which is no level: {closest(level, regions.levels)}")
+    return regions.levels.index(level)
+
+
+def _nodes(regions: Regions, codes: Sequence[str], level: str | None) -> dict[str, NDArray[np.int64]]:
+    """Return the places of nodes by level; the highest level that has a code is meant, unless one is named."""
+    known = regions.levels if level is None else (regions.levels[_place(regions, level)],)
+    places: dict[str, list[int]] = {}
+    for code in codes:
+        for name in known:
+            listed = regions.spine.codes(name)
+            if code in listed:
+                places.setdefault(name, []).append(listed.index(code))
+                break
+        else:
+            near = closest(code, [each for name in known for each in regions.spine.codes(name)][:100_000])
+            raise SpecError(f"--geography names {code!r}, which is no place of the release: {near}")
+    return {name: np.array(some, dtype=np.int64) for name, some in places.items()}

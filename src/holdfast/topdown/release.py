@@ -1,0 +1,140 @@
+"""Making a top-down release: measurements, then counts, and after a crash only the counts again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from holdfast.certificate.model import Certificate
+from holdfast.drafts import draft_path, require_new
+from holdfast.errors import ReleaseError
+from holdfast.handover import Written, asked_of, make
+from holdfast.mechanisms.topdown.file import NAME, MeasurementsOutput, Values
+from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.outputs import Output
+from holdfast.privacy.ledger.account import Ledger
+from holdfast.release import Prepared, SingleDrawing, prepare
+from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.spec.model import Spec
+from holdfast.topdown.checkpoint import Checkpoint
+from holdfast.topdown.microdata import MicrodataOutput
+from holdfast.topdown.run import run_on
+
+PER_MEASUREMENT, PER_RECORD = 40, 80
+"""Bytes of a file for each, about."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTopDown(Prepared):
+    """A top-down release before its draw, with a place for what is measured and a way to solve parents."""
+
+    out: Path = field(default=Path(), repr=False)
+    run: Any = field(kw_only=True, repr=False)
+
+    @property
+    def topdown(self) -> TopDown:
+        """The mechanism."""
+        assert isinstance(self.mechanism, TopDown)  # noqa: S101 - prepared with it
+        return self.mechanism
+
+    def drawing(self, entropy: Entropy | None = None) -> "TopDownDrawing":
+        """Settle everything but the noise."""
+        settled = super().drawing(entropy)
+        return TopDownDrawing(self, settled.law, settled.certificate, settled.source)
+
+    def checkpoint(self, seed: int | None) -> Checkpoint:
+        """Return where measurements of this release are kept until it is whole."""
+        content = asked_of(self.certify(secure=seed is None))
+        told = json.dumps([content, seed], sort_keys=True, default=str)
+        return Checkpoint.of(self.out, told, self.reading.identity)
+
+
+@dataclass(frozen=True, eq=False)
+class TopDownDrawing(SingleDrawing):
+    """A top-down release of which only the noise is missing, or nothing if it was measured before."""
+
+    @property
+    def size(self) -> int:
+        """About as many bytes as the files of the release take beside the page."""
+        prepared = self._prepared
+        design = prepared.topdown.design
+        measured = sum(
+            design.regions.sizes[each.of.level] * int(design.queries[each.of.query].rows.shape[0])
+            for each in prepared.topdown.measurements
+        )
+        records = int(prepared.reading.table.counts.sum()) if prepared.microdata else 0
+        return super().size + PER_MEASUREMENT * measured + PER_RECORD * records
+
+    def draw(self) -> Mapping[str, Output]:
+        """Measure, unless that was done before a crash, and estimate the counts."""
+        prepared = self._prepared
+        seed = self.source.seed if isinstance(self.source, SeededEntropy) else None
+        checkpoint = prepared.checkpoint(seed)
+        values = checkpoint.found(prepared.topdown) or self._measured(checkpoint)
+        found = dict(prepared.topdown.outputs_of(prepared.public, values, run=prepared.run))
+        if prepared.microdata:
+            table = found["table"]
+            found["microdata"] = MicrodataOutput(table.table)  # type: ignore[attr-defined]
+        return found
+
+    @property
+    def _prepared(self) -> PreparedTopDown:
+        assert isinstance(self.prepared, PreparedTopDown)  # noqa: S101 - made by it
+        return self.prepared
+
+    def _measured(self, checkpoint: Checkpoint) -> Values:
+        mechanism = self._prepared.topdown
+        values = mechanism.law(self.prepared.counts).measure(self.source)
+        try:
+            checkpoint.keep(MeasurementsOutput(mechanism.design, mechanism.measurements, values))
+        except OSError as error:
+            reason = (error.strerror or "the disk refuses").lower()
+            raise ReleaseError(
+                f"{checkpoint.folder} cannot be written ({reason}), where measurements wait for their"
+                " release: name a folder elsewhere."
+            ) from None
+        return values
+
+
+def make_topdown_release(
+    spec: Spec,
+    out: str | Path,
+    *,
+    data: Any = None,
+    engine: str = "embedded",
+    microdata: bool = False,
+    seed: int | None = None,
+    ledger: str | Path | Ledger | None = None,
+    resume: int | None = None,
+    **options: Any,
+) -> Written[Certificate]:
+    """Prepare, charge, measure, estimate and write a top-down release to a new folder.
+
+    Where a run for the same folder, spec and data was ended after it had measured, this one goes on from its
+    measurements, and charges nothing again. The other options are those of a release of one table.
+    """
+    run = run_on(engine)
+    folder = require_new(out)
+    plain = prepare(spec, data)
+    own = {each.name: getattr(plain, each.name) for each in fields(plain)}
+    ready = PreparedTopDown(**{**own, "microdata": microdata}, out=folder, run=run)
+    account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
+    checkpoint = ready.checkpoint(seed)
+    if account is not None and resume is None and seed is None and checkpoint.found(ready.topdown):
+        resume = _open_row(account, folder)
+    written = make(lambda: ready, out, seed=seed, ledger=account, resume=resume, **options)
+    checkpoint.remove()
+    return written
+
+
+def _open_row(account: Ledger, folder: Path) -> int | None:
+    """Return the last row that was charged for a folder and is not complete."""
+    draft = draft_path(folder)
+    for row in reversed(account.rows()):
+        if account.draft(row.index) == draft and account.completion(row.index) is None:
+            return row.index
+    return None
+
+
+__all__ = ["NAME", "PreparedTopDown", "TopDownDrawing", "make_topdown_release"]
