@@ -20,6 +20,7 @@ from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
+from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.spec.model import Spec
 
 
@@ -33,6 +34,7 @@ class World:
         invariants: as a spec gives them.
         constraints: as a spec gives them: structural zeros.
         weights: the file weights.csv, where an invariant names it.
+        geography: the attributes that are levels of a geography, root first.
 
     """
 
@@ -41,6 +43,7 @@ class World:
     invariants: tuple[Mapping[str, Any], ...]
     constraints: Mapping[str, Any] = field(default_factory=dict)
     weights: str = ""
+    geography: tuple[str, ...] = ()
 
 
 BOTH = ({"margin": ["row"]}, {"margin": ["column"]})
@@ -73,6 +76,15 @@ WORLDS = {
         {"stratum": "st", "row": "ab", "column": "xy"},
         (3, 0, 1, 1, 1, 1, 0, 1),
         ({"margin": ["row", "stratum"]}, {"margin": ["stratum", "column"]}),
+    ),
+    "a geography": World(
+        {"nation": "n", "state": "ab", "sex": "xy"},
+        (2, 1, 1, 1),
+        ({"total": True, "level": "state"},),
+        geography=("nation", "state"),
+    ),
+    "states alone": World(
+        {"nation": "n", "state": "abc"}, (2, 1, 1), ({"total": True},), geography=("nation", "state")
     ),
 }
 
@@ -122,7 +134,8 @@ class Case:
         _write(world, folder)
         data = {
             "path": "data.csv",
-            "cells": list(world.levels),
+            "cells": [name for name in world.levels if name not in world.geography],
+            **({"geography": {"columns": list(world.geography)}} if world.geography else {}),
             "count": "n",
             "levels": {name: list(levels) for name, levels in list(world.levels.items())[1:]},
         }
@@ -211,6 +224,21 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("one total", ZCDP),
         Case("weights", ZCDP),
         Case("one total", {**ZCDP, "adjacency": "unit"}),
+    ),
+    TopDown: (
+        Case("one total", ZCDP),
+        Case("one total", PURE, reach=12),
+        Case("states alone", {**ZCDP, "adjacency": "unit"}),
+        Case("a geography", {"standard": "zcdp", "rho": "8", "adjacency": "unit"}, reach=3),
+        Case("a geography", {"standard": "zcdp", "rho": "32"}, reach=3),
+        Case(
+            "a geography",
+            {"standard": "zcdp", "rho": "16"},
+            {"allocation": {"nation": "0", "state": "1"}, "queries": [{"marginal": ["sex"]}]},
+            reach=5,
+        ),
+        Case("a structural zero", {"standard": "zcdp", "rho": "64"}, reach=2, attained=False),
+        Case("2 x 2", {"standard": "zcdp", "rho": "16"}, reach=5, attained=False),
     ),
     NoisyCount: (
         Case("2 x 2", PURE, steps=16),

@@ -245,7 +245,7 @@ def a_release_is_verified_or_refused(subject: Subject) -> None:
             ready.release(SeededEntropy(4))
         return
     release = ready.release(SeededEntropy(4))
-    assert set(release.outputs) == {subject.mechanism.output}
+    assert set(release.outputs) == {subject.mechanism.output, *subject.mechanism.estimated}
     folder = release.write(subject.folder / "release")
     assert verify(folder).kept
 

@@ -11,7 +11,11 @@ from holdfast.mechanisms.catalogue import MECHANISMS, OF_TABLES
 from holdfast.sampling.entropy import SeededEntropy
 
 EVERY = {f"{kind.name}: {case}": (kind, case) for kind in OF_TABLES for case in CASES.get(kind, ())}
-EACH_RECORD = [name for name, (_, case) in EVERY.items() if case.privacy.get("adjacency") == "unit"]
+EACH_RECORD = [
+    name
+    for name, (kind, case) in EVERY.items()
+    if case.privacy.get("adjacency") == "unit" and not kind.estimated  # which states both readings
+]
 Subjects = Callable[[str], Subject]
 
 

@@ -62,7 +62,7 @@ def test_a_child_in_two_parents_is_refused(tmp_path: Path) -> None:
     asked = Spec.of(
         {"data": {"path": "x.csv", "geography": {"columns": ["state", "county"]}}}, folder=tmp_path
     )
-    with pytest.raises(DataError, match="county '1' lies in state 'A' and in state 'B': .* in front"):
+    with pytest.raises(DataError, match=r"county '1' lies in state 'A' and in state 'B': .* in front"):
         read_table(asked)
 
 

@@ -1,5 +1,7 @@
 """The summary of a release, from its certificate alone: nothing else may show."""
 
+from collections.abc import Iterator
+
 from rich.console import Console, Group
 from rich.table import Table
 
@@ -159,6 +161,8 @@ def print_warnings(verdict: VerdictSection | None, console: Console) -> None:
 
 def _errors(certificate: Certificate) -> list[str]:
     expected = certificate.expected_error
+    if certificate.topdown is not None:
+        return ["on invented counts of the same form, cells of the lowest level:", *_biases(certificate)]
     if expected is None:
         table = NAMED[certificate.mechanism.name].output == "table"
         return [NOT_SIMULATED[certificate.mechanism.additive] if table else STATISTIC]
@@ -167,6 +171,14 @@ def _errors(certificate: Certificate) -> list[str]:
         name = " x ".join(row.attributes) or "total"
         lines.append(f"per {name}: {'0, kept exactly' if row.exact else _plus_minus(row)}")
     return lines
+
+
+def _biases(certificate: Certificate) -> Iterator[str]:
+    """Yield how far estimated counts are off by their size."""
+    for row in () if certificate.topdown is None else certificate.topdown.bias:
+        if row.count == "cell":
+            end = " or more" if row.high is None else f" to {row.high:,}" if row.high > row.low else ""
+            yield f"{row.low:,}{end}: {row.mean_absolute_error:.2f}, with a bias of {row.mean_error:+.2f}"
 
 
 def _plus_minus(row: ErrorSection) -> str:

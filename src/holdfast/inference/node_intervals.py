@@ -1,7 +1,7 @@
 """Confidence intervals at any level of a geography, from the measurements of a top-down release.
 
-The best linear unbiased estimates use all measurements and all invariants [holdfast, estimation/tree], so they
-have no bias where the estimated table has one, and no interval is longer than without the invariants.
+The best linear unbiased estimates use all measurements and all invariants [holdfast, estimation/tree], so
+they have no bias where the estimated table has one, and no interval is longer than without the invariants.
 """
 
 from collections.abc import Mapping, Sequence
@@ -126,7 +126,8 @@ def node_intervals(
         nodes = _nodes(regions, codes, level)
         one = intervals_of_union(estimates, nodes, queries, float(each))
         found = NormalIntervals(one.estimate[None], one.variance[None], one.probability)
-        place, labels = "geography", (" ".join(codes),)
+        place = "geography"
+        labels: tuple[str, ...] = (" ".join(codes),)
     else:
         place = regions.levels[_place(regions, level)]
         found = intervals_at(estimates, place, queries, float(each))
@@ -197,7 +198,7 @@ def _place(regions: Regions, level: str | None) -> int:
 
 
 def _nodes(regions: Regions, codes: Sequence[str], level: str | None) -> dict[str, NDArray[np.int64]]:
-    """Return the places of nodes by level; the highest level that has a code is meant, unless one is named."""
+    """Return the places of nodes by level; the highest level that has a code is meant, if none is named."""
     known = regions.levels if level is None else (regions.levels[_place(regions, level)],)
     places: dict[str, list[int]] = {}
     for code in codes:

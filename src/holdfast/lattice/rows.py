@@ -1,11 +1,12 @@
 """Which rows of an integer matrix say something new, exactly over the rationals.
 
 The relations c A = 0 between rows answer it: in their reduced form each ends with a row that depends on the
-rows before it, and says how. A A' has the same relations, as c A A' c' = ||c A||^2; rows that share no column
-are eliminated from it at once, so that margins of many thousand rows are no more work than those they cross.
+rows before it, and says how. A A' has the same relations, as c A A' c' = ||c A||^2; rows that are nested, as
+the totals of a geography are, are eliminated from it at once, so that margins of many thousand rows are no
+more work than those they cross.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -18,6 +19,8 @@ from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray, to_flint
 from holdfast.lattice.components import Component, components, patterns
 
+Relation = dict[int, int]
+"""Coefficients by row; all others are 0."""
 LARGEST = 1 << 62
 MOST_ENTRIES = 4_000_000
 """Entries of the matrices that are made of rows which share columns."""
@@ -132,62 +135,158 @@ def _echelon(part: csc_array) -> Echelon:
     A row depends on earlier ones exactly when some relation between the rows ends with it: the reduced form
     of all relations, read from the last row on, has one for each.
     """
-    rows = part.shape[0]
-    relations = _relations(part)
-    reduced, denominator, rank = fmpz_mat(_reversed(relations)).rref()
-    last: list[int] = []
-    for step in range(rank):
-        start = last[-1] + 1 if last else 0
-        last.append(next(j for j in range(start, rows) if reduced[step, j] != 0))
-    combination: dict[int, dict[int, Fraction]] = {}
-    for step, place in enumerate(last):
-        entries = ((j, int(reduced[step, j])) for j in range(place + 1, rows))
-        combination[rows - 1 - place] = {
-            rows - 1 - j: Fraction(-entry, int(denominator)) for j, entry in entries if entry
-        }
+    rows, relations = part.shape[0], _relations(part)
+    reduce = _reduced_dense if len(relations) * rows <= MOST_ENTRIES else _reduced_sparse
+    combination = reduce(relations, rows)
     return Echelon(
         kept=tuple(row for row in range(rows) if row not in combination),
         combination=dict(sorted(combination.items())),
     )
 
 
-def _relations(part: csc_array) -> fmpz_mat:
-    """Return integer vectors c that span {c : c A = 0}, one a row.
+def _reduced_dense(relations: list[Relation], rows: int) -> dict[int, dict[int, Fraction]]:
+    """Return the last row of each reduced relation in terms of the rows that no relation ends with."""
+    matrix = fmpz_mat(len(relations), rows)
+    for step, relation in enumerate(relations):
+        for row, entry in relation.items():
+            matrix[step, rows - 1 - row] = entry
+    reduced, denominator, rank = matrix.rref()
+    combination: dict[int, dict[int, Fraction]] = {}
+    place = -1
+    for step in range(rank):
+        place = next(j for j in range(place + 1, rows) if reduced[step, j] != 0)
+        entries = ((j, int(reduced[step, j])) for j in range(place + 1, rows))
+        combination[rows - 1 - place] = {
+            rows - 1 - j: Fraction(-entry, int(denominator)) for j, entry in entries if entry
+        }
+    return combination
 
-    c A = 0 exactly when c A A' = 0. Rows e that share no column make a diagonal D of A A'; with N = A_f A_e'
-    for the others, c_e = -c_f N / D, and c_f is in the kernel of A_f A_f' - N N' / D, a matrix as small as
-    there are others.
+
+def _reduced_sparse(relations: list[Relation], rows: int) -> dict[int, dict[int, Fraction]]:
+    """Return what `_reduced_dense` does; relations of nested rows have few entries, and keep few."""
+    del rows
+    last: dict[int, dict[int, Fraction]] = {}
+    for relation in sorted(relations, key=len):
+        left = {row: Fraction(entry) for row, entry in relation.items() if entry}
+        while left and (end := max(left)) in last:
+            _replace(left, end, last[end])
+        if left:
+            scale = -left.pop(end)
+            last[end] = {row: entry / scale for row, entry in left.items()}
+    for end in sorted(last):
+        for row in [row for row in last[end] if row in last]:
+            _replace(last[end], row, last[row])
+    return last
+
+
+def _replace(terms: dict[int, Fraction], row: int, by: Mapping[int, Fraction]) -> None:
+    """Write some terms without a row that is a sum of others."""
+    times = terms.pop(row)
+    for other, entry in by.items():
+        terms[other] = terms.get(other, Fraction(0)) + times * entry
+        if not terms[other]:
+            del terms[other]
+
+
+def _relations(part: csc_array) -> list[Relation]:
+    """Return integer vectors c that span {c : c A = 0}.
+
+    c A = 0 exactly when c A A' = 0. Take a family of nested rows. What each has beyond those inside of it are
+    its own *parts* e, which share no column, so they make a diagonal D of A A'; a row without such a part is
+    the sum of those next inside. With N = A_f A_e' for the rows f that are left, c_e = -c_f N / D, and c_f is
+    in the kernel of A_f A_f' - N N' / D, a matrix as small as there are such rows.
     """
     squares = int(np.abs(part.data).max(initial=0)) ** 2
-    alone = _disjoint_rows(part) if squares * part.shape[1] < LARGEST else np.zeros(0, dtype=np.int64)
-    others = np.setdiff1d(np.arange(part.shape[0]), alone)
-    if others.size * part.shape[0] > MOST_ENTRIES:
+    small = squares * part.shape[1] < LARGEST
+    nested = Nested.of(part) if small else Nested.none(part)
+    left = np.setdiff1d(np.arange(part.shape[0]), nested.rows)
+    parts = np.unique(nested.owner[nested.owner >= 0])
+    if left.size * (left.size + parts.size) > MOST_ENTRIES:
         raise InvariantError(
             f"{part.shape[0]:,} invariants cross in more ways than can be told apart exactly: keep fewer"
             " margins or coarser attributes."
         )
-    by_row = csr_array(part)
-    first, second = csr_array(by_row[alone]), csr_array(by_row[others])
-    diagonal = np.asarray((first * first).sum(axis=1), dtype=np.int64).ravel()
+    found = [nested.beyond(row) for row in np.setdiff1d(nested.rows, parts).tolist()]
+    if not left.size:
+        return found
+    crossing, own = csr_array(csr_array(part)[left]), nested.own(parts)
+    diagonal = np.asarray((own * own).sum(axis=0), dtype=np.int64).ravel()
     common = lcm(*map(int, np.unique(diagonal)))
     scale = [common // int(entry) for entry in diagonal]
-    across = to_flint((second @ first.T).toarray())
+    across = to_flint((crossing @ own).toarray())
     weighted = fmpz_mat(
-        others.size, alone.size, [entry * scale[k % alone.size] for k, entry in enumerate(across.entries())]
+        left.size, parts.size, [entry * scale[k % parts.size] for k, entry in enumerate(across.entries())]
     )
-    if squares * part.shape[1] < LARGEST:
-        gram = to_flint((second @ second.T).toarray())
+    if small:
+        gram = to_flint((crossing @ crossing.T).toarray())
         kernel = _kernel(common * gram - weighted * across.transpose())
     else:
-        kernel = _kernel(to_flint(second.toarray().T))
+        kernel = _kernel(to_flint(crossing.toarray().T))
     inner = -(kernel * weighted)
-    found = fmpz_mat(kernel.nrows(), part.shape[0])
     for step in range(kernel.nrows()):
-        for place, row in enumerate(others.tolist()):
-            found[step, row] = common * kernel[step, place]
-        for place, row in enumerate(alone.tolist()):
-            found[step, row] = inner[step, place]
+        relation: Relation = {row: common * int(kernel[step, k]) for k, row in enumerate(left.tolist())}
+        for place, row in enumerate(parts.tolist()):
+            if times := int(inner[step, place]):
+                for other, sign in nested.beyond(row).items():
+                    relation[other] = relation.get(other, 0) + times * sign
+        found.append({row: entry for row, entry in relation.items() if entry})
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """Rows of which any two are nested or disjoint, many of them; those with others inside are rows of ones.
+
+    Attributes:
+        rows: the rows, in their order.
+        inside: for each of them the rows next inside of it.
+        owner: for each column the innermost of the rows that hold it, -1 where none does.
+        entry: for each column the entry of its owner.
+
+    """
+
+    rows: IntArray
+    inside: Mapping[int, IntArray]
+    owner: IntArray
+    entry: IntArray
+
+    @classmethod
+    def of(cls, part: csc_array) -> "Nested":
+        """Take short rows first, and each that holds those before it wholly or not at all."""
+        by_row = csr_array(part)
+        length = np.diff(by_row.indptr)
+        plain = np.ones(part.shape[0], dtype=np.bool_)
+        plain[np.repeat(np.arange(part.shape[0]), length)[by_row.data != 1]] = False
+        owner, outermost, entry = np.full((3, part.shape[1]), -1, dtype=np.int64)
+        inside: dict[int, IntArray] = {}
+        for row in np.argsort(length, kind="stable").tolist():
+            here = slice(by_row.indptr[row], by_row.indptr[row + 1])
+            columns = by_row.indices[here]
+            around = outermost[columns]
+            held, times = np.unique(around[around >= 0], return_counts=True)
+            ones = not held.size or (plain[row] and plain[held].all())
+            if columns.size and ones and np.array_equal(times, length[held]):
+                inside[row] = held
+                new = columns[around < 0]
+                owner[new], entry[new] = row, by_row.data[here][around < 0]
+                outermost[columns] = row
+        return cls(np.array(sorted(inside), dtype=np.int64), inside, owner, entry)
+
+    @classmethod
+    def none(cls, part: csc_array) -> "Nested":
+        """Return no rows."""
+        nowhere = np.full(part.shape[1], -1, dtype=np.int64)
+        return cls(np.zeros(0, dtype=np.int64), {}, nowhere, nowhere)
+
+    def beyond(self, row: int) -> Relation:
+        """Return a row less those next inside of it."""
+        return {row: 1, **dict.fromkeys(self.inside[row].tolist(), -1)}
+
+    def own(self, parts: IntArray) -> csr_array:
+        """Return what each of some rows has beyond those inside of it, one a column."""
+        held = np.flatnonzero(self.owner >= 0)
+        places = held, np.searchsorted(parts, self.owner[held])
+        return csr_array((self.entry[held], places), shape=(self.owner.size, parts.size))
 
 
 def _kernel(matrix: fmpz_mat) -> fmpz_mat:
@@ -205,22 +304,3 @@ def _kernel(matrix: fmpz_mat) -> fmpz_mat:
         for step, pivot in enumerate(pivots):
             kernel[place, pivot] = -reduced[step, j]
     return kernel
-
-
-def _reversed(matrix: fmpz_mat) -> fmpz_mat:
-    """Return a matrix with its columns in the other order."""
-    entries = [row[::-1] for row in matrix.tolist()]
-    return fmpz_mat(matrix.nrows(), matrix.ncols(), [entry for row in entries for entry in row])
-
-
-def _disjoint_rows(part: csc_array) -> IntArray:
-    """Return rows that share no column, many of them: short ones first."""
-    by_row = csr_array(part)
-    taken = np.zeros(part.shape[1], dtype=np.bool_)
-    found = []
-    for row in np.argsort(np.diff(by_row.indptr), kind="stable").tolist():
-        columns = by_row.indices[by_row.indptr[row] : by_row.indptr[row + 1]]
-        if columns.size and not taken[columns].any():
-            taken[columns] = True
-            found.append(row)
-    return np.array(sorted(found), dtype=np.int64)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.data.grid import ancestors
+from holdfast.data.grid import Grid, ancestors
 from holdfast.data.invariants import margin_matrix
 from holdfast.data.schema import Schema
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.mechanism import Draws, Law, NoiseLaw
 from holdfast.sampling.entropy import SeededEntropy
@@ -56,7 +57,7 @@ class Margin:
     """The sums of one margin over the cells that can occur."""
 
     attributes: tuple[str, ...]
-    rows: csr_array
+    schema: Schema
     universe: Universe
 
     @property
@@ -64,16 +65,56 @@ class Margin:
         """Its attributes in words."""
         return " x ".join(self.attributes) or "total"
 
+    @cached_property
+    def rows(self) -> csr_array:
+        """Its sums, over the possible cells."""
+        return csr_array(margin_matrix(self.schema, self.attributes, {})[0][:, self._possible])
+
     def errors(self, draws: Draws) -> Draws:
         """Return the mean absolute error over the sums, one for each draw."""
-        return np.asarray(np.abs(self.rows @ draws.T).mean(axis=0))
+        grid = self.schema.grid
+        if self._possible.size < grid.size:
+            every = np.zeros((len(draws), grid.size), dtype=draws.dtype)
+            every[:, self._possible] = draws
+            draws = every
+        out = tuple(at for at, entries in enumerate(self._entries, 1) if entries is None)
+        sums = draws.reshape(len(draws), *grid.shape).sum(axis=out, keepdims=True)
+        for at, entries in enumerate(self._entries, 1):
+            if entries is not None and entries.shape[0] < entries.shape[1]:
+                ahead = np.moveaxis(sums, at, 0)
+                added = entries @ ahead.reshape(len(ahead), -1)
+                sums = np.moveaxis(added.reshape(-1, *ahead.shape[1:]), 0, at)
+        return np.asarray(np.abs(sums).mean(axis=tuple(range(1, sums.ndim))))
 
     def size(self, errors: Draws, *, kept: bool = True) -> Size:
         """Return the mean of the errors of all draws, for noise that keeps the invariants or not."""
         # an error that was seen settles it; where there is none, algebra has to say that none can be
-        if kept and (errors * self.rows.shape[0] < 0.5).all() and self.determined:
+        if kept and (errors * self._grid.size < 0.5).all() and self.determined:
             return Size(0.0, 0.0, exact=True)
         return Size.mean(errors)
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return self.schema.grid.over(self.attributes)
+
+    @cached_property
+    def _possible(self) -> IntArray:
+        return np.flatnonzero(self.schema.possible)
+
+    @cached_property
+    def _entries(self) -> tuple[csr_array | None, ...]:
+        """For each axis of the table, which of its entries are added up; None where all of them are."""
+        kept = {name: axis for axis in self._grid.axes for name in axis.names}
+        found: list[csr_array | None] = []
+        for axis in self.schema.grid.axes:
+            into = next((kept[name] for name in axis.names if name in kept), None)
+            if into is None:
+                found.append(None)
+                continue
+            place = into.place([axis.column(name) for name in into.names])
+            ones = np.ones(axis.size, dtype=np.int64)
+            found.append(csr_array((ones, (place, np.arange(axis.size))), shape=(into.size, axis.size)))
+        return tuple(found)
 
     @cached_property
     def determined(self) -> bool:
@@ -87,9 +128,8 @@ class Margin:
 
 def margins(schema: Schema, universe: Universe) -> tuple[Margin, ...]:
     """Return the total and the margins of up to two attributes, short of the table itself."""
-    possible = np.flatnonzero(schema.possible)
     return tuple(
-        Margin(names, csr_array(margin_matrix(schema, names, {})[0][:, possible]), universe)
+        Margin(names, schema, universe)
         for size in range(min(2, len(schema.names) - 1) + 1)
         for names in combinations(schema.names, size)
         if _of_its_own(names, schema)

@@ -10,7 +10,7 @@ from holdfast.certificate.model import Certificate
 from holdfast.drafts import draft_path, require_new
 from holdfast.errors import ReleaseError
 from holdfast.handover import Written, asked_of, make
-from holdfast.mechanisms.topdown.file import NAME, MeasurementsOutput, Values
+from holdfast.mechanisms.topdown.file import MeasurementsOutput, Values
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.outputs import Output
 from holdfast.privacy.ledger.account import Ledger
@@ -19,7 +19,7 @@ from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.spec.model import Spec
 from holdfast.topdown.checkpoint import Checkpoint
 from holdfast.topdown.microdata import MicrodataOutput
-from holdfast.topdown.run import run_on
+from holdfast.topdown.run import workers
 
 PER_MEASUREMENT, PER_RECORD = 40, 80
 """Bytes of a file for each, about."""
@@ -30,7 +30,7 @@ class PreparedTopDown(Prepared):
     """A top-down release before its draw, with a place for what is measured and a way to solve parents."""
 
     out: Path = field(default=Path(), repr=False)
-    run: Any = field(kw_only=True, repr=False)
+    engine: str = "embedded"
 
     @property
     def topdown(self) -> TopDown:
@@ -72,7 +72,8 @@ class TopDownDrawing(SingleDrawing):
         seed = self.source.seed if isinstance(self.source, SeededEntropy) else None
         checkpoint = prepared.checkpoint(seed)
         values = checkpoint.found(prepared.topdown) or self._measured(checkpoint)
-        found = dict(prepared.topdown.outputs_of(prepared.public, values, run=prepared.run))
+        with workers(prepared.engine) as run:
+            found = dict(prepared.topdown.outputs_of(prepared.public, values, run))
         if prepared.microdata:
             table = found["table"]
             found["microdata"] = MicrodataOutput(table.table)  # type: ignore[attr-defined]
@@ -114,11 +115,11 @@ def make_topdown_release(
     Where a run for the same folder, spec and data was ended after it had measured, this one goes on from its
     measurements, and charges nothing again. The other options are those of a release of one table.
     """
-    run = run_on(engine)
+    workers(engine)  # what is not there is told before anything is read
     folder = require_new(out)
     plain = prepare(spec, data)
     own = {each.name: getattr(plain, each.name) for each in fields(plain)}
-    ready = PreparedTopDown(**{**own, "microdata": microdata}, out=folder, run=run)
+    ready = PreparedTopDown(**{**own, "microdata": microdata}, out=folder, engine=engine)
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
     checkpoint = ready.checkpoint(seed)
     if account is not None and resume is None and seed is None and checkpoint.found(ready.topdown):
@@ -135,6 +136,3 @@ def _open_row(account: Ledger, folder: Path) -> int | None:
         if account.draft(row.index) == draft and account.completion(row.index) is None:
             return row.index
     return None
-
-
-__all__ = ["NAME", "PreparedTopDown", "TopDownDrawing", "make_topdown_release"]

@@ -20,33 +20,70 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.estimation.topdown.known import Level
+from holdfast.estimation.topdown.reach import reach
 from holdfast.estimation.topdown.system import real
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.rows import LARGEST, echelons
+from holdfast.programs.solver import UNBOUNDED
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
-    """The levels with all that is asked of them, or a node of a level where that contradicts."""
+class Asked:
+    """All that is asked of a level, and where its rows come from: a level and a row of it, one line a row."""
 
-    levels: tuple[Level, ...]
+    level: Level
+    invariants: IntArray
+    ranges: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """What is asked of each level, root first; or only of those below a node, of a level, that contradicts."""
+
+    asked: tuple[Asked, ...]
     wrong: tuple[int, int] | None = None
 
 
 def carried(parents: Sequence[IntArray], levels: Sequence[Level]) -> Carried:
     """Return the levels, root first, with what the levels below them ask."""
-    found: list[Level] = []
+    found: list[Asked] = []
     for place in reversed(range(len(levels))):
-        asked = levels[place]
-        if found:
-            asked = joined(asked, summed(found[-1], parents[place]))
-        level, wrong = _reduced(asked)
+        below = (found[0], parents[place]) if found else None
+        asked = with_below(levels[place], place, below)
+        reduced, wrong = _reduced(asked)
         if wrong.any():
-            return Carried((), (place, int(np.argmax(wrong))))
-        found.append(level)
-    return Carried(tuple(reversed(found)))
+            return Carried(tuple(found), (place, int(np.argmax(wrong))))
+        found.insert(0, reduced)
+    return Carried(tuple(found))
+
+
+def with_below(own: Level, place: int, below: tuple[Asked, IntArray] | None) -> Asked:
+    """Return what is asked of a level: its own, then what the next one asks of each node's parent."""
+    mine = Asked(own, _numbered(place, own.invariants), _numbered(place, own.ranges))
+    if below is None:
+        return mine
+    children, parent = below
+    theirs = summed(children.level, parent)
+    level = replace(
+        own,
+        invariants=csr_array(vstack([own.invariants, theirs.invariants], format="csr")),
+        values=np.hstack([own.values, theirs.values]),
+        ranges=csr_array(vstack([own.ranges, theirs.ranges], format="csr")),
+        least=np.hstack([own.least, theirs.least]),
+        most=np.hstack([own.most, theirs.most]),
+        low=np.maximum(own.floor, theirs.floor),
+        high=np.minimum(own.roof, theirs.roof),
+    )
+    return Asked(
+        level, np.vstack([mine.invariants, children.invariants]), np.vstack([mine.ranges, children.ranges])
+    )
+
+
+def _numbered(place: int, rows: csr_array) -> IntArray:
+    """Return a level and each of its rows."""
+    return np.stack([np.full(rows.shape[0], place), np.arange(rows.shape[0])], axis=1)
 
 
 def summed(level: Level, parent: IntArray) -> Level:
@@ -67,32 +104,23 @@ def summed(level: Level, parent: IntArray) -> Level:
     )
 
 
-def joined(own: Level, below: Level) -> Level:
-    """Return a level with what is asked of it from below, after its own."""
-    return replace(
-        own,
-        invariants=csr_array(vstack([own.invariants, below.invariants], format="csr")),
-        values=np.hstack([own.values, below.values]),
-        ranges=csr_array(vstack([own.ranges, below.ranges], format="csr")),
-        least=np.hstack([own.least, below.least]),
-        most=np.hstack([own.most, below.most]),
-        low=np.maximum(own.floor, below.floor),
-        high=np.minimum(own.roof, below.roof),
+def _reduced(asked: Asked) -> tuple[Asked, Flags]:
+    """Return the rows and bounds that say something new, and the nodes where they contradict."""
+    kept, wrong = _independent(asked.level)
+    level = replace(
+        asked.level,
+        invariants=csr_array(asked.level.invariants[kept]),
+        values=asked.level.values[:, kept],
     )
-
-
-def _reduced(level: Level) -> tuple[Level, Flags]:
-    """Return a level with the rows and bounds that say something new, and the nodes where they contradict."""
-    level, wrong = _independent(level)
     floor, roof = _closed(level)
     wrong |= (floor > roof).any(axis=1)
-    level, off = _ranges(level, floor, roof)
+    level, new, off = _ranges(level, floor, roof)
     wrong |= off
-    return _bounded(level), wrong
+    return Asked(_bounded(level), asked.invariants[kept], asked.ranges[new]), wrong
 
 
-def _independent(level: Level) -> tuple[Level, Flags]:
-    """Return a level with independent equalities, and the nodes where the others are not what follows."""
+def _independent(level: Level) -> tuple[list[int], Flags]:
+    """Return equalities that imply the others, and the nodes where the others are not what follows."""
     matrix = level.invariants
     wrong = (level.values[:, np.diff(matrix.indptr) == 0] != 0).any(axis=1)
     kept: list[int] = []
@@ -101,8 +129,7 @@ def _independent(level: Level) -> tuple[Level, Flags]:
         for row, terms in block.combination.items():
             times, sums = _combined(level.values, terms)
             wrong |= (times * level.values[:, row].astype(sums.dtype)) != sums
-    kept.sort()
-    return replace(level, invariants=csr_array(matrix[kept]), values=level.values[:, kept]), wrong
+    return sorted(kept), wrong
 
 
 def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
@@ -114,12 +141,12 @@ def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArra
     return times, np.asarray(numbers @ np.array(weights, dtype=numbers.dtype))
 
 
-def _ranges(level: Level, floor: FloatArray, roof: FloatArray) -> tuple[Level, Flags]:
-    """Return a level with the ranges that say something new, and the nodes where they contradict."""
+def _ranges(level: Level, floor: FloatArray, roof: FloatArray) -> tuple[Level, Flags, Flags]:
+    """Return a level with ranges that say something new, which these are, and where they contradict."""
     wrong = np.zeros(level.nodes, dtype=np.bool_)
     count = level.ranges.shape[0]
     if count == 0:
-        return level, wrong
+        return level, np.zeros(0, dtype=np.bool_), wrong
     least, most, first = level.least.copy(), level.most.copy(), _first(level.ranges)
     for row in np.flatnonzero(first != np.arange(count)).tolist():
         least[:, first[row]] = np.maximum(least[:, first[row]], least[:, row])
@@ -140,9 +167,8 @@ def _ranges(level: Level, floor: FloatArray, roof: FloatArray) -> tuple[Level, F
     above = (plus @ roof.T - minus @ floor.T).T
     wrong |= ((below > real(most)) | (above < real(least)))[:, new].any(axis=1)
     new &= ~((below >= real(least)) & (above <= real(most))).all(axis=0)
-    return replace(
-        level, ranges=csr_array(level.ranges[new]), least=least[:, new], most=most[:, new]
-    ), wrong
+    level = replace(level, ranges=csr_array(level.ranges[new]), least=least[:, new], most=most[:, new])
+    return level, new, wrong
 
 
 def _first(rows: csr_array) -> IntArray:
@@ -167,9 +193,7 @@ def _bounded(level: Level) -> Level:
     least, most = reach(level.invariants, values, values, *none, whole=True)
     low = np.where(level.floor > least, level.floor, 0)
     high = np.where(real(level.roof) < most, level.roof, UNBOUNDED)
-    return replace(
-        level, low=low if low.any() else None, high=high if (high != UNBOUNDED).any() else None
-    )
+    return replace(level, low=low if low.any() else None, high=high if (high != UNBOUNDED).any() else None)
 
 
 def _closed(level: Level) -> tuple[FloatArray, FloatArray]:

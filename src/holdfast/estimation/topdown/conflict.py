@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.errors import InvariantError
+from holdfast.estimation.topdown.carry import Asked
 from holdfast.estimation.topdown.known import Level
 from holdfast.estimation.topdown.subtree import Subtree
 from holdfast.lattice.arrays import IntArray
@@ -34,7 +35,7 @@ class Constraint:
         child: whose it is; -1 for the parent. In a tree, the node's place on its level.
         value: what is asked.
         level: the node's level in a tree, the root's being 0; -1 in a family.
-        below: whether it is what the levels below the node ask of it, all together.
+        below: the level below the node that asks for it, by the sum over the node; -1 where the node's does.
 
     """
 
@@ -43,7 +44,7 @@ class Constraint:
     child: int
     value: int
     level: int = -1
-    below: bool = False
+    below: int = -1
 
 
 class UnmetError(InvariantError):
@@ -89,7 +90,7 @@ def conflict(
 
 
 def contradiction(
-    subtree: Subtree, *, place: int = -1, begins: Sequence[int] = (0,), own: Level | None = None
+    subtree: Subtree, *, place: int = -1, begins: Sequence[int] = (0,), asked: Asked | None = None
 ) -> tuple[Constraint, ...] | None:
     """Return constraints of a subtree that contradict, each needed for that; None where all can be kept.
 
@@ -97,11 +98,11 @@ def contradiction(
         subtree: the nodes.
         place: the level of its first nodes in a tree.
         begins: the place of its first node on each level.
-        own: what is asked of the last level by itself, where it comes first in what is asked of it.
+        asked: where the rows of its last level come from, and the level's own bounds.
 
     """
     system = subtree.system
-    items = dict(_items(subtree, place, begins, own or subtree.levels[-1]))
+    items = dict(_items(subtree, place, begins, asked))
 
     def contradict(some: Sequence[Constraint]) -> bool:
         low, high = np.zeros_like(system.low), np.full_like(system.high, UNBOUNDED)
@@ -128,50 +129,82 @@ def contradiction(
 
 
 def _items(
-    subtree: Subtree, place: int, begins: Sequence[int], own: Level
+    subtree: Subtree, place: int, begins: Sequence[int], asked: Asked | None
 ) -> Iterator[tuple[Constraint, int]]:
     """Yield every constraint with the row or the cell of the system that it is about."""
     if subtree.fixed is not None:
         for cell, value in enumerate(subtree.fixed.tolist()):
             yield Constraint("parent", cell, -1, value), cell
+    last = len(subtree.levels) - 1
+    levels = [
+        _Named(level, begins[depth], place + depth if place >= 0 else -1, asked if depth == last else None)
+        for depth, level in enumerate(subtree.levels)
+    ]
     row, cell = subtree.between.stop, 0
-    depths = range(len(subtree.levels))
-    wheres = [_Where(begins[depth], place + depth if place >= 0 else -1) for depth in depths]
-    itself = [*subtree.levels[:-1], own]
-    for level, alone, where in zip(subtree.levels, itself, wheres, strict=True):
-        every = np.ones(level.values.shape, dtype=np.bool_)
-        below = np.arange(level.values.shape[1]) >= alone.values.shape[1]
-        yield from where.named("invariant", level.values, every, below, row)
-        row += level.values.size
-    for level, alone, where in zip(subtree.levels, itself, wheres, strict=True):
-        below = np.arange(level.least.shape[1]) >= alone.least.shape[1]
-        some = np.abs(level.least) < UNBOUNDED
-        some &= (level.least > 0) | ((level.ranges.toarray() < 0).any(axis=1))  # sums are never below 0
-        yield from where.named("range least", level.least, some, below, row)
-        yield from where.named("range most", level.most, level.most < UNBOUNDED, below, row)
-        row += level.least.size
-    for level, alone, where in zip(subtree.levels, itself, wheres, strict=True):
-        yield from where.named("least", level.floor, level.floor > 0, level.floor > alone.floor, cell)
-        yield from where.named("most", level.roof, level.roof < UNBOUNDED, level.roof < alone.roof, cell)
-        cell += level.floor.size
+    for each in levels:
+        yield from each.invariants(row)
+        row += each.level.values.size
+    for each in levels:
+        yield from each.ranges(row)
+        row += each.level.least.size
+    for each in levels:
+        yield from each.bounds(cell)
+        cell += each.level.floor.size
 
 
-@dataclass(frozen=True)
-class _Where:
-    """The first node of a level that is asked about, and the level."""
+@dataclass(frozen=True, eq=False)
+class _Named:
+    """The names of a level's constraints: its first node, its place in the tree, and where rows come from."""
 
+    level: Level
     begin: int
-    level: int
+    place: int
+    asked: Asked | None
 
-    def named(
-        self, kind: Kind, table: IntArray, asked: Flags, below: Flags, first: int
+    def invariants(self, first: int) -> Iterator[tuple[Constraint, int]]:
+        """Yield the equalities, whose rows begin with the first."""
+        every = np.ones(self.level.values.shape, dtype=np.bool_)
+        sources = None if self.asked is None else self.asked.invariants
+        yield from self._of_rows("invariant", self.level.values, every, sources, first)
+
+    def ranges(self, first: int) -> Iterator[tuple[Constraint, int]]:
+        """Yield the bounds of ranges, whose rows begin with the first."""
+        level = self.level
+        sources = None if self.asked is None else self.asked.ranges
+        signed = (level.ranges.toarray() < 0).any(axis=1)
+        some = (level.least > -UNBOUNDED) & ((level.least > 0) | signed)  # sums are never below 0
+        yield from self._of_rows("range least", level.least, some, sources, first)
+        yield from self._of_rows("range most", level.most, level.most < UNBOUNDED, sources, first)
+
+    def bounds(self, first: int) -> Iterator[tuple[Constraint, int]]:
+        """Yield the bounds of cells, the first of which has this place."""
+        low, high = self.level.floor, self.level.roof
+        own = self.level if self.asked is None else self.asked.level
+        sides: tuple[tuple[Kind, IntArray, Flags, Flags], ...] = (
+            ("least", low, low > 0, low > own.floor),
+            ("most", high, high < UNBOUNDED, high < own.roof),
+        )
+        for kind, table, some, inner in sides:
+            for node, cell in np.argwhere(some).tolist():
+                below = self.place + 1 if inner[node, cell] else -1
+                yield (
+                    self._named(kind, cell, node, int(table[node, cell]), below),
+                    first + node * low.shape[1] + cell,
+                )
+
+    def _of_rows(
+        self, kind: Kind, table: IntArray, some: Flags, sources: IntArray | None, first: int
     ) -> Iterator[tuple[Constraint, int]]:
-        """Yield constraints of what is asked, with the place of each in its table from a first one on."""
-        from_below = np.broadcast_to(below, table.shape)
-        for node, each in np.argwhere(asked).tolist():
-            value, is_below = int(table[node, each]), bool(from_below[node, each])
-            named = Constraint(kind, each, self.begin + node, value, self.level, is_below)
-            yield named, first + node * table.shape[1] + each
+        for node, row in np.argwhere(some).tolist():
+            source, place = (self.place, row) if sources is None else sources[row].tolist()
+            below = -1 if source == self.place else source
+            yield (
+                self._named(kind, place, node, int(table[node, row]), below),
+                first + node * table.shape[1] + row,
+            )
+
+    def _named(self, kind: Kind, place: int, node: int, value: int, below: int) -> Constraint:
+        return Constraint(kind, place, self.begin + node, value, self.place, below)
 
 
 def irreducible(
@@ -195,17 +228,17 @@ def irreducible(
 def _told(each: Constraint) -> str:
     """Return a constraint in words, with places from 0."""
     whose = f"child {each.child}" if each.level < 0 else f"node {each.child} of level {each.level}"
-    below = ", by the levels below," if each.below else ""
+    of = f"of {whose}" if each.below < 0 else f"of level {each.below}, summed over {whose},"
     match each.kind:
         case "parent":
             return f"the parent's count {each.value:,} of cell {each.place}"
         case "invariant":
-            return f"the value {each.value:,} of invariant {each.place} of {whose}{below}"
+            return f"the value {each.value:,} of invariant {each.place} {of}"
         case "least":
-            return f"at least {each.value:,} in cell {each.place} of {whose}{below}"
+            return f"at least {each.value:,} in cell {each.place} {of}"
         case "most":
-            return f"at most {each.value:,} in cell {each.place} of {whose}{below}"
+            return f"at most {each.value:,} in cell {each.place} {of}"
         case "range least":
-            return f"at least {each.value:,} in range {each.place} of {whose}{below}"
+            return f"at least {each.value:,} in range {each.place} {of}"
         case "range most":
-            return f"at most {each.value:,} in range {each.place} of {whose}{below}"
+            return f"at most {each.value:,} in range {each.place} {of}"

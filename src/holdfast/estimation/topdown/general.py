@@ -137,7 +137,7 @@ def _proximal(
         following, inner = solve(point, weight)
         bound = inner + 2 * weight * float(np.linalg.norm(following - point)) * width
         point, gap = following, min(gap, bound)
-        if bound <= CLOSE:
+        if bound <= CLOSE or np.isinf(inner):  # the second where nothing keeps the sums
             break
     return point, gap
 

@@ -93,7 +93,10 @@ class Level:
                 " cells: give all of them over the same cells."
             )
         shapes = [
-            *((answers.shape, query.matrix.shape[0]) for query, answers in zip(self.queries, self.answers)),
+            *(
+                (answers.shape, query.matrix.shape[0])
+                for query, answers in zip(self.queries, self.answers, strict=False)
+            ),
             (self.values.shape, self.invariants.shape[0]),
             (self.least.shape, self.ranges.shape[0]),
             (self.most.shape, self.ranges.shape[0]),
@@ -143,7 +146,7 @@ class Level:
 
     def kept(self, counts: IntArray) -> NDArray[np.bool_]:
         """Return, node by node, whether counts are what equalities, ranges and bounds ask for."""
-        found = (counts >= 0).all(axis=1)
+        found: NDArray[np.bool_] = (counts >= 0).all(axis=1)
         found &= (self.sums(self.invariants, counts) == self.values).all(axis=1)
         sums = self.sums(self.ranges, counts)
         found &= ((sums >= self.least) & (sums <= self.most)).all(axis=1)

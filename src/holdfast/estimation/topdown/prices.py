@@ -1,6 +1,7 @@
 """Least squares under any sparse system: non-negative counts of one table, or of several levels at once.
 
-    min 1/2 sum_i d_i (z_i - y_i)^2 + 1/2 sum_r w_r (W_r z - v_r)^2   with  least <= B z <= most, low <= z <= high
+    min 1/2 sum_i d_i (z_i - y_i)^2 + 1/2 sum_r w_r (W_r z - v_r)^2
+    with  least <= B z <= most,  low <= z <= high
 
 **With every d_i > 0** and equal bounds of B, each row has a price p: those of W give way by s = 1 / w, those
 of B have s = 0. With M for all rows and t for their values, z = clip(y + M^T p / d, low, high), and the
@@ -8,8 +9,8 @@ prices maximise the concave, piecewise quadratic
 
     D(p) = 1/2 sum_i d_i (z_i - y_i)^2 + p (t - M z) - 1/2 sum_r s_r p_r^2.
 
-A semismooth Newton step [qi2006] solves (M F M^T + s) step = t - M z - s p, with F = 1 / d for the cells between
-their bounds and 0 for others: as many equations as there are rows.
+A semismooth Newton step [qi2006] solves (M F M^T + s) step = t - M z - s p, with F = 1 / d for the cells
+between their bounds and 0 for others: as many equations as there are rows.
 
 **A row with two bounds** is B z = u with a count u of its own between them, and d = 0.
 

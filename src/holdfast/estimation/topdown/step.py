@@ -177,7 +177,10 @@ class Step:
             if found.gap <= CLOSE * max(1.0, found.objective):
                 return found
         return general(
-            tuple(zip(self.queries, level.answers, strict=True)),
+            [
+                (query, answers.astype(np.float64))
+                for query, answers in zip(self.queries, level.answers, strict=True)
+            ],
             parent,
             invariants=self.invariants,
             values=values,

@@ -157,7 +157,9 @@ class Subtree:
         for above, level, parent in zip(self.levels, self.levels[1:], self.parents, strict=False):
             node = np.concatenate([np.arange(above.nodes), above.nodes + np.arange(level.nodes)])
             row = np.concatenate([np.arange(above.nodes), parent])
-            sign = np.concatenate([np.ones(above.nodes, dtype=np.int64), -np.ones(level.nodes, dtype=np.int64)])
+            sign = np.concatenate(
+                [np.ones(above.nodes, dtype=np.int64), -np.ones(level.nodes, dtype=np.int64)]
+            )
             links = coo_array((sign, (row, node)), shape=(above.nodes, above.nodes + level.nodes))
             own = coo_array(kron(links, cells))
             blocks.append(

@@ -16,11 +16,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from holdfast.estimation.topdown.run import Run, here
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.mechanism import (
     Law,
@@ -49,9 +50,6 @@ from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.spec.rational import PositiveRational, Rational
 from holdfast.words import counted
-
-if TYPE_CHECKING:
-    from holdfast.estimation.topdown.descent import Run
 
 NOISES: dict[str, Noise] = {"zcdp": "gaussian", "pure": "laplace"}
 
@@ -260,7 +258,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         assert isinstance(law, MeasurementLaw)  # noqa: S101 - its own
         return self.outputs_of(public, law.measure(entropy))
 
-    def outputs_of(self, public: Public, values: Values, run: "Run | None" = None) -> Mapping[str, Output]:
+    def outputs_of(self, public: Public, values: Values, run: Run = here) -> Mapping[str, Output]:
         """Return measurements and the counts that are estimated from them, by name."""
         leaves = estimated(self.design, self.measurements, values, run)[-1]
         return {
