@@ -13,6 +13,7 @@ TABLE = "sex,age,n\nf,young,3\nf,middle,4\nf,old,5\nm,young,6\nm,middle,2\nm,old
 SQUARE = "sex,age,n\nf,young,3\nf,old,5\nm,young,6\nm,old,2\n"
 STRATA = "stratum," + SQUARE.replace("\nf", "\n1,f").replace("\nm", "\n1,m") + "2,f,old,3\n2,m,young,9\n"
 NESTED = "county,tract,sex,n\nA,1,f,3\nA,2,f,4\nB,3,f,5\nA,1,m,6\nB,3,m,2\nB,4,m,1\nB,4,f,2\n"
+REGIONS = "state," + NESTED.replace("\n", "\nS,").removesuffix("S,")
 WEIGHTS = "invariant,sex,age,weight\na,f,young,2\na,f,middle,2\na,f,old,2\n"
 
 MARGINS = [{"margin": ["sex"]}, {"margin": ["age"]}]
@@ -69,6 +70,23 @@ KINDS: dict[str, dict[str, Any]] = {
         "constraints": {"nonnegative": True},
         "privacy": APPROXIMATE,
     },
+    "topdown, regions": {
+        "mechanism": {"name": "topdown"},
+        "privacy": {**ZCDP, "adjacency": "unit"},
+        "invariants": [{"total": True, "level": "county"}],
+    },
+    "topdown, bounds, regions": {
+        "mechanism": {
+            "name": "topdown",
+            "allocation": {"state": "0", "county": "1/4", "tract": "3/4"},
+            "queries": [{"marginal": ["sex"], "weight": "3"}, {"marginal": []}],
+        },
+        "invariants": [{"total": True}, {"where": {"sex": "f"}, "level": "county"}],
+        "constraints": {
+            "structural_zeros": [{"tract": "4", "sex": "f"}],
+            "inequalities": [{"total": True, "level": "tract", "at_least": 1, "at_most": 20}],
+        },
+    },
     "noisy-count": {"mechanism": NOISY},
     "noisy-count, approximate": {"mechanism": NOISY, "privacy": APPROXIMATE},
     "noisy-count, zcdp": {"mechanism": NOISY, "privacy": ZCDP},
@@ -88,12 +106,16 @@ def prepared(kind: str) -> Prepared:
 def spec(kind: str, folder: Path) -> Spec:
     """Write a table, and return what is asked of it."""
     rows = STRATA if kind == "noisy-count, strata" else SQUARE if kind.startswith("noisy-count") else TABLE
-    rows = NESTED if kind.endswith("nested") else rows
+    rows = NESTED if kind.endswith("nested") else REGIONS if kind.endswith("regions") else rows
+    if "bounds" in kind:
+        rows = rows.removesuffix("S,B,4,f,2\n")
     (folder / "data.csv").write_text(rows)
     (folder / "w.csv").write_text(WEIGHTS)
     data: dict[str, Any] = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
     if kind.endswith("nested"):
         data["within"] = {"tract": "county"}
+    if kind.endswith("regions"):
+        data |= {"cells": ["sex"], "geography": {"columns": ["state", "county", "tract"]}}
     asked = {"data": data, "invariants": MARGINS, "privacy": {"epsilon": "1"}, **KINDS[kind]}
     return Spec.of(asked, folder=folder)
 

@@ -98,6 +98,8 @@ class Written(Generic[RecordT]):
     """What a curator should look at in the data."""
     report: Path | None = None
     """A file beside the release that is for the curator's eyes only, if there is one."""
+    continued: bool = False
+    """Whether it goes on from what a run before it had measured."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -109,6 +111,7 @@ class Written(Generic[RecordT]):
             "left": None if self.left is None else str(self.left),
             "warnings": list(self.warnings),
             **({} if self.report is None else {"utility": str(self.report)}),
+            **({"continued": True} if self.continued else {}),
             "certificate": self.certificate.to_dict(),
         }
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -49,7 +50,7 @@ def study(folder: Path, size: Size, bar: Bar[int]) -> Outcome:  # noqa: ARG001 -
     """Draw noise for all counties and compare it with their populations."""
     names, people = read(folder)
     noise = COUNTIES.law.sample(SeededEntropy(9), size.draws)
-    slopes = _slopes(noise, np.log10(people))
+    by_size = slopes(noise, np.log10(people))
     numbers = {
         "population": Number(float(people.sum()), truth=12_830_632),
         "releases with another total": Number(
@@ -57,7 +58,7 @@ def study(folder: Path, size: Size, bar: Bar[int]) -> Outcome:  # noqa: ARG001 -
         ),
         "least count of all releases below 0": Number(float(min(0, (people + noise).min())), truth=0),
         f"bias of the {LARGEST} largest counties": mean(noise[:, -LARGEST:].mean(axis=1), 0),
-        "slope of the noise by log10 of the population": mean(slopes, 0),
+        "slope of the noise by log10 of the population": mean(by_size, 0),
         "E |z| over the population of the smallest": mean(np.abs(noise[:, 0]) / people[0]),
     }
     lines = (
@@ -73,18 +74,17 @@ def study(folder: Path, size: Size, bar: Bar[int]) -> Outcome:  # noqa: ARG001 -
     return Outcome(numbers, lines, {"figure_2": _picture(noise[:SHOWN], people)})
 
 
-def _slopes(noise: IntArray, size: Floats) -> Floats:
+def slopes(noise: IntArray, size: Floats) -> Floats:
     """Return the least-squares slope of each noise vector; its sum is 0, so the mean size cancels."""
     centred = size - size.mean()
     return np.asarray(noise @ centred / (centred @ centred))
 
 
-def _picture(noise: IntArray, people: IntArray) -> Figure:
-    figure, axes = panels(2, 1, (13, 6), height_ratios=(2.2, 1), sharex=True)
-    places = np.arange(CELLS)
-    axes[0].boxplot(
+def boxes(ax: Axes, noise: IntArray) -> None:
+    """Draw a box for each county, with whiskers of 1.5 times its height."""
+    ax.boxplot(
         noise,
-        positions=places,
+        positions=np.arange(noise.shape[1]),
         widths=0.6,
         showfliers=True,
         flierprops={"marker": "x", "markersize": 2.5, "markeredgecolor": GREY},
@@ -94,6 +94,12 @@ def _picture(noise: IntArray, people: IntArray) -> Figure:
         capprops={"linewidth": 0.7},
         manage_ticks=False,
     )
+
+
+def _picture(noise: IntArray, people: IntArray) -> Figure:
+    figure, axes = panels(2, 1, (13, 6), height_ratios=(2.2, 1), sharex=True)
+    places = np.arange(CELLS)
+    boxes(axes[0], noise)
     axes[0].plot(places, noise[0], "s", color=BLUE, markersize=3.5, label="one exact draw")
     axes[0].axhline(0, color=GREY, linewidth=0.8)
     axes[0].set_ylabel("noise")

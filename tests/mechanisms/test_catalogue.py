@@ -224,9 +224,14 @@ def test_every_mechanism_says_what_it_is() -> None:
         assert kind.standards
         assert kind.Options.model_fields["name"].is_required()
         assert get_args(kind.Record.model_fields["name"].annotation) == (kind.name,)
-    assert [kind.name for kind in MECHANISMS if kind.bounded] == ["conditioned", "permutation-swapping"]
-    outputs = {kind.name: kind.output for kind in MECHANISMS if kind.output != "table"}
-    assert outputs == {"noisy-count": "statistic", "permutation-swapping": "microdata"}
+    bounded = [kind.name for kind in MECHANISMS if kind.bounded]
+    assert bounded == ["conditioned", "permutation-swapping", "topdown"]
+    outputs = {kind.name: (kind.output, *kind.estimated) for kind in MECHANISMS if kind.output != "table"}
+    assert outputs == {
+        "noisy-count": ("statistic",),
+        "permutation-swapping": ("microdata",),
+        "topdown": ("measurements", "table"),
+    }
 
 
 def test_the_way_out_of_a_standard_can_be_released() -> None:

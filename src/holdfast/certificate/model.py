@@ -413,6 +413,12 @@ class Certificate(Sealed):
     """Whether names that a spreadsheet would run have an apostrophe before them in table.csv."""
     digest: StrictStr = ""
 
+    @model_validator(mode="after")
+    def _both_readings(self) -> Self:
+        if (self.topdown is None) == (self.mechanism.name == "topdown"):
+            raise ValueError("tells both readings for top-down releases, and for no other")
+        return self
+
 
 class _Untitled(GenerateJsonSchema):
     """A JSON schema whose fields are not named twice."""

@@ -59,7 +59,7 @@ def run(
         if as_json:
             print_json(written)
         else:
-            _print(written, account, again=resume is not None)
+            _print(written, account, again=resume is not None or written.continued)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -81,6 +81,8 @@ def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> Non
         print_any_summary(written.certificate, terminal())
     if account is not None and written.row is not None and written.left is not None:
         print_charge(account, written.row, written.left, again=again)
+    if written.continued:
+        terminal().print("It goes on from what was measured before: no new noise was drawn.")
     say_wrote(*sorted(written.folder.iterdir()))
     if (report := written.report) is not None:
         say_wrote(report)

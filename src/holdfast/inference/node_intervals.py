@@ -146,7 +146,7 @@ def measured_of(folder: str | Path) -> tuple[TopDown, Values]:
 
 
 def best_linear(mechanism: TopDown, values: Values, *, invariants: bool = True) -> Estimates:
-    """Return the best linear unbiased estimates of all nodes, with the invariants or as if there were none."""
+    """Return the best linear unbiased estimates of all nodes, by the invariants or as if there were none."""
     design = mechanism.design
     regions = design.regions
     known = []

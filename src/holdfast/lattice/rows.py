@@ -18,9 +18,8 @@ from scipy.sparse import csc_array, csr_array, vstack
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray, to_flint
 from holdfast.lattice.components import Component, components, patterns
+from holdfast.lattice.nested import Nested, Relation
 
-Relation = dict[int, int]
-"""Coefficients by row; all others are 0."""
 LARGEST = 1 << 62
 MOST_ENTRIES = 4_000_000
 """Entries of the matrices that are made of rows which share columns."""
@@ -82,6 +81,9 @@ def ones_combination(matrix: csr_array) -> dict[int, Fraction] | None:
             weights[int(component.rows[0])] = Fraction(1, blocks.first_entry(component))
             continue
         block = blocks.part(component)
+        if (whole := _constant_row(block)) is not None:
+            weights[int(component.rows[whole[0]])] = Fraction(1, whole[1])
+            continue
         ones = csr_array(np.ones((1, block.shape[1]), dtype=np.int64))
         reduced = _echelon(csc_array(vstack([block, ones], format="csc")))
         if block.shape[0] not in reduced.combination:
@@ -89,6 +91,16 @@ def ones_combination(matrix: csr_array) -> dict[int, Fraction] | None:
         terms = reduced.combination[block.shape[0]]
         weights |= {int(component.rows[row]): weight for row, weight in terms.items()}
     return weights
+
+
+def _constant_row(block: csc_array) -> tuple[int, int] | None:
+    """Return a row that has one entry in all columns, and that entry; None where there is none."""
+    by_row = csr_array(block)
+    for row in np.flatnonzero(np.diff(by_row.indptr) == block.shape[1]).tolist():
+        entries = by_row.data[by_row.indptr[row] : by_row.indptr[row + 1]]
+        if (entries == entries[0]).all():
+            return row, int(entries[0])
+    return None
 
 
 def echelons(matrix: csr_array) -> Iterator[Echelon]:
@@ -199,17 +211,17 @@ def _relations(part: csc_array) -> list[Relation]:
     squares = int(np.abs(part.data).max(initial=0)) ** 2
     small = squares * part.shape[1] < LARGEST
     nested = Nested.of(part) if small else Nested.none(part)
-    left = np.setdiff1d(np.arange(part.shape[0]), nested.rows)
-    parts = np.unique(nested.owner[nested.owner >= 0])
+    left, parts = np.flatnonzero(~nested.taken), nested.parts
     if left.size * (left.size + parts.size) > MOST_ENTRIES:
         raise InvariantError(
             f"{part.shape[0]:,} invariants cross in more ways than can be told apart exactly: keep fewer"
             " margins or coarser attributes."
         )
-    found = [nested.beyond(row) for row in np.setdiff1d(nested.rows, parts).tolist()]
+    without = np.setdiff1d(np.flatnonzero(nested.taken), parts)
+    found = [nested.beyond(row) for row in without.tolist()]
     if not left.size:
         return found
-    crossing, own = csr_array(csr_array(part)[left]), nested.own(parts)
+    crossing, own = csr_array(csr_array(part)[left]), nested.own
     diagonal = np.asarray((own * own).sum(axis=0), dtype=np.int64).ravel()
     common = lcm(*map(int, np.unique(diagonal)))
     scale = [common // int(entry) for entry in diagonal]
@@ -231,62 +243,6 @@ def _relations(part: csc_array) -> list[Relation]:
                     relation[other] = relation.get(other, 0) + times * sign
         found.append({row: entry for row, entry in relation.items() if entry})
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class Nested:
-    """Rows of which any two are nested or disjoint, many of them; those with others inside are rows of ones.
-
-    Attributes:
-        rows: the rows, in their order.
-        inside: for each of them the rows next inside of it.
-        owner: for each column the innermost of the rows that hold it, -1 where none does.
-        entry: for each column the entry of its owner.
-
-    """
-
-    rows: IntArray
-    inside: Mapping[int, IntArray]
-    owner: IntArray
-    entry: IntArray
-
-    @classmethod
-    def of(cls, part: csc_array) -> "Nested":
-        """Take short rows first, and each that holds those before it wholly or not at all."""
-        by_row = csr_array(part)
-        length = np.diff(by_row.indptr)
-        plain = np.ones(part.shape[0], dtype=np.bool_)
-        plain[np.repeat(np.arange(part.shape[0]), length)[by_row.data != 1]] = False
-        owner, outermost, entry = np.full((3, part.shape[1]), -1, dtype=np.int64)
-        inside: dict[int, IntArray] = {}
-        for row in np.argsort(length, kind="stable").tolist():
-            here = slice(by_row.indptr[row], by_row.indptr[row + 1])
-            columns = by_row.indices[here]
-            around = outermost[columns]
-            held, times = np.unique(around[around >= 0], return_counts=True)
-            ones = not held.size or (plain[row] and plain[held].all())
-            if columns.size and ones and np.array_equal(times, length[held]):
-                inside[row] = held
-                new = columns[around < 0]
-                owner[new], entry[new] = row, by_row.data[here][around < 0]
-                outermost[columns] = row
-        return cls(np.array(sorted(inside), dtype=np.int64), inside, owner, entry)
-
-    @classmethod
-    def none(cls, part: csc_array) -> "Nested":
-        """Return no rows."""
-        nowhere = np.full(part.shape[1], -1, dtype=np.int64)
-        return cls(np.zeros(0, dtype=np.int64), {}, nowhere, nowhere)
-
-    def beyond(self, row: int) -> Relation:
-        """Return a row less those next inside of it."""
-        return {row: 1, **dict.fromkeys(self.inside[row].tolist(), -1)}
-
-    def own(self, parts: IntArray) -> csr_array:
-        """Return what each of some rows has beyond those inside of it, one a column."""
-        held = np.flatnonzero(self.owner >= 0)
-        places = held, np.searchsorted(parts, self.owner[held])
-        return csr_array((self.entry[held], places), shape=(self.owner.size, parts.size))
 
 
 def _kernel(matrix: fmpz_mat) -> fmpz_mat:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from holdfast.certificate.model import Certificate
 from holdfast.drafts import draft_path, require_new
 from holdfast.errors import ReleaseError
 from holdfast.handover import Written, asked_of, make
-from holdfast.mechanisms.topdown.file import MeasurementsOutput, Values
+from holdfast.mechanisms.topdown.file import Values
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.outputs import Output
 from holdfast.privacy.ledger.account import Ledger
@@ -88,7 +88,7 @@ class TopDownDrawing(SingleDrawing):
         mechanism = self._prepared.topdown
         values = mechanism.law(self.prepared.counts).measure(self.source)
         try:
-            checkpoint.keep(MeasurementsOutput(mechanism.design, mechanism.measurements, values))
+            checkpoint.keep(mechanism.measured(values))
         except OSError as error:
             reason = (error.strerror or "the disk refuses").lower()
             raise ReleaseError(
@@ -122,11 +122,12 @@ def make_topdown_release(
     ready = PreparedTopDown(**{**own, "microdata": microdata}, out=folder, engine=engine)
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
     checkpoint = ready.checkpoint(seed)
-    if account is not None and resume is None and seed is None and checkpoint.found(ready.topdown):
+    before = checkpoint.found(ready.topdown) is not None
+    if before and account is not None and resume is None and seed is None:
         resume = _open_row(account, folder)
     written = make(lambda: ready, out, seed=seed, ledger=account, resume=resume, **options)
     checkpoint.remove()
-    return written
+    return replace(written, continued=before)
 
 
 def _open_row(account: Ledger, folder: Path) -> int | None:

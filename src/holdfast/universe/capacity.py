@@ -12,9 +12,11 @@ from holdfast.universe.universe import Universe
 def capacities(universe: Universe) -> IntArray:
     """Return an upper bound on the count of each pattern, UNBOUNDED where there is none.
 
-    A row without negative entries bounds each of its patterns by value / entry. Where no such row
-    helps, one integer program decides; a pattern in no row at all is unbounded.
+    Nested totals fix it. A row without negative entries bounds each of its patterns by value / entry.
+    Where no such row helps, one integer program decides; a pattern in no row at all is unbounded.
     """
+    if universe.settled is not None:
+        return universe.settled.copy()
     columns = universe.patterns.columns
     entries = coo_array(columns)
     mixed = np.zeros(universe.rank, dtype=bool)

@@ -10,6 +10,7 @@ all, so each lies between 0 and the most of the pattern. Patterns of different b
 do not constrain each other, so each block is asked by itself:
 
     one row, one pattern   the count is value / entry;
+    nested totals          each pattern has what a total leaves beyond those inside of it;
     one-way margins        the closed form of `frechet`;
     any other              two integer programs for a pattern. Every table that turns up counts: a
                            program is solved only where no table has reached the known bound yet.
@@ -88,6 +89,8 @@ class _Intervals:
         self.low = np.zeros_like(self.high)
         # a pattern in no row can hold anything; the others are settled below
         self.settled = np.diff(self._columns.tocsc().indptr) == 0
+        if universe.settled is not None:
+            self.low[:], self.settled[:] = universe.settled, True
         self._work = 0
 
     def settle_single_rows(self) -> None:

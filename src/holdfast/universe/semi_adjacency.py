@@ -62,6 +62,8 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
     """
     if universe.rank == 0 or universe.dimension == 0:
         return _exactly(1 if universe.dimension > 1 else 0)
+    if universe.settled is not None:
+        return _of_nested(universe.patterns.size, universe.settled)
     if (known := _of_products(universe)) is not None:
         return known
     witnesses = Witnesses(universe)
@@ -89,6 +91,18 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
         reference=reference,
         searched=_below(worst, proved),
     )
+
+
+def _of_nested(sizes: IntArray, counts: IntArray) -> SemiAdjacency:
+    """Return what the change of one record takes where the count of every pattern is fixed.
+
+    A record takes another cell of its pattern by itself, and a cell of another pattern in an exchange with
+    a record that is there. That there is no other pattern is said as where a solver finds it: certificates
+    of one total say so.
+    """
+    held = sizes[counts > 0]
+    value = 2 if held.size > 1 else int((held > 1).any())
+    return replace(_exactly(value), searched=value == 1)
 
 
 def _of_products(universe: Universe) -> SemiAdjacency | None:

@@ -130,8 +130,8 @@ def _one_cell_can_give_all_to_another(universe: Universe, a: int) -> bool:
     No norm can be larger than after such a move.
     """
     bound = np.where(universe.patterns.size > 1, capacities(universe), 0)
-    if not (bound >= a).any():
-        return False
+    if not (bound >= a).any() or universe.settled is not None:
+        return bool((bound >= a).any())
     columns, values = universe.patterns.columns, universe.values
     candidates = np.argsort(-bound, kind="stable")[:TRIES]
     program = Program(columns, values, values, most=np.full(bound.size, UNBOUNDED))

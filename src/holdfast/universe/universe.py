@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component, Patterns, components, patterns
+from holdfast.lattice.nested import nested_counts
 from holdfast.lattice.product import Margins
 from holdfast.lattice.rows import independent_and_wrong, ones_combination
 from holdfast.programs.integer import Program
@@ -90,6 +91,14 @@ class Universe:
         return patterns(self.matrix)
 
     @cached_property
+    def settled(self) -> IntArray | None:
+        """The count of each pattern, where the invariants are nested totals that fix all of them, else None.
+
+        Each total less those next inside of it is that of one pattern, at any number of levels.
+        """
+        return nested_counts(self.patterns.columns, self.values)
+
+    @cached_property
     def components(self) -> tuple[Component, ...]:
         """The blocks of cells that share no invariant."""
         return components(self.matrix)
@@ -117,6 +126,9 @@ class Universe:
         rest = np.setdiff1d(np.arange(self.rank), alone)
         if rest.size == 0 or self._deals_out():
             return
+        if self.settled is not None:
+            self._require_counts(self.settled)
+            return
         block = csr_array(columns[rest])
         block = csr_array(block[:, np.unique(block.indices)])
         most = np.full(block.shape[1], UNBOUNDED)
@@ -131,6 +143,14 @@ class Universe:
             raise InvariantError(
                 "it could not be decided whether any table of counts has these invariants: publish "
                 "fewer or simpler ones."
+            )
+
+    def _require_counts(self, counts: IntArray) -> None:
+        """Raise where nested totals leave a count below zero."""
+        if (counts < 0).any():
+            raise InvariantError(
+                "no table of nonnegative counts has these invariants: evaluate all of them on the "
+                "same data and check the structural zeros."
             )
 
     def _deals_out(self) -> bool:

@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """What is asked of each level, root first; or only of those below a node, of a level, that contradicts."""
+    """What is asked of each level, root first; or of those below the level of a node that contradicts."""
 
     asked: tuple[Asked, ...]
     wrong: tuple[int, int] | None = None
@@ -113,23 +113,24 @@ def _reduced(asked: Asked) -> tuple[Asked, Flags]:
         values=asked.level.values[:, kept],
     )
     floor, roof = _closed(level)
-    wrong |= (floor > roof).any(axis=1)
-    level, new, off = _ranges(level, floor, roof)
-    wrong |= off
+    level, new, off = _ranges(level)
+    wrong |= (floor > roof).any(axis=1) | off
     return Asked(_bounded(level), asked.invariants[kept], asked.ranges[new]), wrong
 
 
 def _independent(level: Level) -> tuple[list[int], Flags]:
     """Return equalities that imply the others, and the nodes where the others are not what follows."""
-    matrix = level.invariants
-    wrong = (level.values[:, np.diff(matrix.indptr) == 0] != 0).any(axis=1)
+    sizes = np.diff(level.invariants.indptr)
+    order = np.argsort(sizes, kind="stable")  # small sums are easier to keep than large ones
+    matrix, values = csr_array(level.invariants[order]), level.values[:, order]
+    wrong = (level.values[:, sizes == 0] != 0).any(axis=1)
     kept: list[int] = []
     for block in echelons(matrix) if matrix.shape[0] else ():
         kept.extend(block.kept)
         for row, terms in block.combination.items():
-            times, sums = _combined(level.values, terms)
-            wrong |= (times * level.values[:, row].astype(sums.dtype)) != sums
-    return sorted(kept), wrong
+            times, sums = _combined(values, terms)
+            wrong |= (times * values[:, row].astype(sums.dtype)) != sums
+    return sorted(order[kept].tolist()), wrong
 
 
 def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
@@ -141,7 +142,7 @@ def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArra
     return times, np.asarray(numbers @ np.array(weights, dtype=numbers.dtype))
 
 
-def _ranges(level: Level, floor: FloatArray, roof: FloatArray) -> tuple[Level, Flags, Flags]:
+def _ranges(level: Level) -> tuple[Level, Flags, Flags]:
     """Return a level with ranges that say something new, which these are, and where they contradict."""
     wrong = np.zeros(level.nodes, dtype=np.bool_)
     count = level.ranges.shape[0]
@@ -161,7 +162,8 @@ def _ranges(level: Level, floor: FloatArray, roof: FloatArray) -> tuple[Level, F
                 sums = sums.astype(np.float64) / times
                 wrong |= (sums < real(least[:, row - known])) | (sums > real(most[:, row - known]))
                 new[row - known] = False
-    # what bounds tell
+    # what bounds tell, without the ranges themselves
+    floor, roof = _closed(replace(level, ranges=level.ranges[:0], least=least[:, :0], most=most[:, :0]))
     plus, minus = level.ranges.maximum(0), (-level.ranges).maximum(0)
     below = (plus @ floor.T - minus @ roof.T).T
     above = (plus @ roof.T - minus @ floor.T).T

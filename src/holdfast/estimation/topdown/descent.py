@@ -4,9 +4,9 @@
     children  the same for all children of a parent at once, which add up to the parent's counts
 
 What lower levels ask binds upper ones in sums [holdfast, estimation/topdown/carry.py]. That is necessary, but
-not always enough: a parent's counts, once chosen, may have no children that keep all they must. Then one level
-more is set free: the children of the grandparent are estimated with its grandchildren, all that was measured
-of both in one objective. Where that has no counts either the next level is set free, and so on to the root.
+not always enough: a parent's counts, once chosen, may have no children that keep all they must. Then one
+level more is set free: the children of the grandparent are estimated with its grandchildren, all that was
+measured of both in one objective. Where that has no counts either one level more is set free, up to the root.
 There counts are found, or the constraints themselves contradict. Only what lies below the node that stays
 fixed is changed.
 

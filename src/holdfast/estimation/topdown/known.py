@@ -146,7 +146,7 @@ class Level:
 
     def kept(self, counts: IntArray) -> NDArray[np.bool_]:
         """Return, node by node, whether counts are what equalities, ranges and bounds ask for."""
-        found: NDArray[np.bool_] = (counts >= 0).all(axis=1)
+        found = np.asarray((counts >= 0).all(axis=1))
         found &= (self.sums(self.invariants, counts) == self.values).all(axis=1)
         sums = self.sums(self.ranges, counts)
         found &= ((sums >= self.least) & (sums <= self.most)).all(axis=1)
@@ -158,10 +158,9 @@ class Level:
 
     def objective(self, counts: FloatArray) -> float:
         """Return the weighted sum of squares of what was measured."""
-        return sum(
-            query.weight * float((((query.matrix @ counts.T).T - answers) ** 2).sum())
-            for query, answers in zip(self.queries, self.answers, strict=True)
-        )
+        asked = zip(self.queries, self.answers, strict=True)
+        errors = (query.weight * ((query.matrix @ counts.T).T - answers) ** 2 for query, answers in asked)
+        return float(sum(error.sum() for error in errors))
 
     @staticmethod
     def sums(rows: csr_array, counts: IntArray) -> IntArray:

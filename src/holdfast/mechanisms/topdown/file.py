@@ -109,6 +109,15 @@ class MeasurementsOutput(Output):
     measurements: Sequence[Measurement]
     values: Values
 
+    def __repr__(self) -> str:
+        return f"<{sum(part.size for part in self.values):,} measurements>"
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_frame().equals(other.to_frame()) if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(part.tobytes() for part in self.values))
+
     def to_frame(self) -> pl.DataFrame:
         """Return them as a frame, a row for each."""
         return long_form(self.design, self.measurements, self.values)

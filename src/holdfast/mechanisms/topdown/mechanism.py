@@ -13,7 +13,7 @@ subject to the invariants c, and with no finite budget subject to fewer.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -258,11 +258,15 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         assert isinstance(law, MeasurementLaw)  # noqa: S101 - its own
         return self.outputs_of(public, law.measure(entropy))
 
+    def measured(self, values: Values) -> MeasurementsOutput:
+        """Return measurements as they are published, without what they were drawn by."""
+        return MeasurementsOutput(self.design, tuple(map(replace, self.measurements)), values)
+
     def outputs_of(self, public: Public, values: Values, run: Run = here) -> Mapping[str, Output]:
         """Return measurements and the counts that are estimated from them, by name."""
         leaves = estimated(self.design, self.measurements, values, run)[-1]
         return {
-            "measurements": MeasurementsOutput(self.design, self.measurements, values),
+            "measurements": self.measured(values),
             "table": TableOutput.of(public, leaves.ravel()[public.possible]),
         }
 

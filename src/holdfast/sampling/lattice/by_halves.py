@@ -5,7 +5,7 @@ of the cells freely, and let s be what is left of t for the other k = r - h. As 
 
     w(z_1) ... w(z_h)  x  q(other cells | s) G_k(s),
 
-keeping the free cells with probability G_k(s) / G_k(0) is exact [cell_sums.py], and the other k cells with
+keeping the free cells with probability G_k(s) / G_k(0) is exact (cell_sums.py), and the other k cells with
 sum s are drawn in the same way; the last one is s itself. Each coin decides over half of the cells that are
 left, never over all of them, so nothing has to be lucky for a million cells at once.
 

@@ -82,7 +82,7 @@ class CellSums(ABC):
         new = np.ones(k.size, dtype=np.bool_)
         new[1:] = (k[1:] != k[:-1]) | (s[1:] != s[:-1])
         numbers, begins = np.unique(k[new], return_index=True)
-        parts = np.split(s[new], begins[1:])
+        parts = np.split(s[new], begins)[1:]
         each = [self._shares(number, part) for number, part in zip(numbers.tolist(), parts, strict=True)]
         found = np.empty(k.size)
         found[order] = np.concatenate([np.zeros(0), *each])[np.cumsum(new) - 1]

@@ -1,4 +1,4 @@
-"""Sums of discrete Gaussian cells, w(z) = exp(-z^2 / (2 sigma^2)) [cell_sums.py].
+"""Sums of discrete Gaussian cells, w(z) = exp(-z^2 / (2 sigma^2)) (cell_sums.py).
 
 By Poisson summation
 
@@ -22,6 +22,9 @@ from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.lattice.cell_sums import CellSums
 from holdfast.sampling.numbers.gaussian import DiscreteGaussian
 
+SHARE_ERROR, FAINT = 2.0**-41, 2.0**-100
+"""A bound on the error of a share, and a share that tells nothing of its logarithm."""
+
 
 class GaussianSums(CellSums):
     """Cells of the discrete Gaussian law, and the weights of their sums."""
@@ -34,6 +37,21 @@ class GaussianSums(CellSums):
     def common(self, sums: IntArray, cells: IntArray) -> IntArray:
         """Return the whole number nearest to the mean of the cells."""
         return (2 * sums + cells) // (2 * cells)
+
+    def log_waves(self, cells: IntArray, sums: IntArray) -> tuple[Floats, Floats]:
+        """Return log h_k(s) and a bound on its error, where G_k(s) = G_k(0) exp(-s^2 / (2 k sigma^2)) h_k(s).
+
+        h_k(s) depends on s mod k alone, so it is read off the share of the s next to 0.
+        """
+        near = sums - cells * self.common(sums, cells)
+        share = np.maximum(self.shares(cells, near), FAINT)
+        rest = near.astype(np.float64) ** 2 / (2 * self._variance * cells)
+        return np.minimum(np.log(share) + rest, 0.0), SHARE_ERROR / share + 2.0**-50 * rest
+
+    def waves_ball(self, k: int, s: int) -> flint.arb:
+        """Return a ball around h_k(s), at the working precision."""
+        near = abs(s - k * ((2 * s + k) // (2 * k)))
+        return self._share_ball(k, near) * (near * near / (2 * k * ball_of(self._exactly))).exp()
 
     def _decay(self, angles: Floats) -> Floats:
         variance, t = self._variance, angles[:, None]

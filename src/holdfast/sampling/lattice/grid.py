@@ -27,14 +27,18 @@ from holdfast.lattice.components import patterns
 from holdfast.lattice.product import Margins, product_features
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.lattice.halving import Parts, Stage, stages
-from holdfast.sampling.lattice.klein import TINY, Proposal
+from holdfast.sampling.lattice.halving import Stage, stages
+from holdfast.sampling.lattice.klein import TINY, Proposal, log_acceptance
+from holdfast.sampling.lattice.sum_shape import SumShape
 from holdfast.sampling.numbers.near import draw_near
 
 GROUPS = (1, 8, 64, 512)
 """Blocks that are no longer halved: the larger, the fewer coordinates are narrow."""
 LIKELY = -1.5
 """The log of a share of proposals to be kept that is high enough."""
+
+Found = list[tuple[IntArray, Floats, Floats]]
+"""Coordinates with their centres and widths, part by part."""
 
 
 class Axis:
@@ -51,42 +55,34 @@ class Axis:
         return float(np.sqrt(self.weights.sum()))
 
 
-class Grid:
+class Grid(SumShape):
     """Proposals for integer tables over some axes in which the margins over some sets of axes are zero.
 
-    A combination of levels stands for as many cells as the product of the weights of its levels, and its
-    count is split among them. ``order`` says which cell of a vector is the first, the second, ... of the
-    grid.
+    A combination of levels stands for as many cells as the product of the weights of its levels, and is their
+    sum. ``order`` says which cell of a vector is the first, the second, ... of the grid.
     """
 
     def __init__(self, axes: tuple[Axis, ...], kept: Sequence[frozenset[int]], order: IntArray) -> None:
-        self._axes, self._kept, self._order = axes, tuple(kept), order
+        super().__init__(_outer([axis.weights for axis in axes]).ravel(), order)
+        self._axes, self._kept = axes, tuple(kept)
         self._shape = tuple(axis.weights.size for axis in axes)
-        sizes = _outer([axis.weights for axis in axes]).ravel()
-        ends = np.cumsum(sizes)
-        self._begins, self._cells = ends - sizes, int(ends[-1])
-        self._parts = Parts(self._begins, ends)
 
     @property
-    def shapes(self) -> Floats:
-        """The widths of all coordinates at variance 1."""
-        return np.concatenate([*self._widths(0, np.ones(1), frozenset()), self._parts.shapes])
+    def sum_shapes(self) -> Floats:
+        """The widths of the coordinates of the sums at variance 1."""
+        return np.concatenate([np.zeros(0), *self._widths(0, np.ones(1), frozenset())])
 
-    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
-        """Return one vector for each standard deviation, and the proposal it came from."""
-        found: list[tuple[IntArray, Floats, Floats]] = []
+    def propose_sums(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
+        """Return the sums for each standard deviation, and the proposal they came from."""
+        none = np.zeros((sigma.size, 0))
+        found: Found = [(none.astype(np.int64), none, none)]
         means = np.zeros((sigma.size, *self._shape))
         table = self._draw(0, means, sigma, frozenset(), entropy, found)
-        sums = np.zeros((sigma.size, self._cells), dtype=np.int64)
-        sums[:, self._begins] = table.reshape(sigma.size, -1)
-        found.append(self._parts.split(sums, sigma, entropy))
         coordinates, centres, widths = (
             np.concatenate([part.reshape(sigma.size, -1) for part in parts], axis=1)
             for parts in zip(*found, strict=True)
         )
-        cells = np.empty_like(sums)
-        cells[:, self._order] = sums
-        return cells, Proposal.of(coordinates, centres, widths)
+        return table.reshape(sigma.size, -1), Proposal.of(coordinates, centres, widths)
 
     def _draw(
         self,
@@ -95,7 +91,7 @@ class Grid:
         widths: Floats,
         split: frozenset[int],
         entropy: Entropy,
-        found: list[tuple[IntArray, Floats, Floats]],
+        found: Found,
     ) -> IntArray:
         """Return integer tables near some means over the axes from a place on, one table a row.
 
@@ -147,6 +143,11 @@ class Grid:
         return any(farthest <= margin for margin in self._kept)
 
 
+def any_grid(system: csr_array, sigma: float, margins: Margins | None) -> Grid | None:
+    """Return proposals by halving every axis where a matrix keeps whole margins, else None."""
+    return grid_of(system, sigma) or whole_grid(system, sigma, margins)
+
+
 def grid_of(system: csr_array, sigma: float) -> "Grid | None":
     """Return proposals for the kernel of a matrix that is seen to keep the margins of features, else None.
 
@@ -185,14 +186,9 @@ def least_narrow(
     """Return the grid with the fewest stages whose proposals are likely to be kept."""
     for group in (*GROUPS, max(map(len, weights))):
         grid = Grid(tuple(Axis(axis, group) for axis in weights), kept, order)
-        if log_acceptance(grid.shapes, sigma) > LIKELY:
+        if log_acceptance(grid.sum_shapes, sigma) > LIKELY:
             break
     return grid
-
-
-def log_acceptance(shapes: Floats, sigma: float) -> float:
-    """Return about the log of the share of proposals that is kept: -2 exp(-2 pi^2 s^2) a coordinate."""
-    return float(-2 * np.exp(-2 * (np.pi * sigma * shapes) ** 2).sum())
 
 
 def _factors(sizes: IntArray) -> list[IntArray] | None:

@@ -1,96 +1,38 @@
-"""The Gaussian law with one variance on the kernel of an integer matrix, exactly.
+"""The Gaussian law with one variance on the kernel of an integer matrix, exactly: sums first, then cells.
 
-One total is drawn by halving, margins that cross by halving every axis (grid.py), anything else coordinate by
-coordinate (klein.py): on the cells that elimination leaves free, or on a reduced basis where that takes more
-than integers.
+Let T_e be the sum of n_e cells with equal columns, and G_n(T) the weight of n cells with sum T
+(cell_sums.py). The sums have the weight prod G_n(T) on the tables that the matrix allows, and cells are then
+drawn given their sums, one sum apart from the other (by_halves.py).
+
+G_n(T) = G_n(0) exp(-T^2 / (2 n sigma^2)) h_n(T), where h_n(T) depends on T mod n alone: moving n cells by one
+adds n to their sum, and to their squares what the exponential takes off. It is at most 1 by Poisson
+summation, and nearly 1. So sums are proposed by the Gaussian law with the weights 1 / n (sum_shape.py), and
+those that it keeps (klein.py) are kept with probability prod h_n(T). Only the sums have to be nearly
+Gaussian, few and wide, and not every cell.
 """
 
 from fractions import Fraction
-from typing import Protocol
 
+import flint
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.elimination import solve_in_order
-from holdfast.lattice.kernel import reduced_basis
-from holdfast.lattice.product import Margins
 from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.lattice.grid import Grid, grid_of, whole_grid
-from holdfast.sampling.lattice.halving import Halving
-from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, factor, log_chance, propose
+from holdfast.sampling.lattice.by_halves import EFFORT, given_sums
+from holdfast.sampling.lattice.gaussian_sums import GaussianSums
+from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, log_acceptance, log_chance
+from holdfast.sampling.lattice.sum_shape import SumShape
 
 PILOT = 256
-MOST_CELLS, MOST_ENTRIES = 1500, 1 << 21
-"""Cells that invariants may tie together where their quadratic form is dense, and entries of its matrix."""
 COST = 4.0
 """What one coordinate costs, in integers drawn for one."""
-
-
-class Shape(Protocol):
-    """Proposals for the Gaussian laws of all variances on one lattice."""
-
-    @property
-    def shapes(self) -> Floats:
-        """The widths of the coordinates at variance 1."""
-        ...
-
-    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
-        """Return one vector for each standard deviation, and the proposal it came from."""
-        ...
-
-
-class Crossing:
-    """Proposals on the kernel of any full-rank integer matrix."""
-
-    def __init__(self, system: IntArray) -> None:
-        cells = system.shape[1]
-        solved = solve_in_order(system, np.arange(cells)[None])
-        if solved is None:
-            self._basis = reduced_basis(system).T
-        else:
-            free = solved.free[0]
-            self._basis = np.zeros((cells, free.size), dtype=np.int64)
-            self._basis[free, np.arange(free.size)] = 1
-            self._basis[solved.closing[0]] = -solved.coefficients[0]
-        form = (self._basis.T @ self._basis).astype(np.float64)
-        least = 1.0 if solved is not None else 0.5 * float(np.linalg.eigvalsh(form)[0])
-        self._factor = factor(form, least, cells)
-
-    @property
-    def shapes(self) -> Floats:
-        """The widths of the coordinates at variance 1."""
-        return self._factor.widths
-
-    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
-        """Return one vector for each standard deviation, and the proposal it came from."""
-        widths = sigma[:, None] * self._factor.widths
-        proposal = propose(self._factor.lower, widths, entropy, sigma.size)
-        return proposal.coordinates @ self._basis.T, proposal
-
-
-def shape_of(system: csr_array, sigma: float, margins: Margins | None = None) -> Shape:
-    """Return the proposals for the kernel of a full-rank integer matrix, good ones at a standard deviation.
-
-    Raises SamplingError where no structure is seen and there are too many cells for dense algebra.
-    """
-    rows, cells = system.shape
-    if is_total(system):
-        return Halving(cells)
-    if (grid := grid_of(system, sigma) or whole_grid(system, sigma, margins)) is not None:
-        return grid
-    if cells > MOST_CELLS or rows * cells > MOST_ENTRIES:
-        raise SamplingError(
-            f"the invariants tie {cells:,} cells together in other ways than whole margins do, and Gaussian"
-            f" or l2 noise can then be drawn for {MOST_CELLS:,} cells at most: keep whole margins, fewer"
-            " invariants or coarser attributes."
-        )
-    return Crossing(system.toarray())
+HOPELESS = -60.0
+"""The log of a share of proposals to be kept that no pilot is needed for."""
 
 
 def is_total(system: csr_array) -> bool:
@@ -103,40 +45,52 @@ class KernelGaussian:
 
     floats = True
 
-    def __init__(self, system: csr_array, sigma_squared: Fraction, margins: Margins | None = None) -> None:
-        self._sigma, self._sigma_squared = float(sigma_squared) ** 0.5, sigma_squared
-        self._shape, self._cells = shape_of(system, self._sigma, margins), system.shape[1]
-        check_width(self._sigma * float(self._shape.shapes.max(initial=0.0)))
+    def __init__(self, shape: SumShape, sigma_squared: Fraction, law: GaussianSums) -> None:
+        self._shape, self._sigma_squared, self._law = shape, sigma_squared, law
+        self._sigma, self._sizes = float(sigma_squared) ** 0.5, shape.sizes
+        check_width(self._sigma * float(shape.sum_shapes.max(initial=0.0)))
         self.acceptance = self._predict()
-        self.work = COST * self._cells / self.acceptance
-
-    @property
-    def halves(self) -> bool:
-        """Whether sums over boxes are drawn, and not cell by cell."""
-        return isinstance(self._shape, Grid)
+        cells = EFFORT * int(self._sizes[self._sizes > 1].sum())
+        self.work = COST * self._sizes.size / self.acceptance + cells
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent draws, one a row."""
-        most = rows_at_once(self._cells)
-        return first_accepted(lambda n: self._attempt(entropy, n), size, chance=self.acceptance, most=most)
+        most = rows_at_once(self._sizes.size)
+        sums = first_accepted(lambda n: self._attempt(entropy, n), size, chance=self.acceptance, most=most)
+        cells = given_sums(sums.ravel(), np.tile(self._sizes, size), self._law, entropy)
+        return self._shape.in_place(cells.reshape(size, -1))
 
     def _attempt(self, entropy: Entropy, size: int) -> IntArray:
-        z, proposal, exponent = self._propose(entropy, size)
-        chance, margin = log_chance(proposal, exponent)
+        sums, proposal, chance, margin = self._propose(entropy, size)
 
         def exact(i: int) -> Real:
-            square = sum(int(v) ** 2 for v in z[i])
-            return real(lambda: chance_ball(proposal, i, ball_of(square / (2 * self._sigma_squared))))
+            return real(lambda: self._chance_ball(sums[i], proposal, i))
 
-        return z[toss_coins(chance, margin, exact, entropy)]
+        return sums[toss_coins(chance, margin, exact, entropy)]
 
-    def _propose(self, entropy: Entropy, size: int) -> tuple[IntArray, Proposal, Floats]:
-        z, proposal = self._shape.propose(np.full(size, self._sigma), entropy)
-        squares = (z.astype(np.float64) ** 2).sum(axis=1)
-        return z, proposal, squares / float(2 * self._sigma_squared)
+    def _propose(self, entropy: Entropy, size: int) -> tuple[IntArray, Proposal, Floats, Floats]:
+        """Return sums, the proposals they came from, the log of the chance to keep them, and its error."""
+        sums, proposal = self._shape.propose_sums(np.full(size, self._sigma), entropy)
+        exponent = (sums.astype(np.float64) ** 2 / self._sizes).sum(axis=1) / float(2 * self._sigma_squared)
+        chance, margin = log_chance(proposal, exponent)
+        several = np.flatnonzero(self._sizes > 1)
+        parts = sums[:, several]
+        log_h, error = self._law.log_waves(np.tile(self._sizes[several], size), parts.ravel())
+        chance += log_h.reshape(parts.shape).sum(axis=1)
+        return sums, proposal, chance, margin + error.reshape(parts.shape).sum(axis=1)
+
+    def _chance_ball(self, sums: IntArray, proposal: Proposal, draw: int) -> flint.arb:
+        """Return a ball around the chance to keep some sums, at the working precision."""
+        square, waves = Fraction(0), flint.arb(1)
+        for size, total in zip(self._sizes.tolist(), sums.tolist(), strict=True):
+            square += Fraction(total * total, size)
+            waves *= self._law.waves_ball(size, total)
+        return chance_ball(proposal, draw, ball_of(square / (2 * self._sigma_squared))) * waves
 
     def _predict(self) -> float:
         """Estimate the acceptance by a seeded pilot."""
-        size = pilot_size(PILOT, self._cells)
-        _, proposal, exponent = self._propose(SeededEntropy(0), size)
-        return max(float(np.exp(log_chance(proposal, exponent)[0]).mean()), 1e-300)
+        likely = log_acceptance(self._shape.sum_shapes, self._sigma)
+        if likely < HOPELESS:
+            return max(float(np.exp(likely)), 1e-300)
+        chance = self._propose(SeededEntropy(0), pilot_size(PILOT, self._sizes.size))[2]
+        return max(float(np.exp(chance).mean()), 1e-300)

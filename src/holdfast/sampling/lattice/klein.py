@@ -122,6 +122,11 @@ def factor(forms: Floats, least: float, cells: int) -> Factor:
     return Factor(lower, (1 + stretch[..., None]) / scale)
 
 
+def log_acceptance(shapes: Floats, sigma: float) -> float:
+    """Return about the log of the share of proposals that is kept: -2 exp(-2 pi^2 s^2) a coordinate."""
+    return float(-2 * np.exp(-2 * (np.pi * sigma * shapes) ** 2).sum())
+
+
 TOO_CLOSE = "the invariants tie the cells too closely for floating point: keep fewer or coarser ones."
 
 

@@ -1,4 +1,4 @@
-"""Sums of double geometric cells, w(z) = a^|z| with a = exp(-epsilon) [cell_sums.py].
+"""Sums of double geometric cells, w(z) = a^|z| with a = exp(-epsilon) (cell_sums.py).
 
 Here phi(t) / phi(0) = 1 / (1 + sin^2(t / 2) / sinh^2(epsilon / 2)), and for 0 < u < epsilon sums of k cells
 from x on weigh at most exp(-u x) (1 - sinh^2(u / 2) / sinh^2(epsilon / 2))^-k phi(0)^k. For few cells phi^k

@@ -29,6 +29,7 @@ from holdfast.sampling.lattice.by_halves import EFFORT, ByHalves
 from holdfast.sampling.lattice.cascade import Cascade
 from holdfast.sampling.lattice.cell_sums import CellSums
 from holdfast.sampling.lattice.gaussian_sums import GaussianSums
+from holdfast.sampling.lattice.grid import any_grid
 from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
 from holdfast.sampling.lattice.laplace_sums import LaplaceSums
 from holdfast.sampling.lattice.one_total import OneTotal, tabulated
@@ -36,6 +37,7 @@ from holdfast.sampling.lattice.order import Step, best_order
 from holdfast.sampling.lattice.radial import Radial
 from holdfast.sampling.lattice.rejection import Rejection
 from holdfast.sampling.lattice.split import splits
+from holdfast.sampling.lattice.sum_shape import crossing
 from holdfast.sampling.lattice.threads import one_thread
 from holdfast.sampling.lattice.torus import Torus
 from holdfast.sampling.numbers.exponential import DoubleGeometric
@@ -436,9 +438,10 @@ def _gaussian_block(
         return Block(cells, independent, *FREE, log_constant=constant)
     if is_total(system):
         return _by_halves(cells, _gaussian_sums(sigma_squared))
-    gaussian = KernelGaussian(system, sigma_squared, margins)
+    grid = any_grid(system, sqrt(sigma_squared), margins)
+    gaussian = KernelGaussian(grid or crossing(system), sigma_squared, _gaussian_sums(sigma_squared))
     name, why = "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
-    if gaussian.halves:
+    if grid is not None:
         name, why = (
             "crossing margins, by halving every axis",
             "sums over boxes are nearly Gaussian given others",

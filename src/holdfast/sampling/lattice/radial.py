@@ -19,7 +19,7 @@ rho_{a s}(0) <= a rho_s(0) for a >= 1; there pi_j halves from one j to the next.
 
 from fractions import Fraction
 from math import ceil, log, log1p, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import flint
 import numpy as np
@@ -33,9 +33,12 @@ from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.lattice.kernel_gaussian import COST, Shape, shape_of
+from holdfast.sampling.lattice.grid import any_grid
+from holdfast.sampling.lattice.halving import Halving
+from holdfast.sampling.lattice.kernel_gaussian import COST, is_total
 from holdfast.sampling.lattice.klein import SLACK as KLEIN_SLACK
 from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, log_chance
+from holdfast.sampling.lattice.sum_shape import crossing
 from holdfast.sampling.numbers.near import draw_near, log_sum, sum_ball
 
 KAPPA = 25 / 32
@@ -44,6 +47,19 @@ SLACK = 2.0**-30
 AROUND = 9
 """Terms of E to either side of v: what is left out is below e^-100 of the sum."""
 PILOT = 512
+
+
+class Shape(Protocol):
+    """Proposals for the Gaussian laws of all variances on one lattice."""
+
+    @property
+    def shapes(self) -> Floats:
+        """The widths of the coordinates at variance 1."""
+        ...
+
+    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
+        """Return one vector for each standard deviation, and the proposal it came from."""
+        ...
 
 
 class Group(NamedTuple):
@@ -68,7 +84,7 @@ class Radial:
         self._cells, self._epsilon = cells, epsilon
         sigma = sqrt(max(cells, 1)) / float(epsilon)  # about the one that is drawn most often
         self._groups = [
-            Group(where, shape_of(system, sigma, margins) if system.shape[0] else Free(system.shape[1]))
+            Group(where, _shape_of(system, sigma, margins))
             for system, where in groups
             if system.shape[0] < system.shape[1]
         ]
@@ -210,6 +226,16 @@ class Radial:
         j = self._draw_j(entropy, size)
         _, proposal, squares = self._propose(j, entropy)
         return max(float(np.exp(self._log_chance(j, proposal, squares)[0]).mean()), 1e-300)
+
+
+def _shape_of(system: csr_array, sigma: float, margins: Margins | None) -> Shape:
+    """Return proposals for the kernel of a full-rank integer matrix, good ones at a standard deviation."""
+    rows, cells = system.shape
+    if not rows:
+        return Free(cells)
+    if is_total(system):
+        return Halving(cells)
+    return any_grid(system, sigma, margins) or crossing(system)
 
 
 class Free:
