@@ -122,7 +122,7 @@ def test_specs_are_valid(page: Path) -> None:
 
 def test_readme_spec_has_every_kind_of_invariant_and_is_what_init_writes(tmp_path: Path) -> None:
     text = README.read_text(encoding="utf-8")
-    (spec,) = _blocks(text, "toml")
+    spec, _ = _blocks(text, "toml")  # the other is of a geography
     (weights,) = _blocks(text, "csv")
     asked = Spec.of(tomllib.loads(spec))
     assert {invariant.kind for invariant in asked.invariants} == {"margin", "total", "where", "weights"}

@@ -18,6 +18,7 @@ from holdfast.machine import peak_memory
 from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism, target_of
 from holdfast.mechanisms.mechanism import NoiseLaw
+from holdfast.mechanisms.topdown.mechanism import TopDown, TopDownRecord
 from holdfast.release import Prepared, prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
@@ -34,6 +35,8 @@ PAGE, PER_CELL = 0.6, 1.2e-6
 """Seconds that the certificate and its page take, and the table for each cell."""
 LISTED = 1700
 """Bytes that the interval of one cell takes, with its levels."""
+ESTIMATED = 900
+"""Bytes that a cell of a top-down release takes."""
 HELD = 9
 """Copies of a batch of draws that are held at once, 8 bytes a number, by a release or by intervals of it."""
 
@@ -71,6 +74,14 @@ class PlanReport:
         return () if self.mechanism.noise is None else self.mechanism.noise.steps
 
     @property
+    def measured(self) -> dict[str, Any]:
+        """What is measured of each level, of a mechanism that does."""
+        record = self.mechanism.record()
+        if not isinstance(record, TopDownRecord):
+            return {}
+        return {"measurements": [each.model_dump(mode="json") for each in record.measurements]}
+
+    @property
     def work(self) -> float | None:
         """Integers proposed for one draw, expected."""
         return None if self.mechanism.noise is None else self.mechanism.noise.work
@@ -100,6 +111,7 @@ class PlanReport:
                 for block in self.steps
             ],
             "thinning": 1.0 if mechanism.noise is None else mechanism.noise.acceptance,
+            **self.measured,
             "work": self.work,
             "seconds": self.seconds,
             "verdict": self.verdict.model_dump(mode="json"),
@@ -171,7 +183,19 @@ def _report(prepared: Prepared, spent: float) -> PlanReport:
     planned, cells = spent + process_time() - begun, prepared.public.possible.size
     said = verdict(guarantee_section(prepared.guarantee), mechanism, None, cells)
     costs = None if noise is None else costs_of(noise, cells, planned)
+    if isinstance(mechanism, TopDown):
+        costs = _of_estimates(prepared, planned)
     return PlanReport(mechanism, said, costs, prepared.warnings)
+
+
+def _of_estimates(prepared: Prepared, planned: float) -> Costs:
+    """Time the estimation of the stand-in whose bias is told, and return what a release would cost."""
+    begun = process_time()
+    simulated = sum(each.number for each in prepared.biases if each.count == "cell")
+    spent, cells = process_time() - begun, prepared.public.possible.size
+    draw = spent * cells / max(simulated, 1)
+    memory = peak_memory() + ESTIMATED * cells
+    return Costs(planned, draw, PAGE + spent + cells * PER_CELL, memory, memory)
 
 
 def costs_of(noise: NoiseLaw, cells: int, planned: float) -> Costs:

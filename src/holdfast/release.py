@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from holdfast.account import charge_of, spend
 from holdfast.certificate.certify import bias_sections, certify
@@ -27,6 +28,7 @@ from holdfast.machine import require_room
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
 from holdfast.mechanisms.mechanism import Draws, Law
+from holdfast.mechanisms.topdown.file import MeasurementsOutput
 from holdfast.outputs import Output, StatisticOutput, TableOutput
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
@@ -217,6 +219,14 @@ class Release:
         if not isinstance(output, TableOutput):
             raise ReleaseError(f"this release has no table: it has {', '.join(self.outputs)}.")
         return output.table
+
+    @property
+    def measurements(self) -> pl.DataFrame:
+        """The released measurements, a row for each."""
+        output = self.outputs.get("measurements")
+        if not isinstance(output, MeasurementsOutput):
+            raise ReleaseError(f"this release has no measurements: it has {', '.join(self.outputs)}.")
+        return output.to_frame()
 
     @property
     def statistics(self) -> tuple[float, ...]:

@@ -72,7 +72,7 @@ MECHANISM = {
 }
 
 Floats = NDArray[np.float64]
-Tables = tuple[IntArray | Floats, ...]
+Tables = tuple[Floats, ...]
 """Nodes by cells, for each level, root first."""
 
 
@@ -193,7 +193,7 @@ class Releases:
     def errors(self, seed: int) -> dict[str, Tables]:
         """Return the errors of all nodes in one run, by way; two of them share their measurements."""
         values = self.measured(seed)
-        found: dict[str, Tables] = {
+        found: dict[str, Sequence[IntArray] | Sequence[Floats]] = {
             TOPDOWN: self.counts(values),
             ALONE: self.counts(self.measured(seed, ALONE), ALONE),
             LATTICE: self.regions.sums(self.prepared[LATTICE].sample(1, SeededEntropy(seed))[0]),
@@ -202,9 +202,11 @@ class Releases:
         return {way: off(tables, self.truth) for way, tables in found.items()}
 
 
-def off(tables: Tables, truth: Tables) -> Tables:
+def off(tables: Sequence[IntArray] | Sequence[Floats], truth: Sequence[IntArray]) -> Tables:
     """Return the errors of tables."""
-    return tuple(np.asarray(table - true) for table, true in zip(tables, truth, strict=True))
+    return tuple(
+        np.asarray(table - true, dtype=np.float64) for table, true in zip(tables, truth, strict=True)
+    )
 
 
 def spec(way: str) -> Spec:

@@ -8,6 +8,7 @@ geography and the noise alone, so nothing is random in them: no interval may be 
 
 import tomllib
 from itertools import product
+from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,8 +39,10 @@ MAY_BE_OFF = 0.02
 WITH, WITHOUT = "with invariants", "without"
 KINDS = {WITH: (BLUE, "o"), WITHOUT: (ORANGE, "s")}
 ROUNDING = 1e-9
-MANY = 100
-"""Of fewer intervals a few runs say nothing."""
+SCALE = 1e-8, 900.0
+"""Percent that are drawn."""
+SOME, MANY = 20, 500
+"""Of fewer intervals on blocks a few runs say nothing: in one run, and in all of them."""
 SPEC = """\
 [data]
 path = "tree.csv"
@@ -135,103 +138,140 @@ def lengths(mechanism: TopDown, values: Values) -> dict[str, Lengths]:
     }
 
 
-def small() -> tuple[TopDown, IntArray, tuple[IntArray, ...]]:
-    """Return the mechanism of the small tree, its counts, and its true tables by level."""
+class Place(NamedTuple):
+    """A geography with its true counts: what it is called in pictures and among numbers."""
+
+    name: str
+    short: str
+    mechanism: TopDown
+    counts: IntArray
+
+    @property
+    def truth(self) -> dict[str, IntArray]:
+        """The true tables of the nodes of each level."""
+        regions = self.mechanism.design.regions
+        return dict(zip(regions.levels, regions.sums(self.counts), strict=True))
+
+    def measured(self, seed: int) -> Values:
+        """Return the measurements of one run."""
+        return self.mechanism.law(self.counts).measure(SeededEntropy(seed))
+
+
+def small() -> Place:
+    """Return the small tree, with 12 people a cell about."""
     codes = [f"1{a}{b}{c}" for a, b, c in product("123", "123", "1234")]
-    people = np.random.default_rng(5).poisson(12, 4 * len(codes))
     frame = pl.DataFrame(
         {
             "block": np.repeat(codes, 4),
             "age": ["minor", "minor", "adult", "adult"] * len(codes),
             "sex": ["f", "m"] * (2 * len(codes)),
-            "people": people,
+            "people": np.random.default_rng(5).poisson(12, 4 * len(codes)),
         }
     )
     ready = prepare(Spec.model_validate(tomllib.loads(SPEC)), data=frame)
     assert isinstance(ready.mechanism, TopDown)
-    return ready.mechanism, ready.counts, ready.mechanism.design.regions.sums(ready.counts)
+    return Place("small tree", "small tree", ready.mechanism, ready.counts)
 
 
-def covered(
-    mechanism: TopDown, counts: IntArray, truth: tuple[IntArray, ...], runs: int, bar: Bar[int], what: str
-) -> dict[str, dict[str, Floats]]:
-    """Return the share of intervals that hold the truth in each run, by group and kind."""
-    law, asked, levels = mechanism.law(counts), groups(mechanism), mechanism.design.regions.levels
-    found: dict[str, dict[str, list[float]]] = {g.name: {kind: [] for kind in KINDS} for g in asked}
-    for seed in bar(range(runs), what):
-        values = law.measure(SeededEntropy(seed))
-        for kind in KINDS:
-            estimates = best_linear(mechanism, values, invariants=kind == WITH)
-            for group in asked:
-                found[group.name][kind].append(held(estimates, group, truth[levels.index(group.level)]))
-    return {name: {kind: np.array(each) for kind, each in kinds.items()} for name, kinds in found.items()}
+def large(source: Blocks) -> Place:
+    """Return blocks, as they are released from the top down."""
+    releases = Releases.of(source, (TOPDOWN,))
+    return Place(source.name, "blocks", releases.mechanism(), releases.prepared[TOPDOWN].counts)
+
+
+class Found(NamedTuple):
+    """What intervals do: by group and kind the share that holds the truth in each run, and their lengths."""
+
+    place: Place
+    shares: dict[str, dict[str, Floats]]
+    lengths: dict[str, Lengths]
+
+    @classmethod
+    def of(cls, place: Place, runs: int, bar: Bar[int]) -> "Found":
+        """Measure a place several times."""
+        asked, truth = groups(place.mechanism), place.truth
+        shares: dict[str, dict[str, list[float]]] = {g.name: {kind: [] for kind in KINDS} for g in asked}
+        for seed in bar(range(runs), place.name):
+            values = place.measured(seed)
+            for kind in KINDS:
+                estimates = best_linear(place.mechanism, values, invariants=kind == WITH)
+                for group in asked:
+                    shares[group.name][kind].append(held(estimates, group, truth[group.level]))
+        told = {
+            name: {kind: np.array(each) for kind, each in kinds.items()} for name, kinds in shares.items()
+        }
+        return cls(place, told, lengths(place.mechanism, place.measured(0)))
+
+    def share(self, group: str, kind: str, truth: float | None = None) -> Number:
+        """Return the share of intervals that hold the truth; a few runs may be alike by chance."""
+        sample, number = self.shares[group][kind], self.lengths[group].kept.size
+        found = mean(sample, truth)
+        alone = sqrt(LEVEL * (1 - LEVEL) / (number * sample.size)) if found.value < 1 else 0.0
+        return Number(found.value, max(found.error, alone), truth)
+
+    def numbers(self) -> dict[str, Number]:
+        """Return shares and lengths. On the small tree the share must be the level."""
+        short = self.place.short
+        longer = sum(int((each.kept > each.free * (1 + ROUNDING)).sum()) for each in self.lengths.values())
+        found = {f"{short}: intervals that are longer with invariants": Number(longer, truth=0)}
+        for group, each in self.lengths.items():
+            few = each.kept.size * self.shares[group][WITH].size < MANY or each.kept.size < SOME
+            for kind, length in zip(KINDS, each, strict=True):
+                if short == "small tree" or not few:
+                    exact = 1.0 if not length.any() else LEVEL if short == "small tree" else None
+                    found[f"{short}: coverage of {group}, {kind}"] = self.share(group, kind, exact)
+                found[f"{short}: mean length of {group}, {kind}"] = Number(float(length.mean()))
+        return found
+
+    def lines(self) -> list[str]:
+        """Return shares and lengths in words."""
+        runs = next(iter(self.shares.values()))[WITH].size
+        told = [
+            f"{self.place.name}, {runs:,} runs: coverage {WITH} and {WITHOUT}, mean lengths, their ratio:"
+        ]
+        for group, each in self.lengths.items():
+            both = [self.shares[group][kind].mean() for kind in KINDS]
+            told.append(
+                f"  {group:<22}{both[0]:>8.4f}{both[1]:>8.4f}{each.kept.mean():>10.3f}{each.free.mean():>8.3f}"
+                f"   {each.ratio.min():.4f} to {each.ratio.max():.4f}"
+            )
+        return told
 
 
 def study(source: Blocks, size: Size, bar: Bar[int], *, name: str = "coverage") -> Outcome:
     """Count how often intervals hold the truth, and compare their lengths."""
-    tree, counts, truth = small()
-    releases = Releases.of(source, (TOPDOWN,))
-    large = releases.mechanism()
-    numbers: dict[str, Number] = {}
-    lines: list[str] = []
-    shares: dict[str, dict[str, dict[str, Floats]]] = {}
-    sizes: dict[str, dict[str, Lengths]] = {}
-    for where, mechanism, all_counts, tables, runs in (
-        ("small tree", tree, counts, truth, size.runs),
-        (source.name, large, releases.prepared[TOPDOWN].counts, releases.truth, size.of_blocks),
-    ):
-        told = "small tree" if mechanism is tree else "blocks"
-        shares[where] = covered(mechanism, all_counts, tables, runs, bar, where)
-        sizes[where] = lengths(mechanism, mechanism.law(all_counts).measure(SeededEntropy(0)))
-        longer = sum(int((each.kept > each.free * (1 + ROUNDING)).sum()) for each in sizes[where].values())
-        numbers[f"{told}: intervals that are longer with invariants"] = Number(longer, truth=0)
-        lines.append(
-            f"{where}, {runs:,} runs: coverage {WITH} and {WITHOUT}; mean length {WITH} and {WITHOUT}"
-        )
-        for group, each in sizes[where].items():
-            points = bool((each.kept == 0).all())
-            for kind, sample in shares[where][group].items():
-                if mechanism is large and each.kept.size < MANY:
-                    continue
-                exact = 1.0 if points and kind == WITH else LEVEL if mechanism is tree else None
-                numbers[f"{told}: coverage of {group}, {kind}"] = mean(sample, exact)
-            for kind, length in zip(KINDS, each, strict=True):
-                numbers[f"{told}: mean length of {group}, {kind}"] = Number(float(length.mean()))
-            both = shares[where][group]
-            lines.append(
-                f"  {group:<22}{both[WITH].mean():>8.4f}{both[WITHOUT].mean():>8.4f}"
-                f"{each.kept.mean():>10.3f}{each.free.mean():>8.3f}   ratio {each.ratio.min():.4f} to"
-                f" {each.ratio.max():.4f}"
-            )
-    return Outcome(numbers, tuple(lines), {name: _picture(shares, sizes)})
+    both = [Found.of(small(), size.runs, bar), Found.of(large(source), size.of_blocks, bar)]
+    numbers = {key: number for found in both for key, number in found.numbers().items()}
+    lines = [line for found in both for line in found.lines()]
+    return Outcome(numbers, tuple(lines), {name: _picture(both)})
 
 
-def _picture(shares: dict[str, dict[str, dict[str, Floats]]], sizes: dict[str, dict[str, Lengths]]) -> Figure:
+def _picture(both: list[Found]) -> Figure:
     figure, axes = panels(2, 2, (14, 9), width_ratios=(1, 1.2))
-    for row, where in enumerate(shares):
+    for row, found in enumerate(both):
         left, right = axes[2 * row], axes[2 * row + 1]
-        _coverage(left, shares[where], sizes[where])
-        _ratios(right, sizes[where])
-        left.set_title(f"{where}: coverage of 90 percent intervals")
-        right.set_title(f"{where}: length with the county totals, beside that without")
+        _coverage(left, found)
+        _shorter(right, found.lengths)
+        left.set_title(f"{found.place.name}: coverage of 90 percent intervals")
+        right.set_title(f"{found.place.name}: how much shorter the county totals make intervals")
     axes[0].legend(fontsize=9, loc="lower left")
     return figure
 
 
-def _coverage(ax: Axes, shares: dict[str, dict[str, Floats]], sizes: dict[str, Lengths]) -> None:
+def _coverage(ax: Axes, found: Found) -> None:
     names = [
         name
-        for name, each in sizes.items()
-        if (each.kept > 0).any() and each.kept.size * shares[name][WITH].size >= MANY * MANY // 4
+        for name, each in found.lengths.items()
+        if each.kept.any() and each.kept.size * found.shares[name][WITH].size >= MANY
     ]
     ax.axhspan(LEVEL - MAY_BE_OFF, LEVEL + MAY_BE_OFF, color=GREY, alpha=0.15, linewidth=0)
     ax.axhline(LEVEL, color=GREY, linewidth=0.8)
     for shift, (kind, (colour, marker)) in zip((-0.12, 0.12), KINDS.items(), strict=True):
-        found = [mean(shares[name][kind]) for name in names]
+        shares = [found.share(name, kind) for name in names]
         ax.errorbar(
             np.arange(len(names)) + shift,
-            [each.value for each in found],
-            [2 * each.error for each in found],
+            [each.value for each in shares],
+            [2 * each.error for each in shares],
             color=colour,
             marker=marker,
             linestyle="none",
@@ -241,33 +281,32 @@ def _coverage(ax: Axes, shares: dict[str, dict[str, Floats]], sizes: dict[str, L
     _name(ax, names)
 
 
-def _ratios(ax: Axes, sizes: dict[str, Lengths]) -> None:
-    ax.boxplot(
-        [each.ratio for each in sizes.values()],
-        positions=np.arange(len(sizes)),
-        whis=(0, 100),
-        widths=0.5,
-        patch_artist=True,
-        boxprops={"facecolor": BLUE, "alpha": 0.45, "linewidth": 0.8},
-        medianprops={"color": "black"},
-        manage_ticks=False,
-    )
+def _shorter(ax: Axes, sizes: dict[str, Lengths]) -> None:
+    """Draw by how many percent intervals are shorter: the mean, and bars from the least to the most."""
     for place, each in enumerate(sizes.values()):
-        middle = float(np.median(each.ratio))
+        shorter = 100 * (1 - each.ratio)
+        middle, ends = float(shorter.mean()), np.clip([shorter.min(), shorter.max()], SCALE[0] / 10, None)
+        ax.plot([place] * 2, ends, color=BLUE, linewidth=1.2)
+        ax.plot([place], [middle], "o", color=BLUE, markersize=6)
         ax.annotate(
-            f"{middle:.3g}" if middle < 0.995 else f"{middle:.4f}",
-            (place, float(each.ratio.min())),
-            (0, -12),
+            "a point" if (each.kept == 0).all() else f"{middle:.2g}%" if middle >= 0.001 else "",
+            (place, float(ends[1])),
+            (0, 6),
             textcoords="offset points",
             ha="center",
             fontsize=8,
         )
-    ax.axhline(1, color=GREY, linewidth=0.8)
-    ax.set_ylim(-0.1, 1.05)
+    ax.set_yscale("log")
+    ax.set_ylim(*SCALE)
+    ticks = {100.0: "100%", 1.0: "1%", 0.01: "0.01%", 1e-4: "0.0001%", 1e-6: "0.000001%"}
+    ax.set_yticks(list(ticks), list(ticks.values()))
+    ax.set_yticks([], minor=True)
     _name(ax, list(sizes))
 
 
 def _name(ax: Axes, names: list[str]) -> None:
-    ax.set_xticks(range(len(names)), [name.replace(" of ", "\nof ") for name in names], fontsize=8)
+    ax.set_xticks(
+        range(len(names)), [name.replace(" ", "\n").replace("of\n", "of ") for name in names], fontsize=8
+    )
     ax.set_xlim(-0.6, len(names) - 0.4)
     ax.grid(axis="y", alpha=0.3)

@@ -94,7 +94,7 @@ class Size(NamedTuple):
     draws: int
 
 
-QUICK, FULL = Size(100), Size(1_000)
+QUICK, FULL = Size(60), Size(1_000)
 
 
 class Counties(NamedTuple):
@@ -185,7 +185,7 @@ def study(source: Counties, size: Size, bar: Bar[int], *, name: str = "illinois"
         }
         numbers |= {f"{way}: {what}": number for what, number in told.items()}
         lines.append(f"  {way}")
-        lines += [f"    {what:<36}{one.value:>+8.3f} ({one.error:.3f})" for what, one in told.items()]
+        lines += [f"    {what:<36}{one.value:>8.3f} ({one.error:.3f})" for what, one in told.items()]
     return Outcome(numbers, tuple(lines), {name: _picture(source.name, people, by_size)})
 
 

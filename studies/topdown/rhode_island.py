@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.picture import panels
 from studies.topdown import blocks
-from studies.topdown.blocks import SMALL, TOPDOWN, WAYS, Blocks, Floats, Releases
-from studies.topdown.sizes import APART, BIASED, LOOKS, TABLES, BySize, by_size, draw, log_scale
+from studies.topdown.blocks import LINEAR, SMALL, TOPDOWN, WAYS, Blocks, Floats, Releases
+from studies.topdown.sizes import APART, BIASED, LOOKS, TABLES, BySize, by_size, draw, joined, log_scale
 
 TITLE = "Rhode Island, 2010: errors of top-down counts by size, beside unbiased ones"
 STAND_IN = "Stand-in for Rhode Island: errors by size on a tenth as many invented blocks"
@@ -78,7 +78,8 @@ def study(source: Blocks, size: Size, bar: Bar[int], *, name: str = "rhode_islan
 def runs(releases: Releases, size: Size, bar: Bar[int]) -> Runs:
     """Run each way several times."""
     levels, truth = releases.regions.levels, releases.truth
-    kept: dict[tuple[int, str], list[Floats]] = {(k, way): [] for k in range(len(TABLES)) for way in WAYS}
+    sizes = [table.of(truth, levels) for table in TABLES]
+    kept: dict[tuple[int, str], list[BySize]] = {(k, way): [] for k in range(len(TABLES)) for way in WAYS}
     absolute: dict[str, dict[str, list[float]]] = {
         f"{what} of {level}": {way: [] for way in WAYS} for what in ("cells", "totals") for level in levels
     }
@@ -86,7 +87,7 @@ def runs(releases: Releases, size: Size, bar: Bar[int]) -> Runs:
     for seed in bar(range(size.runs), "runs"):
         for way, errors in releases.errors(seed).items():
             for k, table in enumerate(TABLES):
-                kept[k, way].append(np.asarray(table.of(errors, levels), dtype=np.float64))
+                kept[k, way].append(by_size(table, way, sizes[k], table.of(errors, levels)))
             for level, error in zip(levels, errors, strict=True):
                 absolute[f"cells of {level}"][way].append(float(np.abs(error).mean()))
                 absolute[f"totals of {level}"][way].append(float(np.abs(error.sum(axis=1)).mean()))
@@ -95,12 +96,9 @@ def runs(releases: Releases, size: Size, bar: Bar[int]) -> Runs:
                 negative += sum(int(np.count_nonzero(table < 0)) for table in whole)
                 below = releases.regions.sums(np.asarray(errors[-1], dtype=np.int64))
                 adding += sum(int(np.count_nonzero(a != b)) for a, b in zip(errors, below, strict=True))
-            if np.issubdtype(errors[COUNTY].dtype, np.integer):
+            if way != LINEAR:
                 changed += int(np.count_nonzero(errors[COUNTY].sum(axis=1)))
-    by_class = [
-        [by_size(table, way, table.of(truth, levels), kept[k, way]) for way in WAYS]
-        for k, table in enumerate(TABLES)
-    ]
+    by_class = [[joined(kept[k, way]) for way in WAYS] for k in range(len(TABLES))]
     told = {what: {way: np.array(each) for way, each in ways.items()} for what, ways in absolute.items()}
     return Runs(by_class, told, changed, adding, negative)
 

@@ -3,19 +3,27 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from math import sqrt
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
 from studies.outcome import Number, mean
 from studies.picture import BLUE, BROWN, GREEN, GREY, ORANGE
-from studies.topdown.blocks import ALONE, LATTICE, LINEAR, TOPDOWN, Floats, Tables
+from studies.topdown.blocks import ALONE, LATTICE, LINEAR, TOPDOWN, Floats
+
+N = TypeVar("N", np.int64, np.float64)
 
 LOOKS = {TOPDOWN: (ORANGE, "o"), ALONE: (BROWN, "D"), LATTICE: (BLUE, "s"), LINEAR: (GREEN, "^")}
 BIASED = (TOPDOWN, ALONE)
+FEW = 8
+"""Fewer runs do not tell how runs vary."""
+SOME = 10
+"""A class of fewer counts is left out."""
 APART = 0.2
 """How far the points of two ways stand apart in a picture."""
 
@@ -28,7 +36,7 @@ class Table(NamedTuple):
     totals: bool
     begins: tuple[int, ...]
 
-    def of(self, tables: Tables, levels: Sequence[str]) -> IntArray | Floats:
+    def of(self, tables: Sequence[NDArray[N]], levels: Sequence[str]) -> NDArray[N]:
         """Return these counts of all nodes, in one row."""
         table = tables[levels.index(self.level)]
         return np.asarray(table.sum(axis=1) if self.totals else table.ravel())
@@ -60,32 +68,49 @@ class BySize:
     """How many counts each class has."""
     errors: Floats
     sizes: Floats
+    squares: Floats
 
     @property
     def classes(self) -> Iterator[tuple[int, str]]:
-        """The places and names of classes that have counts."""
-        return ((place, name) for place, name in enumerate(self.table.classes) if self.number[place])
+        """The places and names of classes that have some counts."""
+        return ((place, name) for place, name in enumerate(self.table.classes) if self.number[place] >= SOME)
 
     def numbers(self) -> dict[str, Number]:
         """Return the mean error of each class, 0 for what has no bias, and the mean absolute error."""
         truth = None if self.way in BIASED else 0.0
         found = {}
         for place, name in self.classes:
-            found[f"{self.way}: error of {self.table.name}, {name}"] = mean(self.errors[:, place], truth)
-            found[f"{self.way}: |error| of {self.table.name}, {name}"] = mean(self.sizes[:, place])
+            found[f"{self.way}: error of {self.table.name}, {name}"] = self.mean(self.errors, place, truth)
+            found[f"{self.way}: |error| of {self.table.name}, {name}"] = self.mean(self.sizes, place)
         return found
 
+    def mean(self, sample: Floats, place: int, truth: float | None = None) -> Number:
+        """Return the mean of errors, or of absolute ones, in a class.
 
-def by_size(table: Table, way: str, true: IntArray, runs: Sequence[IntArray | Floats]) -> BySize:
-    """Return the errors of some runs by the class of the true count."""
+        Its standard error is that between runs. Few runs say little of that; then counts are taken as
+        independent, which they nearly are.
+        """
+        of_runs = sample[:, place]
+        if of_runs.size >= FEW:
+            return mean(of_runs, truth)
+        value, number = float(of_runs.mean()), int(self.number[place]) * of_runs.size
+        spread = float(self.squares[:, place].mean()) - value**2
+        return Number(value, sqrt(max(spread, 0.0) / number), truth)
+
+
+def by_size(table: Table, way: str, true: IntArray, error: Floats) -> BySize:
+    """Return the errors of one run by the class of the true count."""
     place = np.searchsorted(table.begins, true, side="right") - 1
     number = np.bincount(place, minlength=len(table.begins))
     with np.errstate(invalid="ignore"):
-        errors, sizes = (
-            np.array([np.bincount(place, of(run), number.size) / number for run in runs])
-            for of in (np.asarray, np.abs)
-        )
-    return BySize(table, way, number, errors, sizes)
+        means = [np.bincount(place, of, number.size) / number for of in (error, np.abs(error), error**2)]
+    return BySize(table, way, number, *(each[None] for each in means))
+
+
+def joined(runs: Sequence[BySize]) -> BySize:
+    """Return several runs of one table as one."""
+    parts = [[each.errors, each.sizes, each.squares] for each in runs]
+    return BySize(runs[0].table, runs[0].way, runs[0].number, *map(np.concatenate, zip(*parts, strict=True)))
 
 
 def log_scale(ax: Axes) -> None:
@@ -102,14 +127,11 @@ def draw(ax: Axes, found: Sequence[BySize], *, absolute: bool) -> None:
         colour, marker = LOOKS[each.way]
         sample = each.sizes if absolute else each.errors
         places = [place for place, _ in each.classes]
-        centre = sample[:, places].mean(axis=0)
-        spread = (
-            sample[:, places].std(axis=0, ddof=1) / np.sqrt(len(sample)) if len(sample) > 1 else 0 * centre
-        )
+        means = [each.mean(sample, place) for place in places]
         ax.errorbar(
             np.array(places) + shift,
-            centre,
-            2 * spread,
+            [one.value for one in means],
+            [2 * one.error for one in means],
             color=colour,
             marker=marker,
             markersize=5,
@@ -123,9 +145,6 @@ def draw(ax: Axes, found: Sequence[BySize], *, absolute: bool) -> None:
     else:
         ax.axhline(0, color=GREY, linewidth=0.8)
     table = found[0].table
-    labels = [
-        f"{name}\n({found[0].number[place]:,})" if found[0].number[place] else name
-        for place, name in enumerate(table.classes)
-    ]
+    labels = [f"{name}\n({found[0].number[place]:,})" for place, name in enumerate(table.classes)]
     ax.set_xticks(range(len(labels)), labels, fontsize=8)
     ax.grid(axis="y", alpha=0.3)

@@ -1,6 +1,10 @@
 """`holdfast plan`."""
 
+from fractions import Fraction
+from math import sqrt
 from pathlib import Path
+
+from rich.table import Table
 
 from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import deliver, require_new_file
@@ -52,20 +56,38 @@ def _words(report: PlanReport) -> None:
         console.print(f"    Why: {block.why}.")
     for method in mechanism.methods[len(report.steps) :]:
         console.print(f"{method[:1].upper()}{method[1:]}.")
+    _print_measured(report)
     console.print(KINDS[mechanism.traits.kind])
     console.print(meaning(report.verdict), soft_wrap=True)
     print_warnings(report.verdict, console)
-    if not mechanism.traits.additive:
+    if not mechanism.traits.additive and report.costs is None:
         console.print("The law depends on the confidential table, and so does the time: it is not told.")
-    elif report.work is not None and report.costs is not None:
-        console.print(f"One draw takes about {report.work:,.0f} random numbers.")
+    elif report.costs is not None:
         costs = report.costs
+        if report.work is not None:
+            console.print(f"One draw takes about {report.work:,.0f} random numbers.")
         console.print(
             f"A release takes about {_time(costs.release)} of computing on this machine (reading and planning"
             f" {_time(costs.plan)}, drawing {_time(costs.draw)}, certificate {_time(costs.certificate)}) and"
             f" {costs.memory / 1e6:,.0f} MB of memory;"
             f" intervals for every cell take up to {costs.listed / 1e6:,.0f} MB."
         )
+
+
+def _print_measured(report: PlanReport) -> None:
+    """Print what is measured of each level, and how much noise that gets."""
+    measured = report.measured.get("measurements", [])
+    if not measured:
+        return
+    table = Table()
+    for name in ("level", "nodes", "query", "share", "standard deviation"):
+        table.add_column(name, justify="left" if name in ("level", "query") else "right")
+    total = sum(Fraction(each["loss"]) for each in measured)
+    for each in measured:
+        share = f"{float(Fraction(each['loss']) / total):.1%}"
+        query = " by ".join(each["query"]) or "total"
+        table.add_row(each["level"], f"{each['nodes']:,}", query, share, f"{sqrt(each['variance']):.3g}")
+    terminal().print(table)
 
 
 def _time(seconds: float) -> str:

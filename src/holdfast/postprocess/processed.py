@@ -124,6 +124,11 @@ def postprocess_release(
 def process(folder: str | Path, method: Method, *, bias_draws: int | None = None, seed: int = 0) -> Processed:
     """Process a release; the bias is simulated with a seeded source, from public values only."""
     published = verified(folder)
+    if published.certificate.topdown is not None:
+        raise ReleaseError(
+            f"{folder} is a top-down release, which has no count below zero as it is: use its table, or its"
+            " measurements with `holdfast intervals`."
+        )
     public, universe = published.public, published.public.universe
     released = published.table.counts[public.possible]
     conforming = Conforming.of(universe.matrix, universe.values)

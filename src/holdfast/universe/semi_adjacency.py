@@ -101,7 +101,7 @@ def _of_nested(sizes: IntArray, counts: IntArray) -> SemiAdjacency:
     of one total say so.
     """
     held = sizes[counts > 0]
-    value = 2 if held.size > 1 else int((held > 1).any())
+    value = min(held.size, 2) if (held > 1).any() else 0  # else there is one table
     return replace(_exactly(value), searched=value == 1)
 
 

@@ -272,27 +272,31 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
 
     def _evidence(self, total: Fraction) -> Sequence[Evidence]:
         gaussian, distance = self.noise_law == "gaussian", self.premises.unit.distance
-        name, theorem = ("rho", "canonne2020, Theorem 4") if gaussian else ("epsilon", "canonne2020")
-        part = "Delta^2 / (2 sigma^2)" if gaussian else "kappa Delta"
-        power = "d^2" if gaussian else "d"
+        name, power = ("rho", 2) if gaussian else ("epsilon", 1)
         tight = all(each.of.attained for each in self.measurements)
         number = counted(len(self.measurements), "query and level", "queries and levels")
-        exact = drawn_exactly(floats=any(each.law.floats for each in self.measurements))
+        summed = f"the sum over {number} is {name} {shown(total)}"
+        along = "" if distance == 1 else f": {shown(total * distance**power)}"
+        attained = ", which some change attains without a change of invariants" if tight else ""
         return [
             Proved(
-                f"discrete {'Gaussian' if gaussian else 'Laplace'} noise on a query loses at most {part} for"
-                f" one record, and the sum over {number} is {name} {shown(total)}",
-                f"{theorem}; bun2016, Lemma 1.7" if gaussian else theorem,
+                "discrete Gaussian noise on a query loses at most Delta^2 / (2 sigma^2) for one record, and"
+                f" {summed}",
+                "canonne2020, Theorem 4; bun2016, Lemma 1.7",
+            )
+            if gaussian
+            else Proved(
+                f"discrete Laplace noise on a query loses at most kappa Delta for one record, and {summed}",
+                "canonne2020; theory, 11",
             ),
             Proved(
                 "one record leaves a cell of one node and enters a cell of that or another: it moves a"
-                " marginal on a level by at most 2 in l1 and by the root of 2 in l2"
-                + (", which some change attains without a change of invariants" if tight else ""),
+                f" marginal on a level by at most 2 in l1 and by the root of 2 in l2{attained}",
                 "theory, 11",
             ),
             Proved(
-                f"d records move it by at most d times as much, so they lose {power} times {name}"
-                + ("" if distance == 1 else f": {shown(total * (distance**2 if gaussian else distance))}"),
+                f"d records move it by at most d times as much, so they lose d{'^2' if gaussian else ''} times"
+                f" {name}{along}",
                 "theory, 11; semi-dp, Proposition 15",
             ),
             *self.premises.evidence(),
@@ -301,5 +305,5 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 " tables with the same invariants",
                 "semi-dp, Proposition 23; swapping-slides, TopDown theorem",
             ),
-            *exact,
+            *drawn_exactly(floats=any(each.law.floats for each in self.measurements)),
         ]
