@@ -42,7 +42,8 @@ ROUNDING = 1e-9
 SCALE = 1e-8, 900.0
 """Percent that are drawn."""
 SOME, MANY = 20, 500
-"""Of fewer intervals on blocks a few runs say nothing: in one run, and in all of them."""
+"""Of fewer intervals a few runs on blocks say nothing: in one run, and in all of them."""
+SMALL = "small tree"
 SPEC = """\
 [data]
 path = "tree.csv"
@@ -170,7 +171,7 @@ def small() -> Place:
     )
     ready = prepare(Spec.model_validate(tomllib.loads(SPEC)), data=frame)
     assert isinstance(ready.mechanism, TopDown)
-    return Place("small tree", "small tree", ready.mechanism, ready.counts)
+    return Place(SMALL, SMALL, ready.mechanism, ready.counts)
 
 
 def large(source: Blocks) -> Place:
@@ -215,10 +216,9 @@ class Found(NamedTuple):
         longer = sum(int((each.kept > each.free * (1 + ROUNDING)).sum()) for each in self.lengths.values())
         found = {f"{short}: intervals that are longer with invariants": Number(longer, truth=0)}
         for group, each in self.lengths.items():
-            few = each.kept.size * self.shares[group][WITH].size < MANY or each.kept.size < SOME
             for kind, length in zip(KINDS, each, strict=True):
-                if short == "small tree" or not few:
-                    exact = 1.0 if not length.any() else LEVEL if short == "small tree" else None
+                if short == SMALL or each.kept.size >= SOME:
+                    exact = 1.0 if not length.any() else LEVEL if short == SMALL else None
                     found[f"{short}: coverage of {group}, {kind}"] = self.share(group, kind, exact)
                 found[f"{short}: mean length of {group}, {kind}"] = Number(float(length.mean()))
         return found
@@ -230,9 +230,9 @@ class Found(NamedTuple):
             f"{self.place.name}, {runs:,} runs: coverage {WITH} and {WITHOUT}, mean lengths, their ratio:"
         ]
         for group, each in self.lengths.items():
-            both = [self.shares[group][kind].mean() for kind in KINDS]
+            shares = "".join(f"{self.shares[group][kind].mean():>8.4f}" for kind in KINDS)
             told.append(
-                f"  {group:<22}{both[0]:>8.4f}{both[1]:>8.4f}{each.kept.mean():>10.3f}{each.free.mean():>8.3f}"
+                f"  {group:<22}{shares}{each.kept.mean():>10.3f}{each.free.mean():>8.3f}"
                 f"   {each.ratio.min():.4f} to {each.ratio.max():.4f}"
             )
         return told

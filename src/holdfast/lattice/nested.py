@@ -51,19 +51,26 @@ class Nested:
         )
         outermost = found.owner.copy()
         for row in np.argsort(length, kind="stable")[np.count_nonzero(length == 0) :].tolist():
-            columns, entries = (part[starts[row] : starts[row + 1]] for part in (by_row.indices, by_row.data))
+            here = slice(starts[row], starts[row + 1])
+            columns, entries = by_row.indices[here], by_row.data[here]
             around = outermost[columns]
             if around.max() >= 0:
                 held, times = np.unique(around[around >= 0], return_counts=True)
                 if not (plain[row] and plain[held].all() and np.array_equal(times, length[held])):
                     continue
                 found.outer[held] = row
+                outermost[columns] = row
                 columns, entries = columns[around < 0], entries[around < 0]
-                outermost[by_row.indices[starts[row] : starts[row + 1]]] = row
             found.taken[row] = True
-            found.owner[columns], found.entry[columns] = row, entries
-            outermost[columns] = row
+            found.owner[columns], found.entry[columns], outermost[columns] = row, entries, row
         return found
+
+    @property
+    def cover(self) -> IntArray | None:
+        """Return disjoint rows of ones that add up to all columns; None where there are none."""
+        if (self.owner < 0).any() or (self.entry != 1).any():
+            return None
+        return np.flatnonzero(self.taken & (self.outer < 0))
 
     @cached_property
     def parts(self) -> IntArray:

@@ -48,54 +48,66 @@ def product_features(matrix: csr_array, values: IntArray) -> tuple[Feature, ...]
         return None
     size = np.diff(matrix.indptr).astype(np.int64)
     varied = np.flatnonzero(size < width)
-    total = _total(matrix, values)
     part = csr_array(matrix[varied])
+    groups = [(csr_array(part[chosen]), values[varied[chosen]]) for chosen in _tied_rows(part, size[varied])]
+    total = _total(matrix, values, groups)
     features: list[Feature] = []
-    for chosen in _tied_rows(part, size[varied]):
-        atoms = patterns(csr_array(part[chosen]))
-        count = _level_counts(atoms.columns, values[varied[chosen]], total)
+    for rows, known in groups:
+        level, columns = _levels(rows)
+        count = _level_counts(columns, known, total)
         if count is None:
             return None
-        features.append(Feature(atoms.of_cell, count))
+        features.append(Feature(level, count))
     return tuple(features) if prod(f.count.size for f in features) == width else None
 
 
-def _total(matrix: csr_array, values: IntArray) -> int | None:
+def _total(matrix: csr_array, values: IntArray, groups: list[tuple[csr_array, IntArray]]) -> int | None:
     """Return the sum over all columns, when the rows determine it."""
     whole = np.flatnonzero(np.diff(matrix.indptr) == matrix.shape[1])
     if whole.size:
         return int(values[whole[0]])
+    for rows, known in groups:
+        if (np.bincount(rows.indices, minlength=matrix.shape[1]) == 1).all():
+            return int(known.sum())
     weights = ones_combination(matrix)
     return None if weights is None else int(sum(c * int(values[row]) for row, c in weights.items()))
+
+
+def _levels(rows: csr_array) -> tuple[IntArray, csr_array]:
+    """Return the level of each column within some rows of ones, and the different columns."""
+    by_column = rows.tocsc()
+    if (np.diff(by_column.indptr) == 1).all():  # disjoint rows that meet every column
+        _, first, level = np.unique(by_column.indices, return_index=True, return_inverse=True)
+        return level.astype(np.int64), csr_array(by_column[:, first])
+    atoms = patterns(rows)
+    return atoms.of_cell, atoms.columns
 
 
 def _tied_rows(matrix: csr_array, size: IntArray) -> list[IntArray]:
     """Return the rows in groups, linked where two do not meet in all four ways.
 
-    Most pairs of rows are linked, so the few that are not are listed, and each row that is reached reaches
-    all others but those it is listed with.
+    Most pairs of rows are linked, so the few that are not are listed: what a set of rows does not reach is
+    listed with all of them.
     """
     meet = coo_array(matrix @ matrix.T)
     first, second = size[meet.row] - meet.data, size[meet.col] - meet.data
     neither = matrix.shape[1] - meet.data - first - second
     free = (meet.data > 0) & (first > 0) & (second > 0) & (neither > 0)
-    apart = csr_array((np.ones(int(free.sum()), dtype=np.int8), (meet.row[free], meet.col[free])), meet.shape)
+    apart = csr_array(
+        (np.ones(int(free.sum()), dtype=np.int64), (meet.row[free], meet.col[free])), meet.shape
+    )
     groups: list[IntArray] = []
-    left = np.ones(matrix.shape[0], dtype=np.bool_)
-    while left.any():
-        reached, group = [int(np.argmax(left))], list[int]()
-        left[reached] = False
-        while reached:
-            row = reached.pop()
-            group.append(row)
-            known = apart.indices[apart.indptr[row] : apart.indptr[row + 1]]
-            kept = left[known].copy()
-            left[known] = False
-            new = np.flatnonzero(left)
-            left[new] = False
-            left[known] = kept
-            reached.extend(new.tolist())
-        groups.append(np.array(sorted(group), dtype=np.int64))
+    left = np.arange(matrix.shape[0])
+    while left.size:
+        reached, left = left[:1], left[1:]
+        group = [reached]
+        while reached.size and left.size:
+            among = np.zeros(matrix.shape[0], dtype=np.int64)
+            among[reached] = 1
+            near = np.asarray(csr_array(apart[left]) @ among) < reached.size
+            reached, left = left[near], left[~near]
+            group.append(reached)
+        groups.append(np.sort(np.concatenate(group)))
     return groups
 
 

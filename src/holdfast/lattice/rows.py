@@ -21,6 +21,8 @@ from holdfast.lattice.components import Component, components, patterns
 from holdfast.lattice.nested import Nested, Relation
 
 LARGEST = 1 << 62
+FEW = 8
+"""Relations that are reduced one by one."""
 MOST_ENTRIES = 4_000_000
 """Entries of the matrices that are made of rows which share columns."""
 
@@ -60,7 +62,12 @@ def independent_and_wrong(matrix: csr_array, values: IntArray) -> tuple[IntArray
     for block in echelons(matrix):
         kept.extend(block.kept)
         for row, terms in block.combination.items():
-            if sum(weight * int(values[other]) for other, weight in terms.items()) != int(values[row]):
+            common = lcm(*(weight.denominator for weight in terms.values()))
+            found = (
+                weight.numerator * (common // weight.denominator) * int(values[other])
+                for other, weight in terms.items()
+            )
+            if sum(found) != common * int(values[row]):
                 wrong.add(row)
     return np.array(sorted(kept), dtype=np.int64), np.array(sorted(wrong), dtype=np.int64)
 
@@ -81,8 +88,8 @@ def ones_combination(matrix: csr_array) -> dict[int, Fraction] | None:
             weights[int(component.rows[0])] = Fraction(1, blocks.first_entry(component))
             continue
         block = blocks.part(component)
-        if (whole := _constant_row(block)) is not None:
-            weights[int(component.rows[whole[0]])] = Fraction(1, whole[1])
+        if (cover := Nested.of(block).cover) is not None:
+            weights |= dict.fromkeys(component.rows[cover].tolist(), Fraction(1))
             continue
         ones = csr_array(np.ones((1, block.shape[1]), dtype=np.int64))
         reduced = _echelon(csc_array(vstack([block, ones], format="csc")))
@@ -91,16 +98,6 @@ def ones_combination(matrix: csr_array) -> dict[int, Fraction] | None:
         terms = reduced.combination[block.shape[0]]
         weights |= {int(component.rows[row]): weight for row, weight in terms.items()}
     return weights
-
-
-def _constant_row(block: csc_array) -> tuple[int, int] | None:
-    """Return a row that has one entry in all columns, and that entry; None where there is none."""
-    by_row = csr_array(block)
-    for row in np.flatnonzero(np.diff(by_row.indptr) == block.shape[1]).tolist():
-        entries = by_row.data[by_row.indptr[row] : by_row.indptr[row + 1]]
-        if (entries == entries[0]).all():
-            return row, int(entries[0])
-    return None
 
 
 def echelons(matrix: csr_array) -> Iterator[Echelon]:
@@ -148,8 +145,8 @@ def _echelon(part: csc_array) -> Echelon:
     of all relations, read from the last row on, has one for each.
     """
     rows, relations = part.shape[0], _relations(part)
-    reduce = _reduced_dense if len(relations) * rows <= MOST_ENTRIES else _reduced_sparse
-    combination = reduce(relations, rows)
+    few = len(relations) <= FEW or len(relations) * rows > MOST_ENTRIES
+    combination = _reduced_sparse(relations) if few else _reduced_dense(relations, rows)
     return Echelon(
         kept=tuple(row for row in range(rows) if row not in combination),
         combination=dict(sorted(combination.items())),
@@ -174,9 +171,8 @@ def _reduced_dense(relations: list[Relation], rows: int) -> dict[int, dict[int, 
     return combination
 
 
-def _reduced_sparse(relations: list[Relation], rows: int) -> dict[int, dict[int, Fraction]]:
-    """Return what `_reduced_dense` does; relations of nested rows have few entries, and keep few."""
-    del rows
+def _reduced_sparse(relations: list[Relation]) -> dict[int, dict[int, Fraction]]:
+    """Return what `_reduced_dense` does: of few relations, or many with few entries, as nested rows have."""
     last: dict[int, dict[int, Fraction]] = {}
     for relation in sorted(relations, key=len):
         left = {row: Fraction(entry) for row, entry in relation.items() if entry}
@@ -226,9 +222,10 @@ def _relations(part: csc_array) -> list[Relation]:
     common = lcm(*map(int, np.unique(diagonal)))
     scale = [common // int(entry) for entry in diagonal]
     across = to_flint((crossing @ own).toarray())
-    weighted = fmpz_mat(
-        left.size, parts.size, [entry * scale[k % parts.size] for k, entry in enumerate(across.entries())]
-    )
+    weighted = across
+    if max(scale, default=1) > 1:
+        entries = [entry * scale[k % parts.size] for k, entry in enumerate(across.entries())]
+        weighted = fmpz_mat(left.size, parts.size, entries)
     if small:
         gram = to_flint((crossing @ crossing.T).toarray())
         kernel = _kernel(common * gram - weighted * across.transpose())

@@ -107,7 +107,7 @@ def product_bound(universe: Universe) -> Bound | None:
     """Return q + 1, and 2 at least, when every block is a full product of at most q features."""
     columns = universe.patterns.columns
     most = 1
-    for block in components(columns):
+    for block in universe.pattern_components:
         if block.rows.size == 0 or block.cells.size == 1:
             continue
         features = product_features(

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.components import components
+from holdfast.lattice.components import Component
 from holdfast.lattice.product import Feature, product_features
 
 if TYPE_CHECKING:
@@ -67,17 +67,25 @@ class Block:
 
 def blocks_of(universe: "Universe") -> Iterator[Block | None]:
     """Yield the blocks of several patterns, the largest first; None for those that are no products."""
-    seen = universe.patterns
-    for block in sorted(components(seen.columns), key=lambda block: -block.cells.size):
-        if block.cells.size == 1:
+    known = universe.known_blocks
+    for place, part in enumerate(universe.pattern_components):
+        if part.cells.size == 1:
             return
-        if block.rows.size == 0:
-            yield None
-            continue
-        part = csr_array(seen.columns[block.rows][:, block.cells])
-        features = product_features(part, universe.values[block.rows])
-        several = bool((seen.size[block.cells] > 1).any())
-        yield Block(features, several) if features else None
+        if place == len(known):
+            known.append(_block(universe, part))
+        yield known[place]
+
+
+def _block(universe: "Universe", part: Component) -> Block | None:
+    """Return a component of the patterns as a product of features, None where it is none."""
+    seen = universe.patterns
+    if part.rows.size == 0:
+        return None
+    columns = seen.columns
+    if part.cells.size < seen.count:
+        columns = csr_array(columns[part.rows][:, part.cells])
+    features = product_features(columns, universe.values[part.rows])
+    return Block(features, bool((seen.size[part.cells] > 1).any())) if features else None
 
 
 def product_of(universe: "Universe") -> Block | None:

@@ -19,7 +19,7 @@ from holdfast.lattice.product import Margins
 from holdfast.lattice.rows import independent_and_wrong, ones_combination
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.universe.features import blocks_of
+from holdfast.universe.features import Block, blocks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,16 @@ class Universe:
     def components(self) -> tuple[Component, ...]:
         """The blocks of cells that share no invariant."""
         return components(self.matrix)
+
+    @cached_property
+    def pattern_components(self) -> tuple[Component, ...]:
+        """The blocks of patterns that share no invariant, the largest first."""
+        return tuple(sorted(components(self.patterns.columns), key=lambda block: -block.cells.size))
+
+    @cached_property
+    def known_blocks(self) -> list[Block | None]:
+        """The first of them as products of features, as far as anyone asked for them [features.py]."""
+        return []
 
     @cached_property
     def total(self) -> int | None:

@@ -18,7 +18,6 @@ from scipy.sparse import block_array, csr_array
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.components import components
 from holdfast.lattice.product import product_features
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
@@ -73,7 +72,7 @@ def one_table(universe: Universe) -> bool:
     if several[loose].any() or several[fixed[universe.values[only] != 0]].any():
         return False
     rows, patterns = [], [np.flatnonzero(loose)]
-    for block in components(columns):
+    for block in universe.pattern_components:
         if block.cells.size == 1 or block.rows.size == 0:
             continue
         part = csr_array(columns[block.rows][:, block.cells])

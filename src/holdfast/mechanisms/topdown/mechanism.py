@@ -295,7 +295,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 "theory, 11",
             ),
             Proved(
-                f"d records move it by at most d times as much, so they lose d{'^2' if gaussian else ''} times"
+                f"d records move it by at most d times as much, and lose d{'^2' if gaussian else ''} times"
                 f" {name}{along}",
                 "theory, 11; semi-dp, Proposition 15",
             ),
