@@ -29,6 +29,7 @@ from holdfast.certificate.model import (
     UniverseSection,
 )
 from holdfast.certificate.verdict import verdict
+from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.topdown.bias import bias
@@ -208,16 +209,19 @@ def _topdown(
     """Return both readings: for one record of distance, and for one person [semi-dp, Proposition 15]."""
     if not isinstance(mechanism, TopDown):
         return None
-    semi = public.premises("semi").semi_adjacency
     one = mechanism.one_record
-    all_along = one.group(semi.worst_case)
+    try:
+        semi = public.premises("semi").semi_adjacency
+    except GuaranteeError:  # of some invariants no bound is known
+        semi = None
+    all_along = None if semi is None else one.group(semi.worst_case)
     return TopDownSection(
         per_record=mechanism.per_record,
         epsilon_at=epsilon_at(one),
-        semi_adjacency=semi.worst_case,
-        exact=semi.exact,
-        effective=next(iter(all_along.parameters().values())),
-        effective_epsilon_at=epsilon_at(all_along),
+        semi_adjacency=None if semi is None else semi.worst_case,
+        exact=semi is not None and semi.exact,
+        effective=None if all_along is None else next(iter(all_along.parameters().values())),
+        effective_epsilon_at=None if all_along is None else epsilon_at(all_along),
         bias=biases,
         microdata=microdata,
     )

@@ -366,14 +366,15 @@ class TopDownSection(Section):
     """Both readings of a top-down release, and the bias of its counts.
 
     ``per_record`` is rho, or epsilon, for one record of distance. ``effective`` is what it comes to at the
-    semi-adjacency: among tables as far apart as one person's change takes with these invariants.
+    semi-adjacency: among tables as far apart as one person's change takes with these invariants. Both are None
+    where no bound of the semi-adjacency is known.
     """
 
     per_record: Rational
     epsilon_at: EpsilonAt | None
-    semi_adjacency: StrictInt
+    semi_adjacency: StrictInt | None
     exact: StrictBool
-    effective: Rational
+    effective: Rational | None
     effective_epsilon_at: EpsilonAt | None
     bias: tuple[BiasSection, ...]
     microdata: StrictBool

@@ -44,9 +44,9 @@ from dataclasses import dataclass
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.components import components
-from holdfast.lattice.product import product_features
 from holdfast.lattice.unimodular import is_totally_unimodular
 from holdfast.universe.cliques import junction_order, maximal
+from holdfast.universe.features import blocks_of
 from holdfast.universe.universe import Universe
 
 
@@ -105,15 +105,10 @@ def unimodular_bound(universe: Universe) -> Bound | None:
 
 def product_bound(universe: Universe) -> Bound | None:
     """Return q + 1, and 2 at least, when every block is a full product of at most q features."""
-    columns = universe.patterns.columns
     most = 1
-    for block in universe.pattern_components:
-        if block.rows.size == 0 or block.cells.size == 1:
-            continue
-        features = product_features(
-            csr_array(columns[block.rows][:, block.cells]), universe.values[block.rows]
-        )
-        if features is None:
+    for part, block in zip(universe.pattern_components, blocks_of(universe), strict=False):
+        if block is not None:
+            most = max(most, len(block.features))
+        elif part.rows.size:
             return None
-        most = max(most, len(features))
     return Bound(most + 1, "semi-dp, Theorem 16 and Remark 17, for products of features")

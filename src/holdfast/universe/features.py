@@ -52,6 +52,12 @@ class Block:
         """How many levels each feature has, no more than some."""
         return tuple(min(feature.count.size, most) for feature in self.features)
 
+    @property
+    def most(self) -> IntArray:
+        """The most records that each pattern can hold: as many as its rarest level has, which some table does."""
+        most: IntArray = np.min([feature.count[feature.level] for feature in self.features], axis=0)
+        return most
+
     def holds(self, changes: int) -> bool:
         """Whether some table holds any so many records of the most frequent levels."""
         frequent = (np.sort(feature.count)[::-1][:changes] for feature in self.features)

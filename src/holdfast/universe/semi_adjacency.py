@@ -107,8 +107,10 @@ def _of_nested(sizes: IntArray, counts: IntArray) -> SemiAdjacency:
 
 def _of_products(universe: Universe) -> SemiAdjacency | None:
     """Return what a theorem gives where some block of features attains it [features.py], else None."""
-    bound = decomposable_bound(universe.cliques)
-    if bound is None or bound.value < 3 or _fixed_patterns(universe) or not literal_is_two(universe.cliques):
+    bound = decomposable_bound(universe.cliques) or product_bound(universe)
+    if bound is None or bound.value < 3 or _fixed_patterns(universe):
+        return None
+    if not literal_is_two(universe.cliques) and product_bound(universe) is None:
         return None
     for block in islice(blocks_of(universe), BLOCKS):
         if block is not None and len(block.features) + 1 == bound.value and block.needs_all:

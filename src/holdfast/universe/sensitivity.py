@@ -17,12 +17,13 @@ from holdfast.lattice.rows import independent_rows
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.capacity import capacities
-from holdfast.universe.features import product_of, small_product
+from holdfast.universe.features import blocks_of, product_of, small_product
 from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
 from holdfast.universe.universe import Universe
 
 CLASSES = 400  # solve for each pattern up to this many
 FEW = 20_000  # patterns up to which programs over all tables are tried
+BLOCKS = 20  # blocks of features looked at for such a pattern
 TRIES = 20  # patterns tried for a simple pair of cells
 UNARY = 4_000  # binaries in the program for the squared norm
 FARTHEST = CHANGES  # records up to which different tables are looked for
@@ -132,6 +133,9 @@ def _one_cell_can_give_all_to_another(universe: Universe, a: int) -> bool:
     bound = np.where(universe.patterns.size > 1, capacities(universe), 0)
     if not (bound >= a).any() or universe.settled is not None:
         return bool((bound >= a).any())
+    for part, block in zip(universe.pattern_components[:BLOCKS], blocks_of(universe), strict=False):
+        if block is not None and (block.most[universe.patterns.size[part.cells] > 1] >= a).any():
+            return True
     columns, values = universe.patterns.columns, universe.values
     candidates = np.argsort(-bound, kind="stable")[:TRIES]
     program = Program(columns, values, values, most=np.full(bound.size, UNBOUNDED))

@@ -27,11 +27,11 @@ class Place(Protocol):
 PlaceT = TypeVar("PlaceT", bound=Place)
 
 
-def climbed(first: PlaceT, onward: Callable[[PlaceT], PlaceT]) -> PlaceT:
+def climbed(first: PlaceT, onward: Callable[[PlaceT], PlaceT], steps: int = STEPS) -> PlaceT:
     """Return the place with the least error on the way up, until that is small or falls no more."""
     now = best = first
     idle = 0
-    for _ in range(STEPS):
+    for _ in range(steps):
         if now.error <= TOLERANCE or idle >= IDLE:
             break
         now = onward(now)

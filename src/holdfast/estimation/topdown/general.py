@@ -16,7 +16,7 @@ with F_b = 1 for the cells between their bounds: the children's prices are elimi
 last point for a detailed measurement of little weight.
 
 The certificate is the duality gap, as in [holdfast, estimation/topdown/sums.py]. Where Newton steps do not
-end HiGHS is asked.
+end, an interior point method does [holdfast, estimation/topdown/interior.py].
 """
 
 from collections.abc import Callable, Sequence
@@ -24,16 +24,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, kron
+from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from holdfast.estimation.topdown.ascent import LOOSE, climbed, length
 from holdfast.estimation.topdown.children import Estimate
-from holdfast.estimation.topdown.equalities import sides
 from holdfast.estimation.topdown.forced import close
+from holdfast.estimation.topdown.interior import interior
 from holdfast.estimation.topdown.levels import levels, turned
+from holdfast.estimation.topdown.quadratic import Quadratic
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.programs.quadratic import least
-from holdfast.programs.solver import Sides, Status
 
 PROXIMAL = 200
 PULL = 1e-2
@@ -42,6 +41,8 @@ CLOSE = 1e-8
 """A gap that proximal points need not make smaller."""
 FAR = 10.0
 """A step may be as long as this many times the numbers it is made of."""
+OFF = 1e-7
+"""Sums that are farther off, relative to their size, are not kept."""
 RIDGE = 1e-13
 """What is added to a system that may be singular, relative to its size."""
 
@@ -267,26 +268,21 @@ def ascend(dual: Dual) -> tuple[FloatArray, float, float]:
 
 
 def by_program(dual: Dual) -> tuple[FloatArray, float] | None:
-    """Return the counts that HiGHS finds, to about nine digits, and their gap; None where it finds none."""
-    count = dual.target.shape[0]
-    soft = dual.rows.soft > 0
-    R, weight = dual.rows.matrix[soft], 1 / dual.rows.soft[soft]
-    squares = np.eye(dual.parent.size) + (R.T * weight) @ R
-    cost = -(dual.target + (dual.values[:, soft] * weight) @ R)
-    matrix, sums = sides(csr_array(dual.rows.matrix[~soft]), dual.values[:, ~soft], dual.parent)
-    found, prices = least(
-        cost.ravel(),
-        csr_array(kron(eye_array(count), squares)),
-        matrix,
-        Sides(sums, sums),
-        Sides(dual.low.ravel(), dual.high.ravel()),
+    """Return the counts that an interior point method finds, and their gap; None where they are off."""
+    count, cells = dual.target.shape
+    own = kron(eye_array(count), dual.rows.matrix)
+    program = Quadratic(
+        dual.target.ravel(),
+        np.ones(dual.target.size),
+        dual.low.ravel(),
+        dual.high.ravel(),
+        csr_array(vstack([kron(np.ones((1, count)), eye_array(cells)), own], format="csr")),
+        np.concatenate([dual.parent, dual.values.ravel()]),
+        np.concatenate([np.zeros(cells), np.tile(dual.rows.soft, count)]),
     )
-    if found.status is not Status.SOLVED or found.values is None:
+    point, prices = interior(program)
+    kept = program.soft == 0
+    off = np.abs(program.values - program.rows @ point)[kept] / (1 + np.abs(program.values[kept]))
+    if off.max() > OFF:
         return None
-    point = np.clip(found.values.reshape(dual.target.shape), dual.low, dual.high)
-    misses = dual.values[:, soft] - point @ R.T
-    own = np.zeros(dual.values.shape)
-    own[:, soft] = misses * weight
-    own[:, ~soft] = prices[dual.parent.size :].reshape(count, -1)
-    objective = 0.5 * float(((point - dual.target) ** 2).sum() + (misses**2 * weight).sum())
-    return point, max(objective - dual.value(dual.at(prices[: dual.parent.size], own)), 0.0)
+    return point.reshape(count, cells), program.gap(point, prices, program.low, program.high)

@@ -1,31 +1,30 @@
 """Convex quadratic programs by an interior point method.
 
-    min 1/2 sum_i d_i (z_i - y_i)^2 + 1/2 sum_r s_r p_r^2   with  M z + s p = t,  low <= z <= high
+With M, t, s, d as in [holdfast, estimation/topdown/quadratic.py], prices p of rows, a of lower and b of upper
+bounds, the conditions of an optimum are
 
-with d >= 0 and s >= 0; a row with s > 0 gives way. With prices a of lower and b of upper bounds, the
-conditions of an optimum are
-
-    d (z - y) - M^T p - a + b = 0,     a (z - low) = b (high - z) = 0.
+    d (z - y) - M^T p - a + b = 0,   M z + s p = t,   a (z - low) = b (high - z) = 0.
 
 The products are kept above 0 and brought down together. A direction solves (M H M^T + s) dp = right with
-1 / H = d + a / (z - low) + b / (high - z). It is told twice: straight to products of 0, which shows how far down
-they can go; then to there, with the squares that the first one neglected. Where the optimum is not unique,
-what is found lies in the middle of all. No rows or bounds that meet in one point do any harm, as they do to
-Newton's steps; the price is a solution to about nine digits.
+1 / H = d + a / (z - low) + b / (high - z). It is told twice: straight to products of 0, which shows how far
+down they can go; then to there, with the squares that the first one neglected, or with that part of them that
+leads farthest. Rows and bounds that meet in one point do no harm, as they do to Newton's steps.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from holdfast.estimation.topdown.symmetric import Equations
+from holdfast.estimation.topdown.quadratic import Quadratic
+from holdfast.estimation.topdown.symmetric import equations
 from holdfast.lattice.arrays import FloatArray
 
 STEPS, IDLE = 100, 8
 """Steps at most, and at most so many that make nothing better."""
 INSIDE = 0.995
 """The part of the way to the nearest bound that a step may go."""
+PARTS, ENOUGH = (1.0, 0.5, 0.25, 0.1, 0.0), 0.9
+"""How much of the squares is told, until so much of a step can be gone."""
 TOLERANCE = 1e-13
 """Errors and products, relative to the numbers they are made of, at which steps end."""
 RIDGE = 1e-13
@@ -33,21 +32,11 @@ RIDGE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
-    """A program: targets y with weights d, bounds, and rows M with values t that give way by s."""
-
-    targets: FloatArray
-    weights: FloatArray
-    low: FloatArray
-    high: FloatArray
-    rows: csr_array
-    values: FloatArray
-    soft: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
 class _State:
-    """A point, prices of rows and of both bounds, and the distances from these, 1 where there is none."""
+    """A point, prices of rows and of both bounds, and the distances from these, 1 where there is no bound.
+
+    Distances are kept for themselves: from a point near its bound they could not be told.
+    """
 
     point: FloatArray
     prices: FloatArray
@@ -59,6 +48,11 @@ class _State:
 
 def interior(program: Quadratic) -> tuple[FloatArray, FloatArray]:
     """Return the point and the prices of rows; where no point keeps the rows, they are off."""
+    live = program.low < program.high
+    if not live.all():
+        point = program.low.copy()
+        point[live], prices = interior(program.part(live))
+        return point, prices
     path = _Path(program)
     now = best = path.first()
     least, idle = path.error(now), 0
@@ -77,19 +71,11 @@ class _Path:
 
     def __init__(self, program: Quadratic) -> None:
         self.it = program
-        self.columns = csr_array(program.rows.T)
-        self.sizes = abs(program.rows), abs(self.columns)
         self.is_low = np.isfinite(program.low).astype(np.float64)
         self.is_high = np.isfinite(program.high).astype(np.float64)
         self.low = np.where(self.is_low > 0, program.low, 0.0)
         self.high = np.where(self.is_high > 0, program.high, 0.0)
         self.count = max(float(self.is_low.sum() + self.is_high.sum()), 1.0)
-
-    def state(self, point: FloatArray, prices: FloatArray, down: FloatArray, up: FloatArray) -> _State:
-        """Return a state with its distances."""
-        below = np.where(self.is_low > 0, point - self.low, 1.0)
-        above = np.where(self.is_high > 0, self.high - point, 1.0)
-        return _State(point, prices, down, up, below, above)
 
     def first(self) -> _State:
         """Return a state well inside, with prices as large as what is measured."""
@@ -97,12 +83,20 @@ class _Path:
         margin = np.minimum(1.0, (it.high - it.low) / 4)
         point = np.clip(it.targets, it.low + margin, it.high - margin)
         size = 1.0 + float(np.abs(it.weights * (point - it.targets)).max(initial=0.0))
-        return self.state(point, np.zeros(it.values.size), size * self.is_low, size * self.is_high)
+        return _State(
+            point,
+            np.zeros(it.values.size),
+            size * self.is_low,
+            size * self.is_high,
+            np.where(self.is_low > 0, point - self.low, 1.0),
+            np.where(self.is_high > 0, self.high - point, 1.0),
+        )
 
     def uphill(self, now: _State) -> FloatArray:
         """Return how far the slopes of all cells are from 0."""
         it = self.it
-        return it.weights * (now.point - it.targets) - self.columns @ now.prices - now.down + now.up
+        slopes = it.weights * (now.point - it.targets) - it.columns @ now.prices
+        return np.asarray(slopes - now.down + now.up)
 
     def left(self, now: _State) -> FloatArray:
         """Return how far rows are from their values."""
@@ -115,8 +109,8 @@ class _Path:
     def error(self, now: _State) -> float:
         """Return the largest error of a condition, relative to the numbers it is made of."""
         it = self.it
-        rows = 1 + np.abs(it.values) + self.sizes[0] @ np.abs(now.point)
-        cells = 1 + self.sizes[1] @ np.abs(now.prices) + np.abs(it.weights * now.point)
+        rows = 1 + np.abs(it.values) + it.sizes @ np.abs(now.point)
+        cells = 1 + it.sizes.T @ np.abs(now.prices) + np.abs(it.weights * now.point)
         return max(
             float((np.abs(self.left(now)) / rows).max(initial=0.0)),
             float((np.abs(self.uphill(now)) / cells).max(initial=0.0)),
@@ -127,17 +121,15 @@ class _Path:
         """Return the state after a step."""
         it = self.it
         free = 1 / (it.weights + now.down / now.below + now.up / now.above)
-        equations = Equations(it.rows, self.columns, free, it.soft, RIDGE)
+        solve = equations(it.rows, it.columns, free, it.soft, RIDGE)
         uphill, left = self.uphill(now), self.left(now)
 
         def direction(less_down: FloatArray, less_up: FloatArray) -> tuple[FloatArray, ...]:
             """Return the direction in which products become less by so much."""
             slope = -uphill - less_down / now.below + less_up / now.above
-            prices = equations.solve(left - it.rows @ (free * slope))
-            prices += equations.solve(
-                left - it.rows @ (free * (slope + self.columns @ prices)) - it.soft * prices
-            )
-            point = free * (slope + self.columns @ prices)
+            prices = solve(left - it.rows @ (free * slope))
+            prices += solve(left - it.rows @ (free * (slope + it.columns @ prices)) - it.soft * prices)
+            point = free * (slope + it.columns @ prices)
             down = (-less_down - now.down * point) / now.below * self.is_low
             up = (-less_up + now.up * point) / now.above * self.is_high
             return point, prices, down, up
@@ -147,15 +139,26 @@ class _Path:
         middle, reached = self.products(now), self._gone(now, straight, self._longest(now, straight))
         aim = middle * min(1.0, self.products(reached) / middle) ** 3 if middle > 0 else 0.0
         point, _, down, up = straight
-        step = direction(
-            (products[0] + down * point - aim) * self.is_low, (products[1] - up * point - aim) * self.is_high
-        )
-        return self._gone(now, step, INSIDE * self._longest(now, step))
+        squares = down * point, -up * point
+        step, longest = straight, 0.0
+        for part in PARTS:
+            less = products[0] + part * squares[0] - aim, products[1] + part * squares[1] - aim
+            other = direction(less[0] * self.is_low, less[1] * self.is_high)
+            reach = self._longest(now, other)
+            step, longest = (other, reach) if reach > longest else (step, longest)
+            if longest >= ENOUGH:
+                break
+        return self._gone(now, step, INSIDE * longest)
 
     def _gone(self, now: _State, step: tuple[FloatArray, ...], part: float) -> _State:
         point, prices, down, up = step
-        return self.state(
-            now.point + part * point, now.prices + part * prices, now.down + part * down, now.up + part * up
+        return _State(
+            now.point + part * point,
+            now.prices + part * prices,
+            now.down + part * down,
+            now.up + part * up,
+            now.below + part * point * self.is_low,
+            now.above - part * point * self.is_high,
         )
 
     def _longest(self, now: _State, step: tuple[FloatArray, ...]) -> float:

@@ -16,9 +16,9 @@ from scipy.sparse import coo_array, csr_array, eye_array, hstack, kron, vstack
 from holdfast.estimation.topdown.children import Estimate
 from holdfast.estimation.topdown.equalities import Number
 from holdfast.estimation.topdown.known import Level
-from holdfast.estimation.topdown.prices import Aims, least_squares
 from holdfast.estimation.topdown.rounding import nearest_whole
 from holdfast.estimation.topdown.spread import Spread
+from holdfast.estimation.topdown.squares import Aims, least_squares
 from holdfast.estimation.topdown.system import System
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.linear import suggest

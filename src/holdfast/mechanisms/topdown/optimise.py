@@ -21,6 +21,7 @@ import numpy as np
 
 from holdfast.errors import SpecError
 from holdfast.lattice.arrays import FloatArray
+from holdfast.mechanisms.topdown.allocation import levels_of
 from holdfast.mechanisms.topdown.design import Design, Query
 from holdfast.mechanisms.topdown.kept import below
 from holdfast.mechanisms.topdown.options import Aim
@@ -37,9 +38,11 @@ def optimised(design: Design, weights: Sequence[Fraction], aims: Sequence[Aim]) 
     """Return the shares of the levels, root first, that make the errors of the aims least."""
     from scipy.optimize import minimize  # noqa: PLC0415 - loaded late
 
-    measured = sorted({each.level for each in design.measured})
-    tree = _Tree.of(design, weights)
     asked = _asked(design, aims)
+    measured = sorted({each.level for each in design.measured})
+    if len(measured) < 2:
+        return levels_of(design, "equal")  # nothing to choose
+    tree = _Tree.of(design, weights)
 
     def error(logits: FloatArray) -> float:
         shares = np.zeros(len(design.regions.sizes))

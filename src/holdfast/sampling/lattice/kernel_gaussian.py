@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
+from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
 from holdfast.sampling.decisions.enclosure import Real, ball_of, real
 from holdfast.sampling.decisions.floats import Floats
@@ -28,7 +28,8 @@ from holdfast.sampling.lattice.gaussian_sums import GaussianSums
 from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, log_acceptance, log_chance
 from holdfast.sampling.lattice.sum_shape import SumShape
 
-PILOT = 256
+PILOT, PILOT_SUMS = 256, 1 << 19
+"""Proposals of a pilot, and the sums that these may have together."""
 COST = 4.0
 """What one coordinate costs, in integers drawn for one."""
 HOPELESS = -60.0
@@ -92,5 +93,6 @@ class KernelGaussian:
         likely = log_acceptance(self._shape.sum_shapes, self._sigma)
         if likely < HOPELESS:
             return max(float(np.exp(likely)), 1e-300)
-        chance = self._propose(SeededEntropy(0), pilot_size(PILOT, self._sizes.size))[2]
+        size = max(1, min(PILOT, PILOT_SUMS // self._sizes.size))  # of many sums one proposal tells enough
+        chance = self._propose(SeededEntropy(0), size)[2]
         return max(float(np.exp(chance).mean()), 1e-300)

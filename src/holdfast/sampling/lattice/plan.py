@@ -279,7 +279,8 @@ def groups(matrix: csr_array) -> Iterator[tuple[csr_array, IntArray]]:
             key = b"total %d" % component.cells.size  # many alike: no need to look inside
             systems.setdefault(key, total(component.cells.size))
         else:
-            system = csr_array(matrix[component.rows][:, component.cells])
+            whole = component.cells.size == matrix.shape[1]
+            system = csr_array(matrix if whole else matrix[component.rows][:, component.cells])
             key = _content(system)
             systems[key] = system
         cells_of.setdefault(key, []).append(component.cells)
