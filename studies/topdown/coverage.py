@@ -121,15 +121,14 @@ def groups(mechanism: TopDown) -> list[Group]:
     return [Group(level, what, rows) for what, rows in queries.items() for level in regions.levels]
 
 
-def held(estimates: Estimates, group: Group, truth: IntArray) -> float:
+def held(estimates: Estimates, group: Group, truth: IntArray, length: Floats) -> float:
     """Return the share of intervals that hold the truth; a point must be it, within rounding."""
-    found = intervals_at(estimates, group.level, group.queries, LEVEL)
-    off = np.abs(found.estimate - truth @ group.queries.T)
-    return float((off <= found.half_width + 1e-6 * found.determined).mean())
+    wrong = np.abs((estimates.at(group.level) - truth) @ group.queries.T).ravel()
+    return float((wrong <= np.where(length > 0, length / 2, 1e-6)).mean())
 
 
 def lengths(mechanism: TopDown, values: Values) -> dict[str, Lengths]:
-    """Return the lengths of all intervals by group, with invariants and without."""
+    """Return the lengths of all intervals by group, with invariants and without; values do not matter."""
     both = [best_linear(mechanism, values, invariants=invariants) for invariants in (True, False)]
     return {
         group.name: Lengths(
@@ -191,17 +190,19 @@ class Found(NamedTuple):
     def of(cls, place: Place, runs: int, bar: Bar[int]) -> "Found":
         """Measure a place several times."""
         asked, truth = groups(place.mechanism), place.truth
+        sizes = lengths(place.mechanism, place.measured(0))
         shares: dict[str, dict[str, list[float]]] = {g.name: {kind: [] for kind in KINDS} for g in asked}
         for seed in bar(range(runs), place.name):
             values = place.measured(seed)
-            for kind in KINDS:
+            for which, kind in enumerate(KINDS):
                 estimates = best_linear(place.mechanism, values, invariants=kind == WITH)
                 for group in asked:
-                    shares[group.name][kind].append(held(estimates, group, truth[group.level]))
+                    length = sizes[group.name][which]
+                    shares[group.name][kind].append(held(estimates, group, truth[group.level], length))
         told = {
             name: {kind: np.array(each) for kind, each in kinds.items()} for name, kinds in shares.items()
         }
-        return cls(place, told, lengths(place.mechanism, place.measured(0)))
+        return cls(place, told, sizes)
 
     def share(self, group: str, kind: str, truth: float | None = None) -> Number:
         """Return the share of intervals that hold the truth; a few runs may be alike by chance."""

@@ -20,7 +20,7 @@ N = TypeVar("N", np.int64, np.float64)
 
 LOOKS = {TOPDOWN: (ORANGE, "o"), ALONE: (BROWN, "D"), LATTICE: (BLUE, "s"), LINEAR: (GREEN, "^")}
 BIASED = (TOPDOWN, ALONE)
-FEW = 8
+FEW = 20
 """Fewer runs do not tell how runs vary."""
 SOME = 10
 """A class of fewer counts is left out."""

@@ -125,6 +125,36 @@ def test_damaged_measurements_are_not_used(tmp_path: Path, monkeypatch: pytest.M
     assert verify(tmp_path / "out").kept
 
 
+def test_a_charge_before_the_measurements_is_not_charged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.topdown.checkpoint.Checkpoint.keep", crash)
+        with pytest.raises((Crash, HoldfastError)):
+            make_release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 1
+    make_release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 1
+
+
+def test_another_release_in_that_folder_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(2))
+    crashed(tmp_path, monkeypatch, ledger=ledger)
+    half = {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"}
+    make_release(spec(tmp_path, privacy=half), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == Fraction(3, 2)
+
+
+def test_what_waits_beside_a_whole_release_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.topdown.checkpoint.Checkpoint.remove", lambda _: None)
+        make_release(spec(tmp_path), tmp_path / "out")
+    assert len(hidden(tmp_path)) == 1
+    make_release(spec(tmp_path), tmp_path / "another")
+    assert hidden(tmp_path) == []
+
+
 def test_nobody_else_may_read_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashed(tmp_path, monkeypatch)
     (place,) = (path for path in tmp_path.iterdir() if path.name.startswith(".measured-"))

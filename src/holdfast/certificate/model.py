@@ -366,8 +366,8 @@ class TopDownSection(Section):
     """Both readings of a top-down release, and the bias of its counts.
 
     ``per_record`` is rho, or epsilon, for one record of distance. ``effective`` is what it comes to at the
-    semi-adjacency: among tables as far apart as one person's change takes with these invariants. Both are None
-    where no bound of the semi-adjacency is known.
+    semi-adjacency: among tables as far apart as one person's change takes with these invariants. Both are
+    None where no bound of the semi-adjacency is known.
     """
 
     per_record: Rational

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.certificate.text import CERTIFICATE
 from holdfast.durable import sync_file, sync_folder
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.topdown.file import FILE, MeasurementsOutput, Values, read_measurements
@@ -32,15 +33,20 @@ class Checkpoint:
     ``told`` is all that was asked for, as text, and ``identity`` that of the data, which is confidential.
     """
 
-    folder: Path
+    out: Path
     told: str
     identity: bytes
 
     @classmethod
     def of(cls, out: Path, told: str, identity: bytes) -> "Checkpoint":
         """Return the checkpoint of a folder that is to be made."""
-        name = hashlib.sha256(os.fsencode(out.name)).hexdigest()[:16]
-        return cls(out.absolute().parent / f"{PREFIX}{name}", told, identity)
+        return cls(out.absolute(), told, identity)
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        name = hashlib.sha256(os.fsencode(self.out.name)).hexdigest()[:16]
+        return self.out.parent / f"{PREFIX}{name}"
 
     def __repr__(self) -> str:
         return f"<checkpoint in {self.folder}>"
@@ -66,11 +72,20 @@ class Checkpoint:
         sync_file(self.folder / FILE)
         salt = secrets.token_bytes(16)
         draft = self.folder / f"{NOTE}.draft"
-        draft.write_text(json.dumps({"salt": salt.hex(), "of": self._mark(salt)}), encoding="utf-8")
+        note = {"salt": salt.hex(), "of": self._mark(salt), "for": self.out.name}
+        draft.write_text(json.dumps(note), encoding="utf-8")
         sync_file(draft)
         draft.rename(self.folder / NOTE)
         sync_folder(self.folder)
         sync_folder(self.folder.parent)
+
+    def sweep(self) -> None:
+        """Throw away what waits beside a release that is whole: its run was ended at its very end."""
+        for folder in self.out.parent.glob(f"{PREFIX}*"):
+            with suppress(OSError, ValueError, LookupError, TypeError):
+                name = json.loads((folder / NOTE).read_text(encoding="utf-8"))["for"]
+                if (self.out.parent / name / CERTIFICATE).is_file():
+                    shutil.rmtree(folder)
 
     def remove(self) -> None:
         """Throw it away."""

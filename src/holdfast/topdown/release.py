@@ -112,8 +112,8 @@ def make_topdown_release(
 ) -> Written[Certificate]:
     """Prepare, charge, measure, estimate and write a top-down release to a new folder.
 
-    Where a run for the same folder, spec and data was ended after it had measured, this one goes on from its
-    measurements, and charges nothing again. The other options are those of a release of one table.
+    Where a run for the same folder, spec and data was ended after its charge, this one is not charged again;
+    where it had measured, this one goes on from there. The other options are those of a release of one table.
     """
     workers(engine)  # what is not there is told before anything is read
     folder = require_new(out)
@@ -122,18 +122,10 @@ def make_topdown_release(
     ready = PreparedTopDown(**{**own, "microdata": microdata}, out=folder, engine=engine)
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
     checkpoint = ready.checkpoint(seed)
+    checkpoint.sweep()
     before = checkpoint.found(ready.topdown) is not None
-    if before and account is not None and resume is None and seed is None:
-        resume = _open_row(account, folder)
+    if account is not None and resume is None and seed is None:
+        resume = account.open_row(ready.drawing().charge(account), draft_path(folder))
     written = make(lambda: ready, out, seed=seed, ledger=account, resume=resume, **options)
     checkpoint.remove()
     return replace(written, continued=before)
-
-
-def _open_row(account: Ledger, folder: Path) -> int | None:
-    """Return the last row that was charged for a folder and is not complete."""
-    draft = draft_path(folder)
-    for row in reversed(account.rows()):
-        if account.draft(row.index) == draft and account.completion(row.index) is None:
-            return row.index
-    return None

@@ -54,7 +54,7 @@ class Block:
 
     @property
     def most(self) -> IntArray:
-        """The most records that each pattern can hold: as many as its rarest level has, which some table does."""
+        """The most records that each pattern can hold, as some table does: what its rarest level has."""
         most: IntArray = np.min([feature.count[feature.level] for feature in self.features], axis=0)
         return most
 

@@ -43,7 +43,7 @@ class Workers:
     """
 
     def __init__(self, count: int | None = None) -> None:
-        self._count = count or os.cpu_count() or 1
+        self._count = count or _cores()
         self._executor: Executor | None = None
 
     def __enter__(self) -> Self:
@@ -90,6 +90,14 @@ def one_thread() -> AbstractContextManager[object]:
 
     limited: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
     return limited
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 def _begin() -> None:

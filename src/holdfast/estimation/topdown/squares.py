@@ -155,16 +155,17 @@ class _Part:
 
 
 def _lowered(program: Quadratic, prices: FloatArray) -> FloatArray:
-    """Return prices at which no cell without a weight gains by growing, where one sum around it can see to it.
+    """Return prices at which no cell without weight or upper bound gains by growing, if a sum is around it.
 
-    Such a cell would gain by rounding and by its target's little weight only, but without end.
+    What it gains is due to rounding and to its target's little weight, but has no end.
     """
-    gains = np.where(program.weights > 0, 0.0, np.maximum(program.columns @ prices, 0.0))
     columns = program.columns
+    endless = (program.weights == 0) & np.isinf(program.high)
+    gains = np.where(endless, np.maximum(columns @ prices, 0.0), 0.0)
     cell = np.repeat(np.arange(gains.size), np.diff(columns.indptr))
     signed = np.zeros(prices.size, dtype=np.bool_)
     signed[columns.indices[columns.data < 0]] = True
-    useful = ~signed[columns.indices] & (gains[cell] > 0)
+    useful = ~signed[columns.indices] & (columns.data > 0) & (gains[cell] > 0)
     cell, row, value = cell[useful], columns.indices[useful], columns.data[useful]
     first = np.unique(cell, return_index=True)[1]
     less = np.zeros(prices.size)

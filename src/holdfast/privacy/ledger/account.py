@@ -189,6 +189,14 @@ class Ledger:
             )
         return completion
 
+    def open_row(self, charge: Charge, draft: Path) -> int | None:
+        """Return the last row that was charged for this very release, in a draft, and never completed."""
+        for row in reversed(self.rows()):
+            same = all(getattr(row.charge, name) == getattr(charge, name) for name in _COMPARED)
+            if same and self.draft(row.index) == draft and self.completion(row.index) is None:
+                return row.index
+        return None
+
     def resume(self, index: int, charge: Charge, *, draft: Path) -> Row:
         """Let a release be drawn for a row whose release was never handed over; it is not charged again.
 
