@@ -35,6 +35,7 @@ studies: $(READY)
 	$(BIN)/python -m studies.congenial_dp.run
 	$(BIN)/python -m studies.integer_subspace.run
 	$(BIN)/python -m studies.swapping.run
+	$(BIN)/python -m studies.topdown.run
 
 format: $(READY)
 	$(BIN)/ruff check --fix

@@ -151,7 +151,8 @@ def test_what_waits_beside_a_whole_release_is_swept(tmp_path: Path, monkeypatch:
         patch.setattr("holdfast.topdown.checkpoint.Checkpoint.remove", lambda _: None)
         make_release(spec(tmp_path), tmp_path / "out")
     assert len(hidden(tmp_path)) == 1
-    make_release(spec(tmp_path), tmp_path / "another")
+    with pytest.raises(HoldfastError, match="exists already"):
+        make_release(spec(tmp_path), tmp_path / "out")
     assert hidden(tmp_path) == []
 
 

@@ -79,14 +79,6 @@ class Checkpoint:
         sync_folder(self.folder)
         sync_folder(self.folder.parent)
 
-    def sweep(self) -> None:
-        """Throw away what waits beside a release that is whole: its run was ended at its very end."""
-        for folder in self.out.parent.glob(f"{PREFIX}*"):
-            with suppress(OSError, ValueError, LookupError, TypeError):
-                name = json.loads((folder / NOTE).read_text(encoding="utf-8"))["for"]
-                if (self.out.parent / name / CERTIFICATE).is_file():
-                    shutil.rmtree(folder)
-
     def remove(self) -> None:
         """Throw it away."""
         with suppress(OSError):
@@ -94,3 +86,12 @@ class Checkpoint:
 
     def _mark(self, salt: bytes) -> str:
         return hmac.new(salt, self.told.encode() + b"\0" + self.identity, hashlib.sha256).hexdigest()
+
+
+def sweep(parent: Path) -> None:
+    """Throw away what waits in a folder beside releases that are whole: their runs were ended at their end."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError, ValueError, LookupError, TypeError):
+            name = json.loads((folder / NOTE).read_text(encoding="utf-8"))["for"]
+            if (parent / name / CERTIFICATE).is_file():
+                shutil.rmtree(folder)

@@ -17,7 +17,7 @@ from holdfast.privacy.ledger.account import Ledger
 from holdfast.release import Prepared, SingleDrawing, prepare
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.spec.model import Spec
-from holdfast.topdown.checkpoint import Checkpoint
+from holdfast.topdown.checkpoint import Checkpoint, sweep
 from holdfast.topdown.microdata import MicrodataOutput
 from holdfast.topdown.run import workers
 
@@ -116,13 +116,13 @@ def make_topdown_release(
     where it had measured, this one goes on from there. The other options are those of a release of one table.
     """
     workers(engine)  # what is not there is told before anything is read
+    sweep(Path(out).absolute().parent)
     folder = require_new(out)
     plain = prepare(spec, data)
     own = {each.name: getattr(plain, each.name) for each in fields(plain)}
     ready = PreparedTopDown(**{**own, "microdata": microdata}, out=folder, engine=engine)
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
     checkpoint = ready.checkpoint(seed)
-    checkpoint.sweep()
     before = checkpoint.found(ready.topdown) is not None
     if account is not None and resume is None and seed is None:
         resume = account.open_row(ready.drawing().charge(account), draft_path(folder))
