@@ -89,7 +89,7 @@ class Checkpoint:
 
 
 def sweep(parent: Path) -> None:
-    """Throw away what waits in a folder beside releases that are whole: their runs were ended at their end."""
+    """Throw away what waits beside releases that are whole: their runs were ended at their very end."""
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError, LookupError, TypeError):
             name = json.loads((folder / NOTE).read_text(encoding="utf-8"))["for"]

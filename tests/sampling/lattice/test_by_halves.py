@@ -34,10 +34,10 @@ def enumerated(law: CellSums, cells: int, total: int, wrong: float = 1.0) -> dic
 
 
 @pytest.mark.parametrize("law", [GAUSSIAN, NARROW, LAPLACE], ids=["gaussian", "narrow", "laplace"])
-@pytest.mark.parametrize(("cells", "total"), [(2, 0), (3, 0), (4, 0), (2, 3), (3, -4), (4, 7)])
+@pytest.mark.parametrize(("cells", "total"), [(2, 0), (3, 0), (4, 0), (2, 3), (3, -4), (4, 5)])
 def test_cells_with_a_given_sum_have_their_law(law: CellSums, cells: int, total: int) -> None:
-    size = 60_000
-    drawn = given_sums(np.full(size, total), np.full(size, cells), law, SeededEntropy(cells + total))
+    size = 40_000
+    drawn = given_sums(np.full(size, total), np.full(size, cells), law, SeededEntropy(cells))
     draws = drawn.reshape(size, cells)
     assert (draws.sum(axis=1) == total).all()
     assert p_value(draws, enumerated(law, cells, total)) > LEVEL
@@ -48,6 +48,7 @@ def test_cells_with_a_given_sum_have_their_law(law: CellSums, cells: int, total:
 
 @pytest.mark.parametrize("law", [GAUSSIAN, LAPLACE], ids=["gaussian", "laplace"])
 def test_enclosures_decide_as_floats_do(law: CellSums, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.sampling.lattice.by_halves.TOGETHER", 1)  # no try in vain
     sampler = ByHalves(np.array([9, 3]), law)
     clear = sampler.sample(SeededEntropy(6), 3)
     monkeypatch.setattr(cell_sums, "BAND", 2.0)
@@ -77,13 +78,13 @@ LARGE = [
     (1001, Fraction(4)),
     (30_000, Fraction(1)),
     (30_000, Fraction(1, 8)),
-    (5_000, Fraction(10**6)),
+    (1_000, Fraction(10**6)),
 ]
 
 
 @pytest.mark.parametrize(("cells", "variance"), LARGE)
 def test_the_sum_of_a_part_of_a_large_gaussian_total(cells: int, variance: Fraction) -> None:
-    draws = ByHalves(np.array([cells]), GaussianSums(variance)).sample(SeededEntropy(cells), 400)
+    draws = ByHalves(np.array([cells]), GaussianSums(variance)).sample(SeededEntropy(cells), 600)
     assert not draws.sum(axis=1).any()
     third = cells // 3  # no half of the sampler
 
@@ -100,7 +101,7 @@ WIDE = [(2_000, Fraction(1)), (2_000, Fraction(1, 100)), (30_000, Fraction(1, 4)
 
 @pytest.mark.parametrize(("cells", "epsilon"), WIDE)
 def test_the_sum_of_a_part_of_a_large_laplace_total(cells: int, epsilon: Fraction) -> None:
-    draws = ByHalves(np.array([cells]), LaplaceSums(epsilon)).sample(SeededEntropy(cells), 400)
+    draws = ByHalves(np.array([cells]), LaplaceSums(epsilon)).sample(SeededEntropy(cells), 600)
     assert not draws.sum(axis=1).any()
     third = cells // 3
     # sums of very wide cells are told in units of many: their law is as good as one of a wider grid

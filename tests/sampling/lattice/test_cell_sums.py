@@ -59,7 +59,7 @@ def test_shares_are_those_of_a_convolution(name: str, cells: int) -> None:
         LaplaceSums(Fraction(1 << 40)),
     ],
 )
-@pytest.mark.parametrize("cells", [1, 2, 5, FEW, FEW + 1, 1000, 10**6])
+@pytest.mark.parametrize("cells", [1, 5, FEW, FEW + 1, 10**6])
 def test_floats_are_far_more_precise_than_the_band(law: CellSums, cells: int) -> None:
     deviation = int(law.deviation * cells**0.5)
     sums = np.unique([0, 1, 2, deviation // 2, deviation, 3 * deviation, 8 * deviation, 40 * deviation])
@@ -86,7 +86,7 @@ def test_coins_have_their_shares_in_floats_and_in_enclosures(
     band: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cell_sums, "BAND", band)
-    size = 400 if band > 1 else 40_000
+    size = 60 if band > 1 else 40_000
     for law in (LAWS["gaussian 1/3"], LAWS["gaussian 5"], LAWS["laplace 1"]):
         for cells, s in ((1, 1), (5, -2), (40, 3), (40, 0)):
             share = float(law.shares(np.array([cells]), np.array([s]))[0])
@@ -96,7 +96,7 @@ def test_coins_have_their_shares_in_floats_and_in_enclosures(
 
 
 def test_floats_and_enclosures_decide_the_same_words_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells, sums = np.repeat([1, 2, 7, 33, 50], 41), np.tile(np.arange(-20, 21), 5)
+    cells, sums = np.repeat([1, 2, 7, 33, 50], 9), np.tile(np.arange(-4, 5), 5)
     laws = (GaussianSums(Fraction(2)), GaussianSums(Fraction(1, 4)), LaplaceSums(Fraction(1, 2)))
     clear = [law.toss(cells, sums, SeededEntropy(3)) for law in laws]
     monkeypatch.setattr(cell_sums, "BAND", 2.0)
