@@ -395,7 +395,7 @@ def test_engines_and_reports_are_for_records(tmp_path: Path, run: Run) -> None:
     spec.write_text('[data]\npath = "data.csv"\ncells = ["county"]\n[privacy]\nepsilon = "1"\n')
     for options in (("--engine", "spark"), ("--utility", "x.json")):
         one_sentence(
-            run("release", spec, "--out", tmp_path / "out", *options), "are for records that are swapped"
+            run("release", spec, "--out", tmp_path / "out", *options), "is for records that are swapped"
         )
     assert not (tmp_path / "out").exists()
 

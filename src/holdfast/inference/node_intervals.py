@@ -21,7 +21,7 @@ from holdfast.certificate.verify import verified
 from holdfast.data.invariants import margin_levels, margin_matrix
 from holdfast.data.regions import Regions
 from holdfast.data.selection import chosen_levels
-from holdfast.errors import SpecError
+from holdfast.errors import HoldfastError, SpecError
 from holdfast.estimation.tree.measured import Measured
 from holdfast.estimation.tree.normal import NormalIntervals, intervals_at, intervals_of_union
 from holdfast.estimation.tree.passes import Estimates, estimate
@@ -97,7 +97,7 @@ def is_topdown(folder: str | Path) -> bool:
     """Whether a folder is a top-down release of one table."""
     try:
         return read_certificate(Path(folder)).topdown is not None
-    except (ValueError, OSError):
+    except HoldfastError:  # whoever reads it next says what is wrong
         return False
 
 

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.estimation.topdown.rounding import rounded, rounded_under
+from holdfast.estimation.topdown import rounding
+from holdfast.estimation.topdown.rounding import nearest_whole, rounded, rounded_under
+from holdfast.estimation.topdown.system import System
+from holdfast.programs.solver import UNBOUNDED
 
 Table = NDArray[np.int64]
 Real = NDArray[np.float64]
@@ -135,3 +138,66 @@ def test_bounds_are_kept_where_counts_pass_them() -> None:
     )
     assert found is not None
     assert found.tolist() == [[1, 2, 2], [2, 2, 1]]
+
+
+def total(point: Table, counts: Real) -> float:
+    return float(np.abs(point - counts).sum())
+
+
+def test_ranges_by_listing() -> None:
+    """Nothing that keeps rows, ranges and bounds is nearer, whether neighbours keep them or not."""
+    generator = np.random.default_rng(7)
+    far = 0
+    for _ in range(40):
+        table = generator.integers(0, 3, 4)
+        matrix = generator.integers(0, 2, (3, 4))
+        sums = matrix @ table
+        most = sums + np.array([0, 1, 2])
+        system = System(
+            csr_array(matrix),
+            sums - np.array([0, 1, 0]),
+            np.where(generator.random(3) < 0.2, UNBOUNDED, most),
+            np.maximum(table - 1, 0),
+            table + 1,
+        )
+        counts = np.maximum(table + generator.normal(0, 0.8, 4), 0)
+        found = nearest_whole(counts, system)
+        every = np.array(list(product(range(4), repeat=4)))
+        kept = every[[system.holds(point) for point in every]]
+        assert found is not None
+        assert system.holds(found)
+        assert total(found, counts) <= min(total(point, counts) for point in kept) + 1e-5
+        far += int((np.abs(found - counts) >= 1).any())
+    assert far > 5
+
+
+def test_sums_without_a_common_cell_need_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounding, "Program", None)
+    generator = np.random.default_rng(8)
+    for _ in range(20):
+        label = generator.integers(0, 4, 8)  # cells of the label 3 are in no sum
+        matrix = csr_array(np.array([label == each for each in range(3)], dtype=np.int64))
+        table = generator.integers(0, 3, 8)
+        counts = 1.0 * table
+        for each in range(3):
+            inside = np.flatnonzero(label == each)
+            shift = generator.uniform(0, 0.3, inside.size)
+            counts[inside] += shift - shift.mean() if inside.size else 0
+        counts = np.abs(counts + np.where(label == 3, generator.uniform(0, 1, 8), 0))
+        sums = np.rint(matrix @ counts).astype(np.int64)
+        if np.abs(matrix @ counts - sums).max() > 1e-9:
+            continue  # a negative count was turned
+        system = System(matrix, sums, sums, np.zeros(8, dtype=np.int64), np.full(8, UNBOUNDED))
+        found = nearest_whole(counts, system)
+        assert found is not None
+        assert system.holds(found)
+        floor = np.floor(counts).astype(np.int64)
+        every = floor + np.array(list(product(range(2), repeat=8)))
+        kept = every[(np.asarray(matrix @ every.T).T == sums).all(axis=1)]
+        assert total(found, counts) <= min(total(point, counts) for point in kept) + 1e-5
+
+
+def test_a_system_without_whole_counts_has_none() -> None:
+    half = np.full(3, 0.5)
+    one = np.ones(3, dtype=np.int64)
+    assert nearest_whole(half, System(TRIANGLE, one, one, np.zeros(3, dtype=np.int64), 5 * one)) is None

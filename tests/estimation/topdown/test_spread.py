@@ -11,7 +11,9 @@ PARENT = np.zeros(2, dtype=np.int64)
 
 
 def test_without_any_sum_parts_are_equal() -> None:
-    found = Spread.of(rows(np.zeros((0, 3)))).below(np.zeros((2, 0), dtype=np.int64), PARENT, np.array([[4.0, 6, 1]]))
+    found = Spread.of(rows(np.zeros((0, 3)))).below(
+        np.zeros((2, 0), dtype=np.int64), PARENT, np.array([[4.0, 6, 1]])
+    )
     assert found.tolist() == [[2, 3, 0.5], [2, 3, 0.5]]
 
 

@@ -1,14 +1,19 @@
 """One step: whole counts with exact sums by every road, and what contradicts where there are none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, eye_array
+from tests.estimation.topdown.independent import optimum
 
+from holdfast.estimation.topdown import step as step_module
 from holdfast.estimation.topdown.conflict import UnmetError
 from holdfast.estimation.topdown.general import Query
 from holdfast.estimation.topdown.step import Step
+from holdfast.estimation.topdown.system import real
 from holdfast.programs.solver import UNBOUNDED
 
 DETAILED = Query(csr_array(eye_array(6)), 1.0)
@@ -83,3 +88,65 @@ def test_weights_far_apart_are_certified_by_one_road_or_the_other() -> None:
         found = step.solve([detailed, measured[:, None]], table.sum(axis=0)).estimate
         assert found.gap <= 1e-7 * found.objective
         assert found.off <= 1e-6
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32), name=st.sampled_from(sorted(STEPS)))
+def test_ranges_are_exact_and_the_best_by_another_solver(seed: int, name: str) -> None:
+    generator = np.random.default_rng(seed)
+    step = replace(STEPS[name], ranges=csr_array(generator.integers(0, 2, (2, 6))))
+    assert step.ranges is not None
+    table = generator.poisson(generator.choice([0.5, 20]), (generator.integers(1, 4), 6))
+    sums = table @ step.ranges.toarray().T
+    least, most = np.maximum(sums - 1, 0), np.where(generator.random(sums.shape) < 0.3, UNBOUNDED, sums + 1)
+    answers = [
+        table @ query.matrix.toarray().T
+        + np.rint(generator.normal(0, 6, (len(table), query.matrix.shape[0])))
+        for query in step.queries
+    ]
+    values = None if step.invariants is None else table @ step.invariants.toarray().T
+    solved = step.solve(answers, table.sum(axis=0), values=values, least=least, most=most)
+    found = solved.counts @ step.ranges.toarray().T
+    assert (solved.counts >= 0).all()
+    assert (solved.counts.sum(axis=0) == table.sum(axis=0)).all()
+    assert (found >= least).all()
+    assert (found <= most).all()
+    best = optimum(
+        list(zip(step.queries, answers, strict=True)),
+        table.sum(axis=0),
+        invariants=step.invariants,
+        values=values,
+        ranges=step.ranges,
+        least=real(least),
+        most=real(most),
+    )
+    assert solved.estimate.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+def test_ranges_that_contradict_are_told() -> None:
+    step = Step((DETAILED,), ranges=ROWS)
+    with pytest.raises(UnmetError) as caught:
+        step.solve([np.ones((2, 6))], np.full(6, 2), least=np.array([[0, 0], [7, 0]]))
+    assert {each.kind for each in caught.value.conflict} == {"parent", "range least"}
+
+
+def test_without_queries_a_parent_is_spread() -> None:
+    solved = Step((), ONE).solve([], np.array([6, 0, 3, 0, 0, 0]), values=np.array([[6], [3]]))
+    assert solved.counts.tolist() == [[4, 0, 2, 0, 0, 0], [2, 0, 1, 0, 0, 0]]
+
+
+def test_a_wide_family_is_solved_with_sparse_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(3)
+    table = generator.poisson(3, (4, 6))
+    for each in (STEPS["marginal"], STEPS["crossing sums kept"]):
+        answers = [
+            table @ query.matrix.toarray().T + generator.normal(0, 3, (4, query.matrix.shape[0]))
+            for query in each.queries
+        ]
+        values = None if each.invariants is None else table @ each.invariants.toarray().T
+        found = each.solve(answers, table.sum(axis=0), values=values)
+        with monkeypatch.context() as patch:
+            patch.setattr(step_module, "WIDE", 0)
+            other = each.solve(answers, table.sum(axis=0), values=values)
+        assert other.estimate.counts == pytest.approx(found.estimate.counts, abs=1e-6)
+        assert (other.counts.sum(axis=0) == table.sum(axis=0)).all()

@@ -64,8 +64,7 @@ class Level:
         high: IntArray | None = None,
     ) -> "Level":
         """Return what is known of so many nodes over so many cells; what is not given is not known."""
-        rows = _rows(invariants, cells)
-        spans = _rows(ranges, cells)
+        rows, spans = _rows(invariants, cells, name), _rows(ranges, cells, name)
         wide = (nodes, spans.shape[0])
         level = cls(
             name=name,
@@ -108,6 +107,11 @@ class Level:
             raise DataError(
                 f"the level {self.name!r} has {self.nodes:,} nodes and arrays of the shapes"
                 f" {[shape for shape, _ in shapes]}: give one line a node, with a value for each row."
+            )
+        if not all(np.isfinite(query.weight) and query.weight >= 0 for query in self.queries):
+            raise DataError(
+                f"a query of the level {self.name!r} has a weight that is below 0 or not a number: give"
+                " 1 / variance."
             )
         if not all(np.isfinite(answers).all() for answers in self.answers):
             raise DataError(
@@ -168,8 +172,16 @@ class Level:
         return np.asarray((rows @ counts.T).T)
 
 
-def _rows(matrix: csr_array | None, cells: int) -> csr_array:
-    return csr_array((0, cells), dtype=np.int64) if matrix is None else csr_array(matrix.astype(np.int64))
+def _rows(matrix: csr_array | None, cells: int, name: str) -> csr_array:
+    """Return rows of whole numbers."""
+    if matrix is None:
+        return csr_array((0, cells), dtype=np.int64)
+    whole = csr_array(matrix.astype(np.int64))
+    if not np.array_equal(whole.data, matrix.data):
+        raise DataError(
+            f"an invariant or a range of the level {name!r} has entries that are not whole: multiply its row."
+        )
+    return whole
 
 
 def _whole(values: IntArray) -> IntArray:
