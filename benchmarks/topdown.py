@@ -326,7 +326,7 @@ def resident(pid: int) -> int:
 
 
 def cpu_of(pid: int) -> float:
-    """Return the CPU seconds of a process until now, where the system tells them: nobody waits for workers."""
+    """Return the CPU seconds of a process until now, where they are told: nobody waits for workers."""
     with suppress(OSError, IndexError):
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -10,13 +10,13 @@ from math import comb
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import connected_components
 
 from holdfast.lattice.arrays import IntArray, to_flint
 from holdfast.lattice.components import canonical, patterns
 
 MINORS = 20_000  # decide by all minors up to this many
-ROWS = 5_000  # compare all pairs of rows up to this many
+PAIRS = 20_000_000  # compare rows that share columns up to this many pairs of entries
 
 
 def is_totally_unimodular(matrix: csr_array) -> bool | None:
@@ -27,29 +27,36 @@ def is_totally_unimodular(matrix: csr_array) -> bool | None:
     if distinct.nnz and int(np.abs(distinct.data).max()) > 1:
         return False
     binary = distinct.nnz == 0 or int(distinct.data.min()) >= 0
-    if binary and distinct.shape[0] <= ROWS and _two_laminar_families(distinct):
+    per_column = np.bincount(distinct.indices, minlength=distinct.shape[1])
+    if binary and int((per_column**2).sum()) <= PAIRS and _two_laminar_families(distinct):
         return True
-    rows, columns = distinct.shape
-    minors = sum(comb(rows, k) * comb(columns, k) for k in range(2, min(rows, columns) + 1))
-    return _all_minors_small(distinct.toarray()) if minors <= MINORS else None
+    return _all_minors_small(distinct.toarray()) if _few_minors(*distinct.shape) else None
 
 
 def _two_laminar_families(matrix: csr_array) -> bool:
-    """Whether the graph of crossing rows has two sides and no edge within one."""
+    """Whether the rows fall into two sides, such that none cross within one.
+
+    They do exactly when no row is on both sides of a path of crossings: in a graph with two copies of every
+    row, where each crossing leads from one copy to the other.
+    """
     common = coo_array(canonical(matrix) @ canonical(matrix).T)
     size = np.asarray(matrix.sum(axis=1)).ravel()
     smaller = np.minimum(size[common.row], size[common.col])
     crossing = (common.data > 0) & (common.data < smaller)
-    one, other = common.row[crossing], common.col[crossing]
-    count = matrix.shape[0]
-    graph = csr_array((np.ones(one.size, dtype=np.int8), (one, other)), shape=(count, count))
+    one, other, count = common.row[crossing], common.col[crossing], matrix.shape[0]
+    graph = csr_array((np.ones(one.size, dtype=np.int8), (one, other + count)), shape=(2 * count, 2 * count))
     _, label = connected_components(graph, directed=False)
-    side = np.zeros(count, dtype=np.int8)
-    for root in np.unique(label, return_index=True)[1]:
-        order, parent = breadth_first_order(graph, root, directed=False)
-        for node in order[1:]:
-            side[node] = 1 - side[parent[node]]
-    return not bool((side[one] == side[other]).any())
+    return not bool((label[:count] == label[count:]).any())
+
+
+def _few_minors(rows: int, columns: int) -> bool:
+    """Whether all square submatrices can be looked at."""
+    minors = 0
+    for k in range(2, min(rows, columns) + 1):
+        minors += comb(rows, k) * comb(columns, k)
+        if minors > MINORS:
+            return False
+    return True
 
 
 def _all_minors_small(dense: IntArray) -> bool:

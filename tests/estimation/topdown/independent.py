@@ -28,7 +28,8 @@ def optimum(
     """Return the least sum of squares over the children of a parent."""
     count, cells = queries[0][1].shape[0], parent.size
     every = eye_array(count)
-    rows, sides = [csr_array(kron(np.ones((1, count)), eye_array(cells)))], [(parent, parent)]
+    rows = [csr_array(kron(np.ones((1, count)), eye_array(cells)))]
+    sides: list[tuple[NDArray[Any], NDArray[Any]]] = [(parent, parent)]
     if invariants is not None and values is not None:
         rows.append(csr_array(kron(every, invariants)))
         sides.append((values.ravel(), values.ravel()))
@@ -42,7 +43,7 @@ def optimum(
         csr_array(vstack(rows)),
         np.concatenate([1.0 * low for low, _ in sides]),
         np.concatenate([1.0 * high for _, high in sides]),
-        np.zeros(count * cells) if low is None else 1.0 * low.ravel(),
+        np.zeros(count * cells) if low is None else low.ravel().astype(np.float64),
         np.full(count * cells, np.inf) if high is None else high.ravel(),
     )
 

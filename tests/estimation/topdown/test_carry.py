@@ -117,3 +117,17 @@ def test_large_values_are_compared_exactly() -> None:
     assert carried((), family(known, {}).levels[:1]).wrong is None
     known["values"] = np.array([[large, large - 1, 2 * large - 2]])
     assert carried((), family(known, {}).levels[:1]).wrong == (0, 0)
+
+
+def test_a_range_that_bounds_imply_is_dropped_though_other_cells_are_open() -> None:
+    known = {
+        "ranges": rows([[1, 0], [1, -1]]),
+        "least": np.array([[1, -UNBOUNDED]]),
+        "most": np.array([[UNBOUNDED, 5]]),
+        "low": np.array([[1, 0]]),
+        "high": np.array([[5, UNBOUNDED]]),
+    }
+    assert carried((), family(known, {}).levels[:1]).asked[0].level.ranges.shape[0] == 0
+    known["low"] = np.array([[0, 0]])
+    known["high"] = np.array([[6, UNBOUNDED]])
+    assert carried((), family(known, {}).levels[:1]).asked[0].level.ranges.shape[0] == 2

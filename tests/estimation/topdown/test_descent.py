@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -55,7 +55,10 @@ def test_tasks_of_any_size_in_any_order_give_the_same(seed: int, size: int) -> N
 def best(level: Level, parent: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
     """Return the optimum of a family by another solver."""
     return optimum(
-        [(query, 1.0 * answers) for query, answers in zip(level.queries, level.answers, strict=True)],
+        [
+            (query, answers.astype(np.float64))
+            for query, answers in zip(level.queries, level.answers, strict=True)
+        ],
         parent,
         invariants=level.invariants,
         values=level.values,
@@ -116,7 +119,7 @@ def measured(
     table: np.ndarray[tuple[int, int], np.dtype[np.int64]],
     spread: float,
     seed: int,
-    **known: object,
+    **known: Any,
 ) -> Level:
     """Return a level whose cells and totals were measured."""
     generator = np.random.default_rng(seed)
@@ -127,7 +130,7 @@ def measured(
         + np.rint(generator.normal(0, spread, (len(table), query.matrix.shape[0])))
         for query in queries
     ]
-    return Level.of(name, *table.shape, queries=queries, answers=answers, **known)  # type: ignore[arg-type]
+    return Level.of(name, *table.shape, queries=queries, answers=answers, **known)
 
 
 def test_exact_measurements_give_the_truth() -> None:

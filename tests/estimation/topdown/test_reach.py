@@ -22,7 +22,7 @@ def test_every_point_that_keeps_the_rows_is_within(seed: int, whole: bool) -> No
     most = least + generator.integers(0, 4, least.shape)
     low = generator.integers(0, 2, (nodes, 3)).astype(np.float64)
     high = np.where(generator.random((nodes, 3)) < 0.3, np.inf, MOST)
-    sides = 1.0 * least.T, np.where(generator.random(least.T.shape) < 0.2, np.inf, most.T)
+    sides = least.T.astype(np.float64), np.where(generator.random(least.T.shape) < 0.2, np.inf, most.T)
     floor, roof = reach(csr_array(rows), *sides, low, high, whole=whole)
     points = np.array(list(product(range(MOST + 1), repeat=3)))
     sums = points @ rows.T
@@ -67,7 +67,7 @@ def test_many_nodes_are_bounded_as_each_alone() -> None:
     generator = np.random.default_rng(0)
     rows = csr_array(generator.integers(0, 2, (3, 5)))
     table = generator.integers(0, 4, (50, 5))
-    sums = 1.0 * (table @ rows.toarray().T)
+    sums = (table @ rows.toarray().T).astype(np.float64)
     bounds = np.zeros(table.shape), np.where(generator.random(table.shape) < 0.5, np.inf, table + 1.0)
     found = reach(rows, sums, sums, *bounds)
     for node in range(50):

@@ -6,6 +6,7 @@ such two blocks one person is in the first two groups: a tract that was measured
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,12 @@ from numpy.typing import NDArray
 from tests.estimation.topdown.trees import Tree, added, keeps, margin, rows
 
 from holdfast.errors import DataError
-from holdfast.estimation.topdown import descent
 from holdfast.estimation.topdown.conflict import Constraint, UnmetError
 from holdfast.estimation.topdown.descent import Descent, descend
 from holdfast.estimation.topdown.general import Query
 from holdfast.estimation.topdown.known import Level
 from holdfast.estimation.topdown.step import Step
+from holdfast.estimation.topdown.subtree import Subtree
 from holdfast.programs.solver import UNBOUNDED
 
 Table = NDArray[np.int64]
@@ -34,10 +35,8 @@ FIRST_TWO = np.array([1, 1, 0, 0, 0, 0, 1, 1])
 LAST_TWO = np.array([0, 0, 1, 1, 1, 1, 0, 0])
 
 
-def level(name: str, answers: Table, **known: object) -> Level:
-    return Level.of(  # type: ignore[call-overload, no-any-return, misc]
-        name, *answers.shape, queries=(Query(rows(np.eye(8)), 1.0),), answers=(answers,), **known
-    )
+def level(name: str, answers: Table, **known: Any) -> Level:
+    return Level.of(name, *answers.shape, queries=(Query(rows(np.eye(8)), 1.0),), answers=(answers,), **known)
 
 
 def blocks(truth: Table) -> Level:
@@ -210,6 +209,19 @@ def test_what_only_fractions_keep_is_named_where_it_is() -> None:
 
 def test_a_solver_that_finds_nothing_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = county(np.array([FIRST_TWO, LAST_TWO]))
-    monkeypatch.setattr(descent.Subtree, "solve", lambda subtree: None)
+    monkeypatch.setattr(Subtree, "solve", lambda subtree: None)
     with pytest.raises(DataError, match="out of the solver's reach"):
         descend(tree.parents, tree.levels)
+
+
+def test_what_contradicts_is_found_among_others_that_are_only_unmet() -> None:
+    """The first tract has no blocks as it was measured; only the second one can never have any."""
+    pairs = rows([[1, 1, 0, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 1, 0, 0, 0, 0, 0]])
+    invariants = rows(np.vstack([MARGINS.toarray(), pairs.toarray()]))
+    values = np.hstack([BLOCKS @ MARGINS.toarray().T, BLOCKS @ pairs.toarray().T])
+    values[3, -3:] = 1  # what only halves of the first three cells keep
+    tree = county(np.array([FIRST_TWO, LAST_TWO]))
+    last = level("block", BLOCKS, invariants=invariants, values=values)
+    with pytest.raises(UnmetError) as caught:
+        descend(tree.parents, (*tree.levels[:2], last))
+    assert {(each.level, each.child) for each in caught.value.conflict} == {(2, 3)}

@@ -193,7 +193,7 @@ def test_sums_without_a_common_cell_need_no_program(monkeypatch: pytest.MonkeyPa
         assert system.holds(found)
         floor = np.floor(counts).astype(np.int64)
         every = floor + np.array(list(product(range(2), repeat=8)))
-        kept = every[(np.asarray(matrix @ every.T).T == sums).all(axis=1)]
+        kept = every[(sums == np.asarray(matrix @ every.T).T).all(axis=1)]
         assert total(found, counts) <= min(total(point, counts) for point in kept) + 1e-5
 
 

@@ -32,7 +32,7 @@ def rows(matrix: object) -> csr_array:
 
 def margin(shape: tuple[int, ...], kept: tuple[int, ...]) -> csr_array:
     """Return the sums over all attributes but some."""
-    found = np.ones((1, 1), dtype=np.int64)
+    found: NDArray[np.floating] = np.ones((1, 1))
     for axis, size in enumerate(shape):
         found = np.kron(found, np.eye(size) if axis in kept else np.ones((1, size)))
     return rows(found)

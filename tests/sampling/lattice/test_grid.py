@@ -13,8 +13,8 @@ from holdfast.lattice.product import Margins
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
-from holdfast.sampling.lattice.grid import Axis, Grid, grid_of, log_acceptance
-from holdfast.sampling.lattice.klein import log_chance
+from holdfast.sampling.lattice.grid import Axis, Grid, grid_of
+from holdfast.sampling.lattice.klein import log_acceptance, log_chance
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 
 Sets = list[frozenset[int]]

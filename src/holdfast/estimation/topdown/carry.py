@@ -62,7 +62,7 @@ def carried(parents: Sequence[IntArray], levels: Sequence[Level]) -> Carried:
 def with_below(own: Level, place: int, below: tuple[Asked, IntArray] | None) -> Asked:
     """Return what is asked of a level: its own, then what the next one asks of each node's parent."""
     mine = Asked(own, _numbered(place, own.invariants), _numbered(place, own.ranges))
-    if below is None:
+    if below is None or below[0].level.free:
         return mine
     children, parent = below
     theirs = summed(children.level, parent)
@@ -106,6 +106,8 @@ def summed(level: Level, parent: IntArray) -> Level:
 
 def _reduced(asked: Asked) -> tuple[Asked, Flags]:
     """Return the rows and bounds that say something new, and the nodes where they contradict."""
+    if asked.level.free:
+        return asked, np.zeros(asked.level.nodes, dtype=np.bool_)
     kept, wrong = _independent(asked.level)
     level = replace(
         asked.level,
@@ -164,13 +166,20 @@ def _ranges(level: Level) -> tuple[Level, Flags, Flags]:
                 new[row - known] = False
     # what bounds tell, without the ranges themselves
     floor, roof = _closed(replace(level, ranges=level.ranges[:0], least=least[:, :0], most=most[:, :0]))
-    plus, minus = level.ranges.maximum(0), (-level.ranges).maximum(0)
+    plus, minus = _positive(level.ranges), _positive(-level.ranges)
     below = (plus @ floor.T - minus @ roof.T).T
     above = (plus @ roof.T - minus @ floor.T).T
     wrong |= ((below > real(most)) | (above < real(least)))[:, new].any(axis=1)
     new &= ~((below >= real(least)) & (above <= real(most))).all(axis=0)
     level = replace(level, ranges=csr_array(level.ranges[new]), least=least[:, new], most=most[:, new])
     return level, new, wrong
+
+
+def _positive(rows: csr_array) -> csr_array:
+    """Return the entries above 0, and no others: nothing times infinity is not a number."""
+    found = csr_array(rows.maximum(0))
+    found.eliminate_zeros()
+    return found
 
 
 def _first(rows: csr_array) -> IntArray:

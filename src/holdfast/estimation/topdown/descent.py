@@ -178,10 +178,11 @@ class _Tree:
             tops = tops[~np.array(met)]
             if not tops.size:
                 return
-        nodes = [(last - 1, int(unmet[0]))]
-        while nodes[-1][0]:
-            place, node = nodes[-1]
-            nodes.append((place - 1, int(self._parents[place - 1][node])))
+        # which of them can never be met is told from below: small subtrees are soon looked through
+        nodes = [(last - 1, node) for node in unmet.tolist()]
+        for place in reversed(range(last - 1)):
+            unmet = np.unique(self._parents[place][unmet])
+            nodes.extend((place, node) for node in unmet.tolist())
         raise _unmet(self._parents, self._own, self._asked, nodes)
 
     def _subtree(self, branch: Branch, free: int) -> Subtree:

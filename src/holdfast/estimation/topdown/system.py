@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.solver import UNBOUNDED
 
 
@@ -39,8 +39,7 @@ def moved(bounds: IntArray, by: IntArray) -> IntArray:
     return np.where(none, bounds, np.where(none, 0, bounds) - by)
 
 
-def real(bounds: IntArray) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+def real(bounds: IntArray) -> FloatArray:
     """Return bounds as floats, infinite where there is none."""
-    return np.where(
-        np.abs(bounds) == UNBOUNDED, np.copysign(np.inf, bounds.astype(np.float64)), bounds.astype(np.float64)
-    )
+    floats = bounds.astype(np.float64)
+    return np.where(np.abs(bounds) == UNBOUNDED, np.copysign(np.inf, floats), floats)
