@@ -1,5 +1,6 @@
 """Top-down releases: invariants and sums with ==, files, engines, records."""
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.certificate.falsify import write
 from tests.topdown.small import LEVELS, rows, spec
 
 from holdfast.certificate.verify import verify
@@ -162,9 +164,6 @@ def test_records_are_one_a_person(tmp_path: Path) -> None:
 
 
 def test_records_that_are_not_those_of_the_table_are_found(tmp_path: Path) -> None:
-    import json
-
-    from tests.certificate.falsify import write
 
     out = tmp_path / "out"
     make_release(spec(tmp_path), out, seed=1, microdata=True)
@@ -174,6 +173,21 @@ def test_records_that_are_not_those_of_the_table_are_found(tmp_path: Path) -> No
     write(out, json.loads((out / "certificate.json").read_text()), page=True)
     wrong = [check.name for check in verify(out).checks if not check.holds]
     assert wrong == ["microdata"]
+
+
+def test_a_table_that_does_not_follow_from_the_measurements_is_found(tmp_path: Path) -> None:
+    """People moved between cells of one county keep every invariant, and every hash was made right."""
+    out = tmp_path / "out"
+    make_release(spec(tmp_path), out, seed=1)
+    lines = (out / "table.csv").read_text().splitlines()
+    counts = [int(line.rsplit(",", 1)[1]) for line in lines[1:49]]
+    most, least = counts.index(max(counts)), counts.index(min(counts))
+    for place, by in ((most, -5), (least, 5)):
+        head, _, count = lines[place + 1].rpartition(",")
+        lines[place + 1] = f"{head},{int(count) + by}"
+    (out / "table.csv").write_text("\n".join(lines) + "\n")
+    write(out, json.loads((out / "certificate.json").read_text()), page=True)
+    assert [check.name for check in verify(out).checks if not check.holds] == ["estimates"]
 
 
 def test_microdata_may_be_read_instead_of_counts(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def _derived_checks(folder: Path, derivation: Derivation, *, whole: bool) -> Ite
     found = list(derivation.checks(simulate=whole))
     mechanism = derivation.mechanism if all(check.holds for check in found) else None
     if isinstance(mechanism, TopDown):
-        found += measured_checks(folder, derivation.claimed, mechanism, derivation.public)
+        found += measured_checks(folder, derivation.claimed, mechanism, derivation.public, whole=whole)
     yield from found
     if whole and all(check.holds for check in found):  # absurd numbers have no picture
         yield _page_check(folder / PAGE, derivation.claimed, derivation.form)

@@ -207,6 +207,17 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             ],
         }
 
+    def calibration(self, public: Public, target: Target) -> Mapping[str, object] | None:
+        """Return the loss for one record that a target settles: it is spent whole."""
+        del public
+        distance = self.premises.unit.distance
+        match target.intensity:
+            case ZeroConcentrated(rho):
+                return {"per_record": rho / distance**2}
+            case Pure(epsilon):
+                return {"per_record": epsilon / distance}
+        return None
+
     @property
     def one_record(self) -> ZeroConcentrated | Pure:
         """What all measurements together lose for one record of distance: the losses add up."""

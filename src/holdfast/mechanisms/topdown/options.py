@@ -1,9 +1,9 @@
 """The keys of [mechanism] of a top-down release."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from holdfast.mechanisms.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
@@ -85,6 +85,12 @@ class TopDownOptions(MechanismOptions):
         if isinstance(given, Mapping):
             raise ValueError("is one table: write each under its own [[mechanism.queries]]")  # noqa: TRY004
         return given
+
+    @model_validator(mode="after")
+    def _aims_are_used(self) -> Self:
+        if self.optimise_for and self.allocation != "optimise":
+            raise ValueError('optimise_for goes with allocation = "optimise": set that, or leave it out')
+        return self
 
     def asked(self, names: tuple[str, ...]) -> tuple[QueryChoice, ...]:
         """Return the queries over cells of these attributes: the detailed one and the total by default."""
