@@ -30,8 +30,8 @@ def trees(draw: st.DrawFn) -> IntArray:
             split(columns[cut:])
 
     split(list(range(COLUMNS)))
-    for _ in range(draw(st.integers(0, 2))):
-        found.append(draw(st.lists(st.integers(0, 1), min_size=COLUMNS, max_size=COLUMNS)))
+    row = st.lists(st.integers(0, 1), min_size=COLUMNS, max_size=COLUMNS)
+    found += [draw(row) for _ in range(draw(st.integers(0, 2)))]
     found = draw(st.permutations(found))
     return np.array(found, dtype=np.int64).reshape(len(found), COLUMNS)
 
