@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from holdfast.privacy.guarantee import Scope
 from holdfast.privacy.ledger.canonical import canonical
 from holdfast.spec.whom import RECORD, Whom
 
@@ -84,6 +85,8 @@ class Framework:
     laws: LawClass
     statistic: Statistic = RECORDS
     whom: Whom = RECORD
+    scope: Scope | None = field(default=None, repr=False, compare=False)
+    """The tables that agree with the public facts, where these are invariants of a table."""
 
     @cached_property
     def digest(self) -> str:
@@ -91,7 +94,12 @@ class Framework:
         content = {name: part.data for name, part in self._parts.items()}
         kind, statistic = self.laws.kind, self.statistic.to_dict()
         said = {**content, "kind": kind, "statistic": statistic, "unit": self.whom.unit}
-        return hashlib.sha256(canonical(said).encode()).hexdigest()
+        return _digest(said)
+
+    @cached_property
+    def digest_of_public(self) -> str:
+        """Identify the public facts alone."""
+        return _digest(self.public.data)
 
     @property
     def _parts(self) -> dict[str, Stated]:
@@ -105,3 +113,7 @@ class Framework:
             "unit": self.whom.unit,
             "digest": self.digest,
         }
+
+
+def _digest(said: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical(said).encode()).hexdigest()
