@@ -71,9 +71,9 @@ def why_not_in_sequence(releases: Sequence[TPGuarantee]) -> str:
     if len(releases) < 2 or all(release.pointwise for release in releases):
         return ""
     return (
-        "epsilon-TP alone does not add up over releases of the same data, as two that tell nothing of a secret"
-        " may tell it together: use mechanisms that bound the loss between any two values within Delta_z, or"
-        " say why the releases are independent given each secret."
+        "epsilon-TP alone does not add up over releases of the same data, as two that tell nothing of a"
+        " secret may tell it together: use mechanisms that bound the loss between any two values within"
+        " Delta_z, or say why the releases are independent given each secret."
     )
 
 
