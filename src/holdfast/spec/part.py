@@ -107,6 +107,10 @@ _KEYS = (
 )
 
 
+LISTS = ("invariants", "tables", "laws", "outcomes")
+"""The sections that a file may have several of."""
+
+
 def _place(path: tuple[int | str, ...]) -> str:
     """Where in the file: ("privacy", "epsilon") is "[privacy] epsilon"."""
     if not path:
@@ -114,7 +118,7 @@ def _place(path: tuple[int | str, ...]) -> str:
     head, *rest = path
     if head == "data" and rest[:1] in (["levels"], ["recode"]):
         head, *rest = f"data.{rest[0]}", *rest[1:]
-    title = f"[[{head}]]" if head in ("invariants", "tables") else f"[{head}]"
+    title = f"[[{head}]]" if head in LISTS else f"[{head}]"
     steps = [str(step + 1) if isinstance(step, int) else step for step in rest]
     return " ".join([title, *steps])
 

@@ -27,6 +27,7 @@ class ListedCounts:
     def __post_init__(self) -> None:
         if not self.laws:
             raise GuaranteeError("no law of the count is listed: give its masses given each answer.")
+        self.gaps  # noqa: B018  raises where a law is none
 
     @property
     def framework(self) -> Framework:

@@ -74,6 +74,7 @@ class JointLaws:
                     f"{self._name(place)} gives what was observed, {visible(self.observed)!r}, no chance: no"
                     " law of the data follows from it."
                 )
+        self.listed  # noqa: B018  raises where no secret is left
 
     @property
     def _laws(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Proved
+from holdfast.privacy.guarantee import shown
 from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.families.family import MODELLED, said
 from holdfast.privacy.pufferfish.families.metric import MEASURES, Metric, Point, table
@@ -57,6 +58,7 @@ class ListedLaws:
     def __post_init__(self) -> None:
         if not self.pairs:
             raise GuaranteeError("no pair of laws is listed: give the law of the data given each secret.")
+        self.transports  # noqa: B018  raises where a law is none
 
     @property
     def framework(self) -> Framework:
@@ -97,8 +99,8 @@ class ListedLaws:
         value, exact = measure.radius(worst.radius), measure.exact(worst.radius)
         one, other = self.pairs[self._worst].secrets
         claim = (
-            f"the law given {one!r} can be coupled with that given {other!r} within {value}"
-            f"{'' if exact else ', rounded up'}, and no nearer"
+            f"the law given {one!r} can be coupled with that given {other!r} within {shown(value)}"
+            f"{', and no nearer' if exact else ', rounded up'}"
         )
         return DeltaZ(value, exact, (Proved(claim, "strassen1965; theory, 7"), MODELLED))
 

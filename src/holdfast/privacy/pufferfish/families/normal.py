@@ -28,6 +28,7 @@ from typing import Any
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Proved
+from holdfast.privacy.guarantee import shown
 from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.families.family import MODELLED, said
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
@@ -88,7 +89,8 @@ class CorrelatedMean:
             extra = ceil_root((n - 1) * r**2 / (1 - r**2))
         value = self.width * (1 + extra) / n
         exact = n * r**2 <= 1 or n == 1 or extra**2 == (n - 1) * r**2 / (1 - r**2)
-        claim = f"two values of one person move the mean by at most {value}{'' if exact else ', rounded up'}"
+        rounded = "" if exact else ", rounded up"
+        claim = f"two values of one person move the mean by at most {shown(value)}{rounded}"
         return DeltaZ(value, exact, (Proved(claim, "theory, 7"), MODELLED))
 
     @property
