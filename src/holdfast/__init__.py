@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holdfast.compare.comparison import Comparison, compare_mechanisms
     from holdfast.compare.swapped import compare_swapping
     from holdfast.data.public_table import PublicTable
+    from holdfast.inference.posterior.infer import infer
     from holdfast.inference.private_test import odds_ratio
     from holdfast.inference.table_intervals import table_intervals as intervals
     from holdfast.joint.release import make_release
@@ -88,6 +89,7 @@ _HOME = {
     "compare_mechanisms": "compare.comparison",
     "compare_swapping": "compare.swapped",
     "generate_keys": "certificate.sign",
+    "infer": "inference.posterior.infer",
     "intervals": "inference.table_intervals:table_intervals",
     "odds_ratio": "inference.private_test",
     "plan_release": "plan",
@@ -134,6 +136,7 @@ __all__ = [
     "compare_mechanisms",
     "compare_swapping",
     "generate_keys",
+    "infer",
     "intervals",
     "make_release",
     "odds_ratio",

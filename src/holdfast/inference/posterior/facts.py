@@ -1,0 +1,88 @@
+"""What is public of the confidential table, and a table that agrees with it."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from holdfast.errors import DataError
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.integers import integers_l1
+from holdfast.lattice.arrays import FloatArray, IntArray
+
+Design = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+"""The shape of a table and the axes of each of its margins, where these are all that is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The tables x >= 0 with A x = t and B x >= b, in whole numbers.
+
+    Attributes:
+        matrix: A, with independent rows.
+        values: t.
+        rows: B.
+        least: b.
+        design: the margins that A has, where it has no other rows and no cell is left out.
+
+    """
+
+    matrix: csr_array
+    values: IntArray
+    rows: csr_array
+    least: IntArray
+    design: Design | None = None
+
+    @classmethod
+    def of(
+        cls,
+        matrix: csr_array,
+        values: IntArray,
+        rows: csr_array | None = None,
+        least: IntArray | None = None,
+        design: Design | None = None,
+    ) -> "Facts":
+        """Return the facts of invariants, and of inequalities if there are any."""
+        cells = matrix.shape[1]
+        B = csr_array((0, cells), dtype=np.int64) if rows is None else rows
+        b = np.zeros(B.shape[0], dtype=np.int64) if least is None else least
+        return cls(matrix, np.asarray(values, dtype=np.int64), B, b, design)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return int(self.matrix.shape[1])
+
+    def without(self, absent: NDArray[np.bool_]) -> "Facts":
+        """Return what holds of the other cells where some have no records."""
+        if not absent.any():
+            return self
+        kept = np.flatnonzero(~absent)
+        matrix, rows = csr_array(self.matrix[:, kept]), csr_array(self.rows[:, kept])
+        return replace(self, matrix=matrix, rows=rows, design=None)
+
+    def hold(self, tables: IntArray) -> NDArray[np.bool_]:
+        """Tell which tables, one a row, agree with all of it, in integers."""
+        kept = (tables >= 0).all(axis=1)
+        kept &= (np.asarray(self.matrix @ tables.T) == self.values[:, None]).all(axis=0)
+        kept &= (np.asarray(self.rows @ tables.T) >= self.least[:, None]).all(axis=0)
+        return np.asarray(kept)
+
+    def nearest(self, counts: IntArray | FloatArray) -> IntArray:
+        """Return the table nearest to some counts in l1; raises DataError where there is no table at all."""
+        return integers_l1(counts, self._conforming)
+
+    @property
+    def possible(self) -> bool:
+        """Whether there is such a table."""
+        try:
+            self.nearest(np.zeros(self.cells, dtype=np.int64))
+        except DataError:
+            return False
+        return True
+
+    @cached_property
+    def _conforming(self) -> Conforming:
+        return Conforming.of(self.matrix, self.values, rows=self.rows, at_least=self.least)
