@@ -32,6 +32,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "lattice-laplace, l2": {"mechanism": {"norm": "l2"}},
     "lattice-laplace, by distance": {"privacy": {"epsilon": "1", "adjacency": "unit"}},
     "lattice-laplace, farther": {"privacy": {"epsilon": "1", "distance": 5}},
+    "lattice-laplace, secrets": {"privacy": {"epsilon": "1", "laws": "pairs"}},
+    "lattice-laplace, independent secrets": {
+        "privacy": {"epsilon": "1/4", "adjacency": "unit", "laws": "independent"},
+    },
     "lattice-laplace, per unit": {"privacy": {}, "mechanism": {"epsilon_per_unit": "1/7"}},
     "lattice-laplace, nothing kept": {"invariants": []},
     "lattice-laplace, zeros and weights": {

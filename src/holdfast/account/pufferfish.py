@@ -67,8 +67,8 @@ def spend_tp(past: Past, new: Charge) -> Spent:
         )
     if new.standard != "tp":
         raise GuaranteeError(
-            "the ledger adds up epsilon-TP for one set of public facts, and this release states none: add"
-            " [framework] to the spec, or charge another ledger."
+            "the ledger adds up epsilon-TP for one set of public facts, and this release states none: set"
+            " laws in [privacy], or charge another ledger."
         )
     state = past.state
     if state is not None and state["rules"] != RULES:

@@ -16,6 +16,7 @@ from holdfast.certificate.model import (
     PublicationSection,
     RandomnessSection,
     ScopeSection,
+    SecretsSection,
     SemiAdjacencySection,
     SensitivitySection,
     SharesSection,
@@ -30,7 +31,7 @@ from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
-from holdfast.privacy.guarantee import Promise, Unit
+from holdfast.privacy.guarantee import Guarantee, Promise, Unit
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -39,8 +40,9 @@ from holdfast.privacy.intensity import (
     Pure,
     ZeroConcentrated,
 )
+from holdfast.privacy.pufferfish.tables import tp_of_tables
 from holdfast.public import Public
-from holdfast.spec.model import Privacy
+from holdfast.spec.model import Laws, Privacy
 from holdfast.spec.publication import Publication
 from holdfast.version import VERSION
 
@@ -78,6 +80,7 @@ def certify(
         mechanism=mechanism.record(),
         target=TargetSection(**dict(privacy)),
         guarantee=guarantee,
+        secrets=None if privacy.laws is None else _secrets(mechanism.guarantee, privacy.laws),
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
         verdict=verdict(guarantee, mechanism, expected, public.universe.cells),
@@ -111,6 +114,11 @@ def guarantee_section(guarantee: Promise) -> GuaranteeSection:
             "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
         }
     )
+
+
+def _secrets(guarantee: Guarantee, laws: Laws) -> SecretsSection:
+    """Return what is written of a guarantee in terms of secrets."""
+    return SecretsSection.model_validate(tp_of_tables(guarantee, laws).to_dict())
 
 
 def _unit(unit: Unit) -> UnitSection:

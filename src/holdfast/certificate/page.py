@@ -93,7 +93,8 @@ def render(
     today = wording in WORDINGS[3]
     output = NAMED[certificate.mechanism.name].output
     guarantee, target = certificate.guarantee, certificate.target
-    references = [item.reference for item in guarantee.evidence if isinstance(item, ProvedSection)]
+    evidence = (*guarantee.evidence, *(certificate.secrets.evidence if certificate.secrets else ()))
+    references = [item.reference for item in evidence if isinstance(item, ProvedSection)]
     epsilon, exception = _epsilon(guarantee)
     attributes = certificate.table.cells.attributes
     unit = guarantee.unit

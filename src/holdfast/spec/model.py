@@ -18,6 +18,7 @@ from holdfast.spec.whom import MOST_LETTERS, MOST_RECORDS, Whom, noun_flaw
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
+Laws = Literal["pairs", "independent", "everything"]
 
 Text = Annotated[str, Field(strict=True)]
 
@@ -256,6 +257,8 @@ class Privacy(Part):
     mu: Rational | None = None
     adjacency: Literal["semi", "unit"] = "semi"
     distance: StrictInt | None = None
+    laws: Laws | None = None
+    """For which laws of the data, given what is public, the guarantee is stated in terms of secrets, too."""
 
     if TYPE_CHECKING:  # numbers may be given as text
 
@@ -310,6 +313,23 @@ class Privacy(Part):
             raise ValueError(f"distance is {self.distance}: give a number of records of at least 1")
         if self.distance is not None and self.adjacency == "unit":
             raise ValueError('distance goes with adjacency = "semi": leave it out, or change the adjacency')
+        return self
+
+    @model_validator(mode="after")
+    def _laws_of_secrets(self) -> Self:
+        if self.laws is None:
+            return self
+        if self.standard != "pure":
+            raise ValueError(
+                f'laws goes with the standard "pure", and not with "{self.standard}": leave it out, or change'
+                " the standard"
+            )
+        if self.records_per_unit > 1:
+            raise ValueError(
+                "laws speaks of the secrets of single records: leave it out, or records_per_unit"
+            )
+        if self.laws == "pairs" and self.adjacency == "unit":
+            raise ValueError('laws = "pairs" goes with adjacency = "semi": choose other laws, or change it')
         return self
 
     @model_validator(mode="after")

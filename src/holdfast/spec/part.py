@@ -102,7 +102,7 @@ _SECTIONS = (
 _KEYS = (
     "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
     "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
-    "records_per_unit|margin|where|weights|total|equals|at_least|"
+    "records_per_unit|laws|margin|where|weights|total|equals|at_least|"
     "division|id|persons|stratify|swap|rate|nulls|bound"
 )
 

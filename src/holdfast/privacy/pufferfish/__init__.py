@@ -25,7 +25,7 @@ from holdfast.privacy.pufferfish.framework import (
 )
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.privacy.pufferfish.semantics import Semantics, semantics
-from holdfast.privacy.pufferfish.tables import TableLaws, delta_of_tables, framework_of_tables
+from holdfast.privacy.pufferfish.tables import TableLaws, delta_of_tables, framework_of_tables, tp_of_tables
 
 __all__ = [
     "COUNT",
@@ -46,4 +46,5 @@ __all__ = [
     "in_sequence",
     "post_processed",
     "semantics",
+    "tp_of_tables",
 ]

@@ -15,9 +15,10 @@ from typing import Literal
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Proved
-from holdfast.privacy.guarantee import Scope
+from holdfast.privacy.guarantee import Guarantee, Scope
 from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.spec.whom import RECORD, Whom
 
 TableLaws = Literal["pairs", "everything", "independent"]
@@ -55,6 +56,16 @@ def framework_of_tables(
         whom=whom,
         scope=scope,
     )
+
+
+def tp_of_tables(guarantee: Guarantee, laws: TableLaws) -> TPGuarantee:
+    """Return what a guarantee between tables says of the secrets of single records, for a class of laws.
+
+    Raises GuaranteeError where it says nothing of them.
+    """
+    distance = guarantee.unit.distance if laws == "pairs" else None
+    framework = framework_of_tables(guarantee.scope, laws, distance=distance, whom=guarantee.unit.whom)
+    return TPGuarantee.of(guarantee, framework, delta_of_tables(framework))
 
 
 def delta_of_tables(framework: Framework) -> DeltaZ:
