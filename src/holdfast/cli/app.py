@@ -382,6 +382,43 @@ def delta_z(
 
 
 @audit.command()
+def projection(
+    people: Annotated[int, typer.Option(parser=RECORDS, metavar="N", help="How many say yes or no.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The strength of the noise.")],
+    null: Annotated[str, typer.Option(metavar="SHARE", help="The share of yes that is tested.")],
+    alternative: Annotated[list[str], typer.Option(metavar="SHARE", help="A larger share; repeat for more.")],
+    design: Annotated[
+        str, typer.Option(metavar="NAME", help="What is public: bounds of one count, or the total of two.")
+    ] = "bounds",
+    delta_z: Annotated[str, typer.Option(metavar="NUMBER", help="How far a secret moves the count.")] = "1",
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the tests.")] = "0.05",
+    draws: Annotated[
+        int, typer.Option(parser=DRAWS, metavar="N", help="Simulated releases for each share.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="Of the simulation.")] = 0,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what a test loses when a release is projected onto what is public. It reads no data."""
+    from holdfast.cli.projection import run  # noqa: PLC0415
+
+    run(
+        people,
+        epsilon,
+        null,
+        alternative,
+        design=design,
+        delta_z=delta_z,
+        level=level,
+        draws=draws,
+        seed=seed,
+        as_json=as_json,
+        out=out,
+    )
+
+
+@audit.command()
 def compose(
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="Where epsilon is stated, such as 1e-10.")],
     epsilon: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A pure release.")] = None,
