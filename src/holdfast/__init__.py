@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from holdfast.account.verify import verify_ledger
     from holdfast.audit.census import census_2020
     from holdfast.audit.compose import audit_compose
+    from holdfast.audit.delta_z import audit_delta_z
     from holdfast.audit.exposure import audit_exposure
     from holdfast.audit.guarantee import audit_guarantee
+    from holdfast.audit.projection import audit_projection
     from holdfast.audit.swapping import audit_swapping
     from holdfast.audit.universe import audit_universe
     from holdfast.certificate.model import Certificate
@@ -81,8 +83,10 @@ _HOME = {
     "ViolatedError": "certificate.verify",
     "Weights": "spec.model",
     "audit_compose": "audit.compose",
+    "audit_delta_z": "audit.delta_z",
     "audit_exposure": "audit.exposure",
     "audit_guarantee": "audit.guarantee",
+    "audit_projection": "audit.projection",
     "audit_swapping": "audit.swapping",
     "audit_universe": "audit.universe",
     "census_2020": "audit.census",
@@ -128,8 +132,10 @@ __all__ = [
     "Weights",
     "__version__",
     "audit_compose",
+    "audit_delta_z",
     "audit_exposure",
     "audit_guarantee",
+    "audit_projection",
     "audit_swapping",
     "audit_universe",
     "census_2020",

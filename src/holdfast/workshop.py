@@ -3,10 +3,12 @@
 from holdfast.certificate.public import Published, mechanism_of, public_of
 from holdfast.data.two_by_two import Margins, TwoByTwo
 from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.ordered import nearest_ordered, whole_ordered
 from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import power
 from holdfast.inference.intervals import interval, intervals, simultaneous
 from holdfast.inference.odds_ratio import OddsRatioTest, odds_ratio_test
+from holdfast.inference.projected_power import projected_power
 from holdfast.inference.stratified import stratified_odds_ratio_test
 from holdfast.lattice.markov import markov_basis, markov_basis_two_way
 from holdfast.mechanisms.canonical import Normal, Tulap
@@ -29,8 +31,19 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.postprocess.bias import bias
+from holdfast.postprocess.contraction import contracted, contractions
 from holdfast.postprocess.methods import METHODS
 from holdfast.premises import Premises
+from holdfast.privacy.pufferfish.families import (
+    CorrelatedMean,
+    DependentCounts,
+    DisclosedCount,
+    JointLaws,
+    ListedCounts,
+    ListedLaws,
+    ListedMean,
+)
+from holdfast.privacy.wasserstein import DiscreteLaw, bottleneck, largest_quantile_gap
 from holdfast.public import Public
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
@@ -42,14 +55,22 @@ __all__ = [
     "Additive",
     "Conditioned",
     "Conforming",
+    "CorrelatedMean",
     "CountLaw",
+    "DependentCounts",
+    "DisclosedCount",
+    "DiscreteLaw",
     "Inequalities",
+    "JointLaws",
     "KNorm",
     "LatticeGaussian",
     "LatticeGaussianLaw",
     "LatticeLaplace",
     "LatticeLaplaceLaw",
     "Law",
+    "ListedCounts",
+    "ListedLaws",
+    "ListedMean",
     "Margins",
     "Mechanism",
     "MechanismOptions",
@@ -66,17 +87,24 @@ __all__ = [
     "TwoByTwo",
     "Universe",
     "bias",
+    "bottleneck",
     "congeniality",
+    "contracted",
+    "contractions",
     "interval",
     "intervals",
+    "largest_quantile_gap",
     "markov_basis",
     "markov_basis_two_way",
     "mechanism_of",
+    "nearest_ordered",
     "odds_ratio_test",
     "power",
     "premises_at",
     "premises_for",
+    "projected_power",
     "public_of",
     "simultaneous",
     "stratified_odds_ratio_test",
+    "whole_ordered",
 ]
