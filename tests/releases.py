@@ -15,6 +15,9 @@ STRATA = "stratum," + SQUARE.replace("\nf", "\n1,f").replace("\nm", "\n1,m") + "
 NESTED = "county,tract,sex,n\nA,1,f,3\nA,2,f,4\nB,3,f,5\nA,1,m,6\nB,3,m,2\nB,4,m,1\nB,4,f,2\n"
 WEIGHTS = "invariant,sex,age,weight\na,f,young,2\na,f,middle,2\na,f,old,2\n"
 
+PAST = "sex,age,n\nf,young,30\nf,old,12\nm,young,9\nm,middle,1\n"
+FLOORS = "sex,age,n\nf,young,2\nm,young,1\n"
+
 MARGINS = [{"margin": ["sex"]}, {"margin": ["age"]}]
 ZERO = {"structural_zeros": [{"sex": "m", "age": "old"}]}
 BOTH = [{"margin": ["stratum", "sex"]}, {"margin": ["stratum", "age"]}]
@@ -23,6 +26,7 @@ APPROXIMATE = {"standard": "approximate", "epsilon": "1", "delta": "1/10"}
 GAUSSIAN = {"standard": "gaussian", "mu": "1"}
 CONDITIONED = {"name": "conditioned"}
 NOISY = {"name": "noisy-count"}
+WASSERSTEIN = {"name": "wasserstein-exponential"}
 LOW = {"where": {"age": "old"}, "at_least": 2}
 EACH = {"margin": ["sex"], "where": {"age": ["young", "middle"]}, "at_least": 1}
 WEIGHTED = {"name": "weighted", "weights": {"file": "w.csv"}, "at_least": 12}
@@ -73,6 +77,22 @@ KINDS: dict[str, dict[str, Any]] = {
         "constraints": {"nonnegative": True},
         "privacy": APPROXIMATE,
     },
+    "wasserstein-exponential": {"mechanism": WASSERSTEIN},
+    "wasserstein-exponential, prior and secrets": {
+        "mechanism": {**WASSERSTEIN, "loss": "l2", "prior": "past.csv", "concentration": "1/2"},
+        "constraints": {"nonnegative": True, "floors": {"file": "floors.csv"}},
+        "invariants": [{"total": True}],
+        "privacy": {"epsilon": "1", "laws": "pairs"},
+    },
+    "wasserstein-exponential, queries": {
+        "mechanism": {**WASSERSTEIN, "loss": "linf", "queries": "w.csv"},
+        "constraints": {"nonnegative": True},
+    },
+    "wasserstein-exponential, by a chain": {
+        "mechanism": {**WASSERSTEIN, "loss": "l2", "chain": True},
+        "constraints": {"nonnegative": True},
+        "privacy": APPROXIMATE,
+    },
     "noisy-count": {"mechanism": NOISY},
     "noisy-count, approximate": {"mechanism": NOISY, "privacy": APPROXIMATE},
     "noisy-count, zcdp": {"mechanism": NOISY, "privacy": ZCDP},
@@ -95,6 +115,8 @@ def spec(kind: str, folder: Path) -> Spec:
     rows = NESTED if kind.endswith("nested") else rows
     (folder / "data.csv").write_text(rows)
     (folder / "w.csv").write_text(WEIGHTS)
+    (folder / "past.csv").write_text(PAST)
+    (folder / "floors.csv").write_text(FLOORS)
     data: dict[str, Any] = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
     if kind.endswith("nested"):
         data["within"] = {"tract": "county"}

@@ -224,7 +224,9 @@ def test_every_mechanism_says_what_it_is() -> None:
         assert kind.standards
         assert kind.Options.model_fields["name"].is_required()
         assert get_args(kind.Record.model_fields["name"].annotation) == (kind.name,)
-    assert [kind.name for kind in MECHANISMS if kind.bounded] == ["conditioned", "permutation-swapping"]
+    bounded = ["conditioned", "permutation-swapping", "wasserstein-exponential"]
+    assert [kind.name for kind in MECHANISMS if kind.bounded] == bounded
+    assert [kind.name for kind in MECHANISMS if kind.needs_bounds] == ["conditioned"]
     outputs = {kind.name: kind.output for kind in MECHANISMS if kind.output != "table"}
     assert outputs == {"noisy-count": "statistic", "permutation-swapping": "microdata"}
 

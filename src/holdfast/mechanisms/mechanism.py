@@ -159,6 +159,10 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """Whether a spec may release with it; if not, it is there to compare with."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
+    needs_bounds: ClassVar[bool] = False
+    """Whether it is for releases within inequalities alone."""
+    contends: ClassVar[bool] = True
+    """Whether a comparison looks at it without being asked: not where its options are what matters."""
 
     @property
     @abstractmethod

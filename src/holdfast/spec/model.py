@@ -222,6 +222,18 @@ class Inequality(Invariant):
         return self
 
 
+class Floors(Part):
+    """The least count of each cell of a release, in a public file with a column for each attribute.
+
+    ``count`` names the column of these numbers, by default that of the data. Cells without one have none.
+    """
+
+    section: ClassVar = ("constraints", "floors")
+
+    file: Text
+    count: Text | None = None
+
+
 class Constraints(Part):
     """What the public knows of every table, whatever the data."""
 
@@ -229,7 +241,17 @@ class Constraints(Part):
 
     nonnegative: StrictBool = False
     inequalities: tuple[Inequality, ...] = ()
+    floors: Floors | None = None
     structural_zeros: tuple[Where, ...] = ()
+
+    @property
+    def bounds(self) -> str | None:
+        """What bounds a release, in words with a verb; None where nothing does."""
+        if self.nonnegative:
+            return "nonnegative = true bounds"
+        if self.inequalities:
+            return "inequalities bound"
+        return None if self.floors is None else "floors bound"
 
 
 _NEEDS: Mapping[Standard, tuple[str, ...]] = {

@@ -83,7 +83,7 @@ def options_of(spec: Spec) -> SwappingOptions:
         )
     if privacy.epsilon is None and options.rate is None:
         raise SpecError('[privacy] epsilon is missing: give one such as "14", or a rate in [mechanism].')
-    if spec.constraints.inequalities or spec.constraints.structural_zeros:
+    if spec.constraints.inequalities or spec.constraints.floors or spec.constraints.structural_zeros:
         raise SpecError(
             "[constraints] bind tables of counts, and a swap cannot keep them: leave them out, or put the"
             " columns they speak of into stratify."

@@ -39,7 +39,7 @@ from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.numbers.uniform import uniform_below
 
 SCALE = 2.0**50
-PILOT = 400
+PILOT, FEW = 400, 4
 RARE = 1e-6
 """The acceptance that is expected where a pilot found none."""
 
@@ -202,7 +202,14 @@ class _Part:
     @cached_property
     def acceptance(self) -> float:
         """The share of proposals that is kept, from a seeded pilot; 0 where it found none."""
-        return int(self.attempt(PILOT, SeededEntropy(0)).shape[0]) / PILOT
+        entropy = SeededEntropy(0)
+        tried = kept = 0
+        for size in (PILOT, 10 * PILOT, 100 * PILOT):
+            kept += int(self.attempt(size, entropy).shape[0])
+            tried += size
+            if kept >= FEW:
+                break
+        return kept / tried
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent draws, one a row."""
