@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.goodness import two_way
 from tests.privacy.pufferfish.enumerated import distance, given, loss, randomised, release, secrets, tp_loss
+from tests.releases import prepared
 
 from holdfast.errors import GuaranteeError
+from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.privacy.pufferfish import (
@@ -21,12 +23,15 @@ from holdfast.privacy.pufferfish import (
     LawClass,
     Stated,
     TPGuarantee,
+    conditioned_intensity,
     delta_of_tables,
     framework_of_tables,
     semantics,
+    tp_of_tables,
 )
 from holdfast.privacy.pufferfish.families import CorrelatedMean, DependentCounts, Family, ListedCounts
 from holdfast.spec.whom import Whom
+from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.universe import Universe
 
 Dataset = tuple[int, ...]
@@ -268,3 +273,27 @@ def test_guarantees_that_cannot_be_are_refused() -> None:
     )
     with pytest.raises(GuaranteeError, match="how many records there are is not public"):
         delta_of_tables(framework_of_tables(open_total, "everything"))
+
+
+def test_conditioning_as_it_is_released_is_within_what_is_stated() -> None:
+    """`conditioned` keeps counts at or above zero: every release is a conforming table, so all are listed.
+
+    Its loss over pairs of secrets is within the stated epsilon, and within Lemma 8 as it is mended: 2 kappa a
+    record for the base, (1 + gamma) for the condition, 3 records for Delta_z.
+    """
+    mechanism = prepared("conditioned").mechanism
+    assert isinstance(mechanism, Conditioned)
+    promise = tp_of_tables(mechanism.guarantee, "pairs")
+    tables = conforming_tables(mechanism.premises.universe, 1000)
+    laws = [np.exp(mechanism.law(table).log_prob(tables)) for table in tables]
+    laws = [law / law.sum() for law in laws]
+    near = [
+        loss(laws[i], laws[j])
+        for i, j in combinations(range(len(tables)), 2)
+        if np.abs(tables[i] - tables[j]).sum() // 2 <= promise.framework.laws.data["distance"]
+    ]
+    stated = float(promise.intensity.epsilon)
+    assert stated / 2 < max(near) <= stated
+    assert promise.delta is not None
+    mended = conditioned_intensity(Pure(2 * mechanism.kappa), promise.delta)
+    assert stated <= float(mended.epsilon) + 1e-9

@@ -34,7 +34,8 @@ class DiscreteLaw(Generic[Value]):
                 raise GuaranteeError(
                     f"{name} gives {visible(str(value))} the negative probability {chance}: correct it."
                 )
-        if (total := sum(chances, Fraction(0))) != 1:
+        (weights,), whole = common_weights(chances)
+        if (total := Fraction(sum(weights), whole)) != 1:
             raise GuaranteeError(
                 f"the probabilities of {name} sum to {total}, not to 1: correct them, say as fractions."
             )
@@ -45,6 +46,6 @@ class DiscreteLaw(Generic[Value]):
 
 
 def common_weights(*laws: Sequence[Fraction]) -> tuple[list[list[int]], int]:
-    """Return all probabilities as whole weights of one denominator, and that denominator."""
-    whole = lcm(*(chance.denominator for law in laws for chance in law))
-    return [[int(chance * whole) for chance in law] for law in laws], whole
+    """Return all numbers as whole ones over one denominator, and that denominator."""
+    whole = lcm(*{chance.denominator for law in laws for chance in law})
+    return [[chance.numerator * (whole // chance.denominator) for chance in law] for law in laws], whole

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from holdfast.privacy.wasserstein.law import DiscreteLaw, common_weights
 
-Weighted = Sequence[tuple[Fraction, int]]
+Weighted = Sequence[tuple[int, int]]
 
 
 def largest_quantile_gap(one: DiscreteLaw[Fraction], other: DiscreteLaw[Fraction]) -> Fraction:
@@ -26,14 +26,16 @@ def largest_quantile_gap(one: DiscreteLaw[Fraction], other: DiscreteLaw[Fraction
     Fraction(2, 1)
     """
     (first, second), _ = common_weights(one.probabilities, other.probabilities)
-    return largest_gap_of_weights(
-        sorted(zip(one.values, first, strict=True)), sorted(zip(other.values, second, strict=True))
+    (left, right), scale = common_weights(one.values, other.values)
+    gap = largest_gap_of_weights(
+        sorted(zip(left, first, strict=True)), sorted(zip(right, second, strict=True))
     )
+    return Fraction(gap, scale)
 
 
-def largest_gap_of_weights(one: Weighted, other: Weighted) -> Fraction:
-    """Return the same of values in increasing order with positive whole weights of one total."""
-    largest, places = Fraction(0), iter(other)
+def largest_gap_of_weights(one: Weighted, other: Weighted) -> int:
+    """Return the same of whole values in increasing order, with positive whole weights of one total."""
+    largest, places = 0, iter(other)
     place, room = next(places)
     for value, weight in one:
         owed = weight

@@ -135,17 +135,17 @@ def _exact_gap(m: int, z0: Fraction, z1: Fraction) -> int:
     """Return W_infinity(1 + Binomial(m, z1), Binomial(m, z0)) in whole numbers."""
     lower, upper = _weights(m, z0, z1.denominator**m), _weights(m, z1, z0.denominator**m)
     shifted = [(value + 1, weight) for value, weight in upper]
-    return int(largest_gap_of_weights(lower, shifted))
+    return largest_gap_of_weights(lower, shifted)
 
 
-def _weights(m: int, z: Fraction, scale: int) -> list[tuple[Fraction, int]]:
+def _weights(m: int, z: Fraction, scale: int) -> list[tuple[int, int]]:
     """Return the values of a binomial law with whole weights that sum to scale * denominator^m."""
     yes, no = z.numerator, z.denominator - z.numerator
     if not (yes and no):
-        return [(Fraction(m if yes else 0), scale * z.denominator**m)]
+        return [(m if yes else 0, scale * z.denominator**m)]
     weight, found = scale * no**m, []
     for k in range(m + 1):
-        found.append((Fraction(k), weight))
+        found.append((k, weight))
         weight = weight * (m - k) * yes // ((k + 1) * no)
     return found
 
