@@ -120,7 +120,7 @@ class Model(ModelPart):
     def _fitting(self) -> Self:
         if self.kind == "counts" and self.areas:
             raise ValueError('areas go with kind = "rates" or "proportions": leave them out')
-        if self.kind == "proportions" and not self.areas:
+        if self.kind != "counts" and not self.areas:
             raise ValueError('areas is missing: name the attributes of an area, as in areas = ["county"]')
         if self.kind != "rates" and (self.by is not None or self.per != 1):
             raise ValueError('by and per go with kind = "rates": leave them out')

@@ -39,7 +39,7 @@ def worth(values: FloatArray, level: float = 0.9) -> Worth:
     flat = values.reshape(*values.shape[:2], -1)
     step = max(1, BATCH // max(1, flat.shape[0] * flat.shape[1]))
     parts = [_worth(flat[..., at : at + step], level) for at in range(0, flat.shape[2], step)]
-    joined = (np.concatenate([np.zeros(0), *each]) for each in zip(*parts, strict=True))
+    joined = (np.concatenate([np.zeros(0), *(part[at] for part in parts)]) for at in range(3))
     return Worth(*(each.reshape(values.shape[2:]) for each in joined))
 
 
@@ -67,8 +67,10 @@ def pareto_k(log_weights: FloatArray) -> float:
     weights = np.sort(np.exp(log_weights - log_weights.max()))
     over = weights[-tail:] - weights[-tail - 1]
     over = over[over > 0]
+    if over.size == 0 or (over.size >= FEWEST and over[0] == over[-1]):
+        return 0.0  # many equal ones are the largest: they are bounded
     if over.size < FEWEST:
-        return float("inf") if over.size else 0.0  # many equal ones are the largest: they are bounded
+        return float("inf")
     return _generalised_pareto(over)
 
 
@@ -79,10 +81,10 @@ def _generalised_pareto(over: FloatArray) -> float:
     quartile = over[int(size / 4 + 0.5) - 1]
     b = 1 / over[-1] + (1 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))) / (3 * quartile)
     k = np.log1p(-b[:, None] * over).mean(axis=1)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         likelihood = size * (np.log(-b / k) - k - 1)
-        weight = 1 / np.exp(likelihood - likelihood[:, None]).sum(axis=1)
-    weight = np.where(np.isfinite(weight), weight, 0.0)
+    likelihood = np.where(np.isfinite(likelihood), likelihood, -np.inf)
+    weight = np.exp(likelihood - likelihood.max())
     mean = float((b * weight).sum() / weight.sum())
     shape = float(np.log1p(-mean * over).mean())
     return shape * size / (size + 10) + 5 / (size + 10)

@@ -7,13 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.errors import DataError
+from holdfast.errors import DataError, InvariantError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.universe.capacity import capacities
+from holdfast.universe.universe import Universe
 
 Design = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 """The shape of a table and the axes of each of its margins, where these are all that is kept."""
+
+MOST_CELLS = 40
+"""Tables with more cells are not listed."""
+PREFIXES = 10
+"""How many times as many beginnings of tables are held as there may be tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +89,34 @@ class Facts:
         except DataError:
             return False
         return True
+
+    def tables(self, most: int) -> IntArray | None:
+        """Return all of them, where no more than ``most`` tables have the invariants.
+
+        Cells are filled one after the other, and what the rest of the cells cannot make up for is dropped.
+        """
+        try:
+            universe = Universe.of(self.matrix, self.values)
+            bound = capacities(universe)[universe.patterns.of_cell]
+        except InvariantError:
+            return np.zeros((0, self.cells), dtype=np.int64)
+        if self.cells > MOST_CELLS or (bound > most * PREFIXES).any():
+            return None
+        A = self.matrix.toarray()
+        least = np.pad(np.cumsum((np.minimum(A, 0) * bound)[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        greatest = np.pad(np.cumsum((np.maximum(A, 0) * bound)[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        found, left = np.zeros((1, 0), dtype=np.int64), self.values[None]
+        for cell in range(self.cells):
+            counts = np.arange(bound[cell] + 1)
+            if len(found) * counts.size > most * PREFIXES**2:
+                return None
+            found = np.column_stack([np.repeat(found, counts.size, axis=0), np.tile(counts, len(found))])
+            left = np.repeat(left, counts.size, axis=0) - found[:, -1:] * A[:, cell]
+            kept = ((left >= least[:, cell + 1]) & (left <= greatest[:, cell + 1])).all(axis=1)
+            found, left = found[kept], left[kept]
+            if len(found) > most * PREFIXES:
+                return None
+        return found[self.hold(found)] if len(found) <= most else None
 
     @cached_property
     def _conforming(self) -> Conforming:

@@ -7,7 +7,7 @@ from tables as far from the release as the noise is wide, and run side by side.
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,9 @@ State = TypeVar("State")
 
 class Mover(Protocol[State]):
     """What moves the table of a chain."""
+
+    side_by_side: ClassVar[bool]
+    """Whether chains may run at the same time: compiled loops may, a law that asks a solver must not."""
 
     def start(self, table: IntArray) -> State:
         """Return the state of a chain that starts at a table."""
@@ -113,7 +116,8 @@ def gibbs(
     block = max(1, (warmup + each) // BLOCKS)
     parts = [(begin, min(begin + block, warmup), True) for begin in range(0, warmup, block)]
     parts += [(begin, min(begin + block, each), False) for begin in range(0, each, block)]
-    with ThreadPoolExecutor(min(chains, os.cpu_count() or 1)) as pool:
+    workers = min(chains, os.cpu_count() or 1) if mover.side_by_side else 1
+    with ThreadPoolExecutor(workers) as pool:
         for begin, end, warming in steps(parts, "drawing from the posterior"):
 
             def advance(at: int, begin: int = begin, end: int = end, warming: bool = warming) -> None:

@@ -2,33 +2,50 @@
 
     added noise        y = x + z with one law of z for all tables: log q(y - x), which is largest at y = x
     a noisy statistic  some counts plus canonical noise
-    a law of its own   of a release within bounds, say: the normaliser depends on x and has no formula, so
-                       p(y | x) is known up to a factor Z(x) that is not. Draws from it are enough: see
-                       `Exchanged`
+    weighted totals    releases near x, and likely beforehand, with its totals: the normaliser C(x) is a
+                       coefficient of a product [holdfast, inference/posterior/normaliser.py]
+    listed releases    few enough to sum the normaliser over all of them
+    a law of its own   of a release within bounds, say: p(y | x) is known up to a factor C(x) that is not.
+                       Draws from it are enough: see `Exchanged`
 
 Tables are over the cells that a model has; cells that it gives no records are 0 in each of them.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
 
 from holdfast.errors import ReleaseError, SamplingError
+from holdfast.inference.posterior.facts import Facts
+from holdfast.inference.posterior.normaliser import Normaliser, Power
 from holdfast.inference.posterior.sliding import NormForm
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.canonical import CanonicalNoise
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.conditioned import Conditioned
-from holdfast.mechanisms.mechanism import NoiseLaw
+from holdfast.mechanisms.congeniality import Inequalities
+from holdfast.mechanisms.mechanism import Law, NoiseLaw
 from holdfast.mechanisms.noisy_count import CountWithNoise, NoisyCount
+from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
+from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.lattice.plan import MOST_WORK
+
+MOST_TERMS = 20_000_000
+"""Numbers of a normaliser that is worked out for every table: a tenth of a second."""
+MOST_RELEASES = 2_000
+"""Releases that are listed for every table."""
+MOST_CELLS = 24
+"""Cells of a table whose mechanism draws a release for every step of a chain."""
+MOST_LAWS = 2_000
+"""Laws of tables that a chain remembers."""
 
 
 class Likelihood(Protocol):
@@ -152,6 +169,74 @@ class NoisyStatistic(Tractable):
 _STEPS = np.concatenate([np.zeros(1), np.geomspace(0.01, 1e6, 400)])[::-1]
 
 
+@dataclass(frozen=True, eq=False)
+class WeightedTotals(Tractable):
+    """Releases y >= 0 with the totals of x, of weight prod h_j(y_j) exp(-rate |y_j - x_j|^p) / C(x).
+
+    ``form`` tells rate and p; h is that of pseudo-counts [holdfast, inference/posterior/normaliser.py].
+    """
+
+    form: NormForm
+    released: IntArray
+    cells: IntArray
+    normaliser: Normaliser
+    log_weight: float
+    """The logarithm of prod h_j(y_j)."""
+
+    @property
+    def width(self) -> int:
+        """As without a normaliser."""
+        return self.form.width(self.cells.size)
+
+    def without(self, absent: NDArray[np.bool_]) -> "WeightedTotals":
+        """Return the likelihood over the other cells."""
+        return replace(self, cells=self.cells[~absent])
+
+    def log_prob(self, tables: IntArray) -> FloatArray:
+        """Return log p(y | x) for each row: a probability, so never above 0."""
+        whole = np.zeros((len(tables), self.released.size), dtype=np.int64)
+        whole[:, self.cells] = tables
+        apart = np.abs(self.released - whole).astype(np.float64)
+        size = apart.sum(axis=1) if self.form.norm == "l1" else (apart**2).sum(axis=1)
+        each, place = np.unique(whole, axis=0, return_inverse=True)
+        logs = np.array([self.normaliser.log(table) for table in each])
+        return np.asarray(self.log_weight - self.form.rate * size - logs[place.reshape(-1)])
+
+
+@dataclass(frozen=True, eq=False)
+class ListedReleases(Tractable):
+    """Releases that are few: the law of a mechanism is summed over all of them."""
+
+    mechanism: AnyMechanism = field(repr=False)
+    released: IntArray
+    cells: IntArray
+    releases: IntArray
+    _known: dict[bytes, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def width(self) -> int:
+        """About how far counts may be from each other."""
+        return max(2, int(np.ptp(self.releases, axis=0).max() // 3))
+
+    def without(self, absent: NDArray[np.bool_]) -> "ListedReleases":
+        """Return the likelihood over the other cells."""
+        return ListedReleases(self.mechanism, self.released, self.cells[~absent], self.releases)
+
+    def log_prob(self, tables: IntArray) -> FloatArray:
+        """Return log p(y | x) for each row: a probability, so never above 0."""
+        return np.array([self._log_prob(table) for table in tables]).reshape(len(tables))
+
+    def _log_prob(self, table: IntArray) -> float:
+        key = table.tobytes()
+        if key not in self._known:
+            whole = np.zeros(self.released.size, dtype=np.int64)
+            whole[self.cells] = table
+            law = self.mechanism.law(whole)
+            logs = np.asarray(law.log_prob(np.concatenate([self.released[None], self.releases])))
+            self._known[key] = float(logs[0] - logsumexp(logs[1:]))
+        return self._known[key]
+
+
 class Exchanged(ABC):
     """A release whose law has another normaliser for every table: p(y | x) = f(y, x) / Z(x).
 
@@ -262,63 +347,146 @@ class AnyLaw(Exchanged):
 
     @property
     def width(self) -> int:
-        """From some releases of the released table, without negative counts."""
-        law = self.mechanism.law(np.maximum(self.released, 0))
-        return max(2, int(2 * np.abs(law.sample(SeededEntropy(0), 20) - self.released).mean()))
+        """From some releases of the released table, where that may be a table of counts."""
+        if (self.released < 0).any():
+            return 4
+        drawn = self.mechanism.law(self.released).sample(SeededEntropy(0), 20)
+        return max(2, int(2 * np.abs(drawn - self.released).mean()))
 
     def without(self, absent: NDArray[np.bool_]) -> "AnyLaw":
         """Return the likelihood over the other cells."""
         return replace(self, cells=self.cells[~absent])
 
-    def chances(self, generator: np.random.Generator) -> Entropy:
-        """Return a source of words."""
-        return SeededEntropy(int(generator.integers(2**63)))
+    def chances(self, generator: np.random.Generator) -> "Laws":
+        """Return a source of words, and the laws that were asked for last."""
+        return Laws(self.mechanism, SeededEntropy(int(generator.integers(2**63))))
 
     def simulate(self, table: IntArray, chances: Any) -> IntArray:
         """Return a release of a table."""
-        return np.asarray(self.mechanism.law(self._whole(table)).sample(chances, 1)[0])
+        return np.asarray(chances.of(self._whole(table)).sample(chances.entropy, 1)[0])
 
     def log_ratio(self, before: IntArray, after: IntArray, chances: Any) -> float:
         """Return the log of the ratio."""
-        here, there = (self.mechanism.law(self._whole(table)) for table in (before, after))
-        other = there.sample(chances, 1)
+        here, there = (chances.of(self._whole(table)) for table in (before, after))
+        other = there.sample(chances.entropy, 1)
         points = np.concatenate([self.released[None], other])
         one, two = here.log_prob(points), there.log_prob(points)
         return float(two[0] - one[0] + one[1] - two[1])
 
 
-AnyLikelihood = AddedNoise | NoisyStatistic | WithinBounds | AnyLaw
+class Laws:
+    """The laws of some tables, which chains come back to."""
+
+    def __init__(self, mechanism: AnyMechanism, entropy: Entropy) -> None:
+        self.entropy, self._mechanism = entropy, mechanism
+        self._known: dict[bytes, Law] = {}
+
+    def of(self, table: IntArray) -> Law:
+        """Return the law of a table."""
+        key = table.tobytes()
+        if key not in self._known:
+            while len(self._known) >= MOST_LAWS:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = self._mechanism.law(table)
+        return self._known[key]
+
+
+AnyLikelihood = AddedNoise | NoisyStatistic | WeightedTotals | ListedReleases | WithinBounds | AnyLaw
 
 
 def likelihood_of(mechanism: AnyMechanism, released: NDArray[Any]) -> AnyLikelihood:
     """Return the likelihood of a release: the counts of possible cells, or statistics.
 
-    Raises ReleaseError where the law of the mechanism has no formula that the certificate would tell.
+    Raises ReleaseError where the law of the mechanism has no formula that the certificate would tell, or none
+    that can be worked with.
     """
     if isinstance(mechanism, NoisyCount):
         return NoisyStatistic(mechanism.canonical, np.asarray(released, dtype=np.float64))
-    cells = np.arange(released.size)
-    if mechanism.noise is not None:
-        return AddedNoise(mechanism.noise, released, cells)
-    if isinstance(mechanism, Conditioned):
-        return _conditioned(mechanism, released, cells)
-    return AnyLaw(mechanism, released, cells)
-
-
-def _conditioned(mechanism: Conditioned, released: IntArray, cells: IntArray) -> WithinBounds | AnyLaw:
-    if mechanism.walk is not None:
+    if mechanism.traits.kind != "exact":
         raise ReleaseError(
             "this release was drawn by a Markov chain, whose law has no formula: a posterior needs a release"
             " that was drawn exactly."
         )
+    cells = np.arange(released.size)
+    if mechanism.noise is not None:
+        return AddedNoise(mechanism.noise, released, cells)
+    if (totals := _weighted_totals(mechanism, released, cells)) is not None:
+        return totals
+    if (
+        isinstance(mechanism, Conditioned)
+        and (bounded := _within_bounds(mechanism, released, cells)) is not None
+    ):
+        return bounded
+    return _drawn_anew(mechanism, released, cells)
+
+
+def _weighted_totals(mechanism: AnyMechanism, released: IntArray, cells: IntArray) -> WeightedTotals | None:
+    """Return a likelihood of separate totals, where it is one; None for other laws."""
+    norm: Literal["l1", "squared"] = "l1"
+    pseudo = np.ones(released.size)
+    match mechanism:
+        case Conditioned(nonnegative=True, inequalities=bounds, kappa=kappa):
+            pass
+        case WassersteinExponential(
+            loss_=TableLoss(kind="l1" | "squared" as norm, queries=None), measure=measure, kappa=kappa
+        ) if measure.not_negative and all(measure.pseudo_or_ones):
+            pseudo = np.array([float(each) for each in measure.pseudo_or_ones])
+            bounds = measure.inequalities
+        case _:
+            return None
+    universe, low = mechanism.premises.universe, _floors(bounds, released.size)
+    matrix = universe.matrix
+    separate = (np.bincount(matrix.indices, minlength=universe.cells) == 1).all() and (matrix.data == 1).all()
+    if not separate or low is None:
+        return None
+    total_of = np.zeros(universe.cells, dtype=np.int64)
+    total_of[matrix.indices] = np.repeat(np.arange(universe.rank), np.diff(matrix.indptr))
+    form = NormForm(norm, float(kappa))
+    power: Power = 1 if norm == "l1" else 2
+    normaliser = Normaliser.of(total_of, universe.values, low, released, pseudo, rate=form.rate, power=power)
+    if normaliser.work > MOST_TERMS:
+        return None
+    weight = float((gammaln(released + pseudo) - gammaln(released + 1.0)).sum())
+    return WeightedTotals(form, released, cells, normaliser, weight)
+
+
+def _floors(bounds: Inequalities | None, cells: int) -> IntArray | None:
+    """Return the least count of each cell, 0 unless one is stated; None where sums of cells are bounded."""
+    low = np.zeros(cells, dtype=np.int64)
+    if bounds is None:
+        return low
+    alone = (np.count_nonzero(bounds.rows, axis=1) == 1) & (bounds.rows.sum(axis=1) == 1)
+    if not alone.all():
+        return None
+    np.maximum.at(low, bounds.rows.argmax(axis=1), bounds.least)
+    return low
+
+
+def _within_bounds(mechanism: Conditioned, released: IntArray, cells: IntArray) -> WithinBounds | None:
+    """Return a likelihood of noise that is drawn until it is within bounds; None where that takes long."""
     noise = LatticeLaplaceLaw(mechanism.premises.universe.matrix, mechanism.kappa, "l1")
     try:
-        work = noise.work
+        if noise.work > MOST_WORK:
+            return None
     except SamplingError:  # within its bounds alone it can be drawn
-        return AnyLaw(mechanism, released, cells)
-    if work > MOST_WORK:
-        return AnyLaw(mechanism, released, cells)
+        return None
     bounds = mechanism.inequalities
     rows = np.zeros((0, released.size), dtype=np.int64) if bounds is None else bounds.rows
     least = np.zeros(0, dtype=np.int64) if bounds is None else bounds.least
     return WithinBounds(noise, released, cells, mechanism.nonnegative, rows, least)
+
+
+def _drawn_anew(mechanism: AnyMechanism, released: IntArray, cells: IntArray) -> ListedReleases | AnyLaw:
+    """Return a likelihood from the mechanism itself, which takes as long as its draws do."""
+    if isinstance(mechanism, WassersteinExponential) and mechanism.traits.nonnegative:
+        universe = mechanism.premises.universe
+        every = Facts.of(universe.matrix, universe.values).tables(MOST_RELEASES)
+        if every is not None:
+            return ListedReleases(mechanism, released, cells, every)
+    if released.size > MOST_CELLS:
+        raise ReleaseError(
+            f"the law of this release of {mechanism.name} has a normaliser for every table, and none that is"
+            f" known for {released.size:,} cells: a posterior is offered for l1 or squared losses with"
+            f" separate totals, for noise with one law, and for {MOST_CELLS} cells or fewer."
+        )
+    return AnyLaw(mechanism, released, cells)

@@ -25,16 +25,14 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from holdfast.errors import GuaranteeError, InvariantError, SamplingError
+from holdfast.errors import SamplingError
 from holdfast.inference.posterior.facts import Facts
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
-from holdfast.lattice.kernel import reduced_basis
-from holdfast.lattice.markov import markov_basis
+from holdfast.lattice.kernel import integer_kernel, reduced_basis
+from holdfast.lattice.markov import markov_basis, markov_basis_decomposable
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.chains.row_pairs import two_way_cells
-from holdfast.universe.enumerate import conforming_tables
-from holdfast.universe.universe import Universe
 
 MOST_LISTED = 500_000
 """Moves that are listed one by one."""
@@ -127,22 +125,42 @@ def _between_counts(facts: Facts) -> Moves:
     sizes = np.bincount(kinds.of_cell, minlength=kinds.count)
     several = np.repeat(sizes > 1, sizes)
     starts = np.concatenate([[0], np.cumsum(sizes[sizes > 1])]).astype(np.int64)
-    fixed = all(
-        independent_rows(csr_array(kinds.columns[block.rows][:, block.cells])).size == block.cells.size
-        for block in components(kinds.columns)
+    try:
+        between = _between_kinds(kinds.columns)
+    except SamplingError:
+        return Moves(listed=_of_design(facts) if facts.design is not None and tied.all() else _seen(facts))
+    # from the first cell of a kind to that of another
+    first = cells[np.unique(kinds.of_cell, return_index=True)[1]]
+    listed = csr_array(
+        (between.data, first[between.indices], between.indptr), (between.shape[0], facts.cells)
     )
-    listed = csr_array((0, facts.cells), dtype=np.int64)
-    if not fixed:
-        design = facts.design if facts.design is not None and tied.all() else (None, None)
-        try:
-            basis = markov_basis(part, *design)
-        except SamplingError:
-            return Moves(listed=_seen(facts))
-        longer = csr_array(basis[np.abs(basis).sum(axis=1) > 2])
-        listed = csr_array(
-            (longer.data, cells[longer.indices], longer.indptr), (longer.shape[0], facts.cells)
-        )
     return Moves(alone, cells[order[several]], starts, listed=listed)
+
+
+def _between_kinds(columns: csr_array) -> csr_array:
+    """Return moves between cells with different columns, one cell of each kind."""
+    kinds = columns.shape[1]
+    found = [csr_array((0, kinds), dtype=np.int64)]
+    for block in components(columns):
+        part = csr_array(columns[block.rows][:, block.cells])
+        free = block.cells.size - independent_rows(part).size
+        if free == 0:
+            continue  # the total of each kind of cell is fixed
+        # on a line tables without negative counts lie side by side
+        moves = csr_array(integer_kernel(part.toarray()) if free == 1 else markov_basis(part))
+        placed = (moves.data, block.cells[moves.indices], moves.indptr)
+        found.append(csr_array(placed, shape=(moves.shape[0], kinds)))
+    return csr_array(vstack(found, format="csr"))
+
+
+def _of_design(facts: Facts) -> csr_array:
+    """Return the moves of decomposable margins, or what is seen to be enough."""
+    if facts.design is None:
+        return _seen(facts)
+    try:
+        return csr_array(markov_basis_decomposable(*facts.design))
+    except SamplingError:
+        return _seen(facts)
 
 
 def _laminar(facts: Facts) -> bool:
@@ -196,15 +214,13 @@ def _seen(facts: Facts) -> csr_array:
 
     As long as tables fall apart, the shortest difference of two that are apart becomes a move.
     """
-    try:
-        tables = conforming_tables(Universe.of(facts.matrix, facts.values), limit=MOST_TABLES)
-    except (GuaranteeError, InvariantError):
+    tables = facts.tables(MOST_TABLES)
+    if tables is None:
         raise SamplingError(
             "no moves are known that reach every table with these invariants and inequalities: keep margins"
             " that are decomposable, or state sums of nested or separate sets of cells, or comparisons of"
             " single cells."
-        ) from None
-    tables = tables[facts.hold(tables)]
+        )
     place = {table.tobytes(): number for number, table in enumerate(tables)}
     moves = list(reduced_basis(facts.matrix.toarray()))
     edges: list[tuple[int, int]] = []

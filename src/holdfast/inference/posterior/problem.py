@@ -7,13 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.data.invariants import inequality_blocks
+from holdfast.data.invariants import floor_blocks, inequality_blocks
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError, SamplingError, SpecError
 from holdfast.inference.intervals import in_row_space
 from holdfast.inference.posterior.asked import ModelSpec
+from holdfast.inference.posterior.correcting import Correcting
 from holdfast.inference.posterior.facts import Facts
-from holdfast.inference.posterior.likelihood import AddedNoise, AnyLikelihood, NoisyStatistic, Tractable
+from holdfast.inference.posterior.likelihood import (
+    AddedNoise,
+    AnyLikelihood,
+    NoisyStatistic,
+    Tractable,
+    WeightedTotals,
+)
 from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.moves import Moves, connecting_moves
 from holdfast.inference.posterior.quantities import read_numbers
@@ -24,6 +31,10 @@ from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.public import Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.closest import closest
+
+FEW_TABLES = 5_000
+LOOKS = 8
+"""Draws of noise that show whether it keeps the invariants."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +79,30 @@ class Problem:
         return connecting_moves(self.facts)
 
     @cached_property
-    def mover(self) -> Sliding | Walking:
+    def every_table(self) -> IntArray | None:
+        """All tables that agree with what is public, where they are few."""
+        return self.facts.tables(FEW_TABLES)
+
+    @cached_property
+    def around_release(self) -> bool:
+        """Whether the release less noise may be the table: noise keeps invariants, and is in all cells."""
+        likelihood = self.likelihood
+        if not isinstance(likelihood, AddedNoise) or likelihood.rest.size:
+            return False
+        some = likelihood.around(SeededEntropy(0), LOOKS)
+        return bool((np.asarray(self.facts.matrix @ some.T) == self.facts.values[:, None]).all())
+
+    @cached_property
+    def mover(self) -> Sliding | Correcting | Walking:
         """How Gibbs sampling moves a table."""
         likelihood = self.likelihood
         if isinstance(likelihood, AddedNoise) and likelihood.form is not None:
             released = likelihood.released[likelihood.cells]
             return Sliding(self.model, self.facts, self.moves, likelihood.form, released, likelihood.rest)
+        if isinstance(likelihood, WeightedTotals) and likelihood.cells.size == likelihood.released.size:
+            released, rest = likelihood.released, np.zeros(0, dtype=np.int64)
+            sliding = Sliding(self.model, self.facts, self.moves, likelihood.form, released, rest)
+            return Correcting(sliding, likelihood.normaliser)
         return Walking(self.model, self.facts, self.moves, likelihood)
 
     def start(self, generator: np.random.Generator) -> IntArray:
@@ -124,6 +153,7 @@ def facts_of(spec: ModelSpec, public: Public) -> Facts:
     asked = spec.constrained(public.schema.names)
     further = zip(inequality_blocks(asked, public.schema), asked.constraints.inequalities, strict=True)
     blocks += [(block, item.at_least) for block, item in further]
+    blocks += floor_blocks(asked, public.schema, public.count)
     rows = [
         csr_array((0, possible.size), dtype=np.int64),
         *(block.matrix[:, possible] for block, _ in blocks),
@@ -157,8 +187,6 @@ def model_over(
             raise SpecError("[prior] mean is missing: give the rate that is expected of an area.")
         model = CountModel.rates(group, size, of_group, mean=prior.mean, shape=prior.shape)
         return model, Named(keys, groups), Named(by, pools)
-    if not rest:
-        raise SpecError("[model] areas name every attribute, so nothing is left to divide: name fewer.")
     stratum, _ = coded(schema, areas, cells)
     pool, pools = coded(schema, rest, cells)
     if prior.earlier is not None:  # the weight of earlier counts, one number for all cells
@@ -186,6 +214,8 @@ def _totals(spec: ModelSpec, schema: Schema, cells: IntArray, facts: Facts) -> I
     if spec.model.kind == "rates":
         return np.zeros(0, dtype=np.int64)
     areas = spec.model.areas
+    if set(areas) == set(schema.names):
+        raise SpecError("[model] areas name every attribute, so nothing is left to divide: name fewer.")
     stratum, strata = coded(schema, areas, cells)
     ones = np.ones(stratum.size, dtype=np.int64)
     sums = csr_array((ones, (stratum, np.arange(stratum.size))), shape=(len(strata), stratum.size))

@@ -7,7 +7,9 @@ that, for tables without negative counts that keep the inequalities.
 **From the prior** [partially-private-data, Algorithm 1]. Numbers, parameters and x are drawn from the model
 given what is public, and the posterior is p(y | x) times that. Where the invariants are totals of separate
 cells of a Poisson model, parameters are kept with probability prod Pois(t; T) / Pois(t; t), T being the
-expected total, and counts are then multinomial. Elsewhere tables are drawn until they keep what is public.
+expected total, and counts are then multinomial. Where few tables keep what is public, all are listed:
+numbers are kept with the probability of all tables together, and a table is drawn among them. Elsewhere
+tables are drawn until they keep what is public.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.sparse import csr_array
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from holdfast.errors import SamplingError
 from holdfast.inference.posterior.facts import Facts
@@ -52,10 +54,10 @@ class Proposed(NamedTuple):
 def from_noise(problem: Problem, generator: np.random.Generator, size: int) -> Proposed:
     """Return tables around the release; those that cannot be have a weight of 0."""
     likelihood = problem.likelihood
-    if not isinstance(likelihood, AddedNoise) or likelihood.rest.size:
+    if not isinstance(likelihood, AddedNoise) or not problem.around_release:
         raise SamplingError(
-            "tables around the release need added noise, and records in every cell: set proposals = "
-            '"prior" in [sampler].'
+            "tables around the release need added noise that keeps the invariants, and records in every cell:"
+            ' set proposals = "prior" in [sampler].'
         )
     tables = likelihood.around(SeededEntropy(int(generator.integers(2**63))), size)
     numbers = problem.model.draw_numbers(generator, size)
@@ -70,6 +72,11 @@ def tables_of_prior(problem: Problem, generator: np.random.Generator, size: int)
     model, facts = problem.model, problem.facts
     if model.kind == "rates" and _separate(facts.matrix):
         tables, numbers = _given_totals(model, facts, generator, size)
+    elif model.kind == "rates" or facts.matrix.shape[0] > model.totals.size:
+        every = problem.every_table
+        if every is not None:
+            return _listed(model, every, generator, size)
+        numbers, _, tables = model.draw_prior(generator, size)
     else:
         numbers, _, tables = model.draw_prior(generator, size)
     kept = facts.hold(tables)
@@ -137,3 +144,21 @@ def _given_totals(
         shares = expected[:, cells] / expected[:, cells].sum(axis=1, keepdims=True)
         tables[:, cells] = generator.multinomial(total, shares)
     return tables, numbers
+
+
+def _listed(
+    model: CountModel, every: IntArray, generator: np.random.Generator, size: int
+) -> tuple[IntArray, Numbers]:
+    """Draw numbers, and one of all tables that can be."""
+    if model.settled:
+        numbers = np.tile(model.medians(), (size, 1, 1))
+        logs = model.log_prob(every, model.medians()[None])
+        shares = np.exp(logs - logs.max())
+        return every[generator.choice(len(every), size=size, p=shares / shares.sum())], numbers
+    numbers = model.draw_numbers(generator, max(1, min(size, MOST_COUNTS // every.size)))
+    logs = np.stack([model.log_prob(every, one[None]) for one in numbers])
+    whole = logsumexp(logs, axis=1)
+    kept = -generator.standard_exponential(len(numbers)) <= whole
+    numbers, sums = numbers[kept], np.cumsum(np.exp(logs[kept] - whole[kept, None]), axis=1)
+    chosen = (sums < generator.random((len(sums), 1))).sum(axis=1)
+    return every[np.minimum(chosen, len(every) - 1)], numbers

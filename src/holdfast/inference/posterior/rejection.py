@@ -11,16 +11,18 @@ import numpy as np
 from holdfast.errors import SamplingError
 from holdfast.inference.posterior.asked import Proposals
 from holdfast.inference.posterior.draws import Draws
-from holdfast.inference.posterior.likelihood import AddedNoise, Exchanged
+from holdfast.inference.posterior.likelihood import Exchanged
 from holdfast.inference.posterior.problem import Problem, tractable
 from holdfast.inference.posterior.proposals import Proposed, from_noise, log_bound, tables_of_prior
 
 BATCH = 1 << 14
 """Tables that are proposed at once."""
-MOST_WORK = 2e9
-"""Counts that are proposed at most: minutes."""
-SIMULATED = 2e5
+MOST_WORK = 1e9
+"""Counts that are proposed at most: a few minutes."""
+SIMULATED = 2e6
 """Releases that are drawn at most, one by one."""
+FIRST = 0.02
+"""The part of them after which it is seen whether the draws will come together."""
 
 
 def rejection(
@@ -36,7 +38,7 @@ def rejection(
     kept: list[Proposed] = []
     found, tried, batch = 0, 0, BATCH
     while found < draws:
-        if tried >= most or (tried >= most / 10 and found * 10 < draws * tried / most):
+        if tried >= most or (tried >= FIRST * most and found < 0.5 * draws * tried / most):
             raise SamplingError(
                 f"rejection accepted {found:,} of {tried:,} tables, which takes too long for {draws:,} draws:"
                 ' set name = "gibbs" in [sampler].'
@@ -54,8 +56,7 @@ def chosen_proposals(problem: Problem, asked: Proposals | None) -> Proposals:
     """Return where tables come from: around the release where that can be, unless something else is asked."""
     if asked is not None:
         return asked
-    likelihood = problem.likelihood
-    return "noise" if isinstance(likelihood, AddedNoise) and not likelihood.rest.size else "prior"
+    return "noise" if problem.around_release else "prior"
 
 
 def _proposed(problem: Problem, chosen: Proposals, generator: np.random.Generator, size: int) -> Proposed:

@@ -53,8 +53,14 @@ def released_table(folder: str | Path, table: str | None = None) -> ReleasedTabl
     content = parse(read_text(folder), str(folder / CERTIFICATE), several=True)
     section = content.get("mechanism")
     name = str(section.get("name")) if isinstance(section, dict) else ""
-    if table is None and name in NAMED and NAMED[name].output == "statistic":
+    output = NAMED[name].output if name in NAMED else "table"
+    if output == "statistic" and table is None:
         return _statistic(folder)
+    if output != "table":
+        raise ReleaseError(
+            f"{folder} holds the {output} of {name}, and no table: a posterior of counts needs a release of"
+            " counts."
+        )
     found = verified(folder, table)
     counts = found.table.counts[found.public.possible]
     mechanism = mechanism_of(found.certificate, found.public)

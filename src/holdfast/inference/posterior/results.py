@@ -109,9 +109,8 @@ class Posterior:
         """The largest R-hat and the smallest effective sample sizes, over all numbers that vary."""
         found = {}
         for name, of in (("r_hat", np.max), ("ess_bulk", np.min), ("ess_tail", np.min)):
-            values = np.concatenate(
-                [each[name][each["sd"] > 0] for each in self.summaries.values() if name in each]
-            )
+            told = [each for each in self.summaries.values() if name in each]
+            values = np.concatenate([np.zeros(0), *(each[name][each["sd"] > 0] for each in told)])
             if values.size:
                 found[name] = float(of(values))
         return found

@@ -13,7 +13,7 @@ Loops over moves are compiled: one pass over 67 cells takes 50 microseconds, num
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, lgamma, sqrt
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class Sliding:
     released: IntArray
     rest: IntArray
 
+    side_by_side: ClassVar[bool] = True
+
     def start(self, table: IntArray) -> Table:
         """Return a chain's table."""
         slack = self.facts.rows @ table - self.facts.least
@@ -78,6 +80,13 @@ class Sliding:
         model = (self.model.group, self.model.level, shape, slope)
         release, noise, plain, listed, longest = self._constant
         _sweep(times, table.counts, table.sums, release, model, noise, plain, listed, longest, generator)
+
+    def wander(self, table: Table, numbers: Numbers, tries: int, generator: np.random.Generator) -> None:
+        """Try moves that are chosen at random, pairs or listed ones, which is reversible; in place."""
+        shape, slope = self.model.terms(numbers)
+        model = (self.model.group, self.model.level, shape, slope)
+        release, noise, plain, listed, longest = self._constant
+        _wander(tries, table.counts, table.sums, release, model, noise, plain, listed, longest, generator)
 
     def counts(self, table: Table) -> IntArray:
         """Return the counts of a chain's table."""
@@ -240,3 +249,45 @@ def _sweep(
 
 
 _sweep = compiled(_sweep)
+
+
+def _wander(
+    tries: Any,
+    counts: Any,
+    sums: Any,
+    release: Any,
+    model: Any,
+    noise: Any,
+    plain: Any,
+    listed: Any,
+    longest: Any,
+    generator: Any,
+) -> None:
+    """Go along some moves, each chosen on its own."""
+    move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
+    released, far, square = release
+    _, paired, starts, _ = plain
+    begins, cells, entries, _ = listed
+    for cell in range(released.size):
+        z = float(released[cell] - counts[cell])
+        far += abs(z)
+        square += z * z
+    for _ in range(tries):
+        size = 2
+        if begins.size > 1:
+            row = _below(begins.size - 1, generator)
+            size = begins[row + 1] - begins[row]
+            for p in range(size):
+                move[0][p], move[1][p] = cells[begins[row] + p], entries[begins[row] + p]
+        else:
+            one = _below(paired.size, generator)
+            group = np.searchsorted(starts, one, side="right") - 1
+            other = starts[group] + _below(starts[group + 1] - starts[group] - 1, generator)
+            other += other >= one
+            move[0][0], move[0][1] = paired[one], paired[other]
+            move[1][0], move[1][1] = 1, -1
+        state = (released, far, square)
+        far, square = _slide(size, move, counts, sums, state, model, noise, generator)
+
+
+_wander = compiled(_wander)

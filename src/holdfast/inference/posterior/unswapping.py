@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lgamma, log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,6 +73,8 @@ class Unswapping:
     swapped: IntArray
     cell: IntArray
     rate: Fraction
+
+    side_by_side: ClassVar[bool] = True
 
     def draw(self, generator: np.random.Generator) -> IntArray:
         """Return a permutation from the law of the swap."""

@@ -6,7 +6,7 @@ noise, noisy statistics, and releases within bounds, whose normalisers are excha
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -35,23 +35,25 @@ class Walking:
     moves: Moves
     likelihood: Likelihood
 
+    side_by_side: ClassVar[bool] = False
+
     def start(self, table: IntArray) -> Walked:
         """Return a chain's table."""
         return Walked(table.copy())
 
     def sweep(self, table: Walked, numbers: Numbers, times: int, generator: np.random.Generator) -> None:
         """Try as many moves as there are, twice the number of cells at most; in place."""
-        moves = self._listed
+        moves, rows, least = self._listed, self._rows, self.facts.least
         if table.chances is None:
             table.chances = self.likelihood.chances(generator)
         tries = times * min(len(moves), 2 * self.facts.cells)
-        rows = generator.integers(len(moves), size=tries)
+        chosen = generator.integers(len(moves), size=tries)
         lengths = generator.geometric(min(1.0, 2 / self._width), size=tries)
         lengths *= 2 * generator.integers(2, size=tries) - 1
         here = self._prior(table.counts, numbers)
-        for row, length, level in zip(rows, lengths, generator.standard_exponential(tries), strict=True):
+        for row, length, level in zip(chosen, lengths, generator.standard_exponential(tries), strict=True):
             there = table.counts + length * moves[row]
-            if not self.facts.hold(there[None])[0]:
+            if (there < 0).any() or (rows @ there < least).any():
                 continue
             prior = self._prior(there, numbers)
             if prior - here + self.likelihood.log_ratio(table.counts, there, table.chances) >= -level:
@@ -67,6 +69,10 @@ class Walking:
     @cached_property
     def _listed(self) -> IntArray:
         return np.asarray(csr_array(self.moves.listing(self.facts.cells)).toarray(), dtype=np.int64)
+
+    @cached_property
+    def _rows(self) -> IntArray:
+        return np.asarray(self.facts.rows.toarray(), dtype=np.int64)
 
     @cached_property
     def _width(self) -> int:
