@@ -17,6 +17,7 @@ import holdfast
 from holdfast.audit.census import census_2020
 from holdfast.cli import main
 from holdfast.cli.app import app
+from holdfast.inference.posterior.asked import ModelSpec
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
 from holdfast.privacy.pufferfish.models import model_of
 from holdfast.spec import Spec
@@ -113,6 +114,8 @@ def test_specs_are_valid(page: Path) -> None:
         values = tomllib.loads(text)
         if "family" in values.get("model", {}):
             assert model_of(values).families()
+        elif "model" in values:
+            assert ModelSpec.of(values)
         elif "tables" in values:
             assert all(map(mechanism_of, TablesSpec.of(values).specs))
         elif "data" in values:

@@ -110,6 +110,7 @@ def test_inequalities_hold_in_every_draw(tmp_path: Path) -> None:
         '[model]\nkind = "rates"\nareas = ["area"]\n[prior]\nmean = 20\n[sampler]\ndraws = 400\n'
         '[[constraints.inequalities]]\nweights = { file = "weights.csv" }\nat_least = 0\n'
         '[[constraints.inequalities]]\nwhere = { area = "a", case = "yes" }\nat_least = 1\n'
+        '[[constraints.inequalities]]\nwhere = { area = ["a", "b"], case = "yes" }\nat_least = 2\n'
     )
     folder = released(tmp_path, invariants=[{"total": True}], privacy={"epsilon": "1/4"})
     with pytest.raises(SamplingError, match="no moves are known"):
@@ -118,6 +119,7 @@ def test_inequalities_hold_in_every_draw(tmp_path: Path) -> None:
     posterior = infer(folder, model, seed=1)
     tables = posterior.draws.tables.reshape(-1, 4, 2)
     assert (tables[..., 1] >= tables[..., 0]).all()
+    assert (tables[:, 0, 0] >= 1).all()
     assert (tables.sum(axis=(1, 2)) == 187).all()
     free = infer(folder, {**RATES, "prior": {"mean": 20.0}, "exposure": {}}, seed=1)
     others = free.draws.tables.reshape(-1, 4, 2)

@@ -32,6 +32,12 @@ FACTS: dict[str, tuple[Ints, list[int], Ints | None, list[int]]] = {
     "comparisons": (AREAS, [3, 1, 2, 0], np.array([[1, 0, -1, 0], [0, 1, 0, -1]]), [0, 1]),
     "a chain of comparisons": (TOTAL, [4, 3, 1, 0], np.array([[1, -1, 0, 0], [0, 1, -1, 0]]), [0, 1]),
     "comparisons within one total": (TOTAL, [3, 2, 1, 0], np.array([[1, 0, -1, 0], [0, 1, 0, -1]]), [0, 0]),
+    "floors under both margins": (
+        two_way(3, 3),
+        [1, 0, 2, 0, 1, 1, 2, 0, 1],
+        np.eye(9, dtype=np.int64)[[0, 2, 4]],
+        [1, 1, -3],
+    ),
     "crossing floors": (TOTAL, [2, 1, 1, 2], np.array([[1, 1, 0, 0], [0, 1, 1, 0]]), [2, 2]),
     "a ceiling": (TOTAL, [2, 1, 1, 2], np.array([[-1, 0, 0, 0], [-1, -2, 0, 0]]), [-2, -5]),
 }
@@ -53,7 +59,7 @@ def test_moves_keep_the_facts_and_reach_all_tables(name: str) -> None:
     assert not (of.matrix @ steps.T).any()
     if moves.listed.shape[1] > of.cells:  # slacks move along
         listed = moves.listed.toarray()
-        assert (listed[:, of.cells :] == listed[:, : of.cells] @ of.rows.T).all()
+        assert (listed[:, of.cells :] == listed[:, : of.cells] @ of.joint[0].T).all()
     every = of.tables(50_000)
     assert every is not None
     assert len(every) > 1

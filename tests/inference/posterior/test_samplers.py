@@ -67,6 +67,17 @@ PROBLEMS: dict[str, tuple[Callable[[], Problem], int]] = {
         ),
         8,
     ),
+    "floors under both margins": (
+        lambda: problem(
+            proportions([0] * 6, [9]),
+            SQUARE,
+            [3, -1, 2, 1, 3, 1],
+            laplace(SQUARE),
+            np.array([[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]]),
+            [1, 1],
+        ),
+        5,
+    ),
     "comparisons": (
         lambda: problem(rates(4), AREAS, [3, 1, 2, 0], laplace(AREAS), COMPARED, [0, 0]),
         5,

@@ -58,7 +58,7 @@ def pareto_k(log_weights: FloatArray) -> float:
     """Return the shape k of the tail of weights; infinite where there are too few of them.
 
     A generalised Pareto law is fitted to the largest min(0.2 S, 3 sqrt(S)) of S weights, by an average over
-    a grid of values, and drawn to 0.5 by the weight of ten observations [vehtari2024, Appendix G].
+    a grid of values, and drawn to 0.5 by the weight of ten observations [vehtari2024].
     """
     size = log_weights.size
     tail = int(np.ceil(min(0.2 * size, 3 * np.sqrt(size))))

@@ -1,6 +1,6 @@
 """What is public of the confidential table, and a table that agrees with it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -53,7 +53,8 @@ class Facts:
     ) -> "Facts":
         """Return the facts of invariants, and of inequalities if there are any."""
         cells = matrix.shape[1]
-        B = csr_array((0, cells), dtype=np.int64) if rows is None else rows
+        B = csr_array((0, cells), dtype=np.int64) if rows is None else csr_array(rows, copy=True)
+        B.eliminate_zeros()
         b = np.zeros(B.shape[0], dtype=np.int64) if least is None else least
         return cls(matrix, np.asarray(values, dtype=np.int64), B, b, design)
 
@@ -68,7 +69,7 @@ class Facts:
             return self
         kept = np.flatnonzero(~absent)
         matrix, rows = csr_array(self.matrix[:, kept]), csr_array(self.rows[:, kept])
-        return replace(self, matrix=matrix, rows=rows, design=None)
+        return Facts(matrix, self.values, rows, self.least)
 
     def hold(self, tables: IntArray) -> NDArray[np.bool_]:
         """Tell which tables, one a row, agree with all of it, in integers."""
@@ -119,5 +120,25 @@ class Facts:
         return found[self.hold(found)] if len(found) <= most else None
 
     @cached_property
+    def low(self) -> IntArray:
+        """The least count of each cell: 0, or more where B says so of the cell by itself."""
+        low = np.zeros(self.cells, dtype=np.int64)
+        alone = np.flatnonzero(self._alone)
+        np.maximum.at(low, self.rows.indices[self.rows.indptr[alone]], self.least[alone])
+        return low
+
+    @cached_property
+    def joint(self) -> tuple[csr_array, IntArray]:
+        """B and b of all other inequalities."""
+        return csr_array(self.rows[np.flatnonzero(~self._alone)]), self.least[~self._alone]
+
+    @cached_property
+    def _alone(self) -> NDArray[np.bool_]:
+        single: NDArray[np.bool_] = np.diff(self.rows.indptr) == 1
+        single[single] = self.rows.data[self.rows.indptr[:-1][single]] == 1
+        return single
+
+    @cached_property
     def _conforming(self) -> Conforming:
-        return Conforming.of(self.matrix, self.values, rows=self.rows, at_least=self.least)
+        rows, least = self.joint
+        return Conforming.of(self.matrix, self.values, least=self.low, rows=rows, at_least=least)

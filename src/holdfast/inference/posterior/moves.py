@@ -7,8 +7,9 @@ Equalities alone [diaconis1998; holdfast, lattice/markov.py]:
     both margins of a table         two records exchange their columns
     other designs                   the moves of a Markov basis, listed
 
-Inequalities B x >= b add slacks s = B x - b >= 0 to the table, which moves change along; a Markov basis of A
-need not connect the tables that are left. Here they are connected by
+Floors of single cells change nothing: counts above them are a table with the same moves. Other inequalities
+B x >= b add slacks s = B x - b >= 0 to the table, which moves change along, and a Markov basis of A need not
+connect the tables that are left. Here they are connected by
 
     sums of nested or disjoint sets of cells, in A and in B: the tables are an M-convex set, or a projection
         of one, and single records that come, go or move connect it [murota2003];
@@ -98,12 +99,13 @@ class Moves:
 
 def connecting_moves(facts: Facts) -> Moves:
     """Return moves that connect all tables that agree with the facts; raises SamplingError without any."""
-    if facts.rows.shape[0] == 0:
+    rows, _ = facts.joint
+    if rows.shape[0] == 0:
         return _between_counts(facts)
     moves = _records(facts) if _laminar(facts) else _comparing(facts)
     if moves is None:
         moves = _seen(facts)
-    slack = csr_array(moves @ facts.rows.T)
+    slack = csr_array(moves @ rows.T)
     listed = csr_array(hstack([moves, slack], format="csr").astype(np.int64))
     listed.eliminate_zeros()
     return Moves(listed=listed)
@@ -165,10 +167,11 @@ def _of_design(facts: Facts) -> csr_array:
 
 def _laminar(facts: Facts) -> bool:
     """Whether A and B are sums over sets of cells that are nested or disjoint."""
-    for part in (facts.matrix, facts.rows):
+    rows, _ = facts.joint
+    for part in (facts.matrix, rows):
         if (part.data != 1).any():
             return False
-    sets = np.concatenate([facts.matrix.toarray(), facts.rows.toarray()]).astype(np.float64)
+    sets = np.concatenate([facts.matrix.toarray(), rows.toarray()]).astype(np.float64)
     common, sizes = sets @ sets.T, sets.sum(axis=1)
     return bool(((common == 0) | (common == np.minimum(sizes[:, None], sizes))).all())
 
@@ -185,14 +188,14 @@ def _records(facts: Facts) -> csr_array:
 
 def _comparing(facts: Facts) -> csr_array | None:
     """Return the moves of x_i - x_j - b in place of x_i; None where B has other rows."""
-    B = facts.rows
-    if (np.diff(B.indptr) != 2).any() or (facts.least < 0).any():
+    B, least = facts.joint
+    if (np.diff(B.indptr) != 2).any() or (least < 0).any():
         return None
     above: dict[int, int] = {}
     for row in range(B.shape[0]):
         at = slice(B.indptr[row], B.indptr[row + 1])
         entries = dict(zip(B.data[at].tolist(), B.indices[at].tolist(), strict=True))
-        if set(entries) != {1, -1} or entries[1] in above:
+        if set(entries) != {1, -1} or entries[1] in above or facts.low[entries[1]]:
             return None
         above[entries[1]] = entries[-1]
     back = np.eye(facts.cells, dtype=np.int64)  # x = back w, up to a shift

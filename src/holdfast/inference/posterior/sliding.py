@@ -71,22 +71,23 @@ class Sliding:
 
     def start(self, table: IntArray) -> Table:
         """Return a chain's table."""
-        slack = self.facts.rows @ table - self.facts.least
+        rows, least = self.facts.joint
+        slack = rows @ table - least
         return Table(np.concatenate([table, slack]), self.model.sums(table).copy())
 
     def sweep(self, table: Table, numbers: Numbers, times: int, generator: np.random.Generator) -> None:
         """Try every cell, or as many moves as the lattice has dimensions, some times; in place."""
         shape, slope = self.model.terms(numbers)
         model = (self.model.group, self.model.level, shape, slope)
-        release, noise, plain, listed, longest = self._constant
-        _sweep(times, table.counts, table.sums, release, model, noise, plain, listed, longest, generator)
+        release, noise, plain, listed, room = self._constant
+        _sweep(times, table.counts, table.sums, release, model, noise, plain, listed, room, generator)
 
     def wander(self, table: Table, numbers: Numbers, tries: int, generator: np.random.Generator) -> None:
         """Try moves that are chosen at random, pairs or listed ones, which is reversible; in place."""
         shape, slope = self.model.terms(numbers)
         model = (self.model.group, self.model.level, shape, slope)
-        release, noise, plain, listed, longest = self._constant
-        _wander(tries, table.counts, table.sums, release, model, noise, plain, listed, longest, generator)
+        release, noise, plain, listed, room = self._constant
+        _wander(tries, table.counts, table.sums, release, model, noise, plain, listed, room, generator)
 
     def counts(self, table: Table) -> IntArray:
         """Return the counts of a chain's table."""
@@ -103,7 +104,7 @@ class Sliding:
             (NORMS.index(self.form.norm), self.form.rate, self.form.width(self.facts.cells)),
             (moves.alone, moves.paired, moves.starts, moves.table),
             (listed.indptr.astype(np.int64), listed.indices.astype(np.int64), listed.data, tries),
-            longest,
+            (longest, np.concatenate([self.facts.low, np.zeros(self.facts.joint[1].size, dtype=np.int64)])),
         )
 
 
@@ -142,17 +143,26 @@ _density = compiled(_density)
 
 
 def _slide(
-    size: Any, move: Any, counts: Any, sums: Any, release: Any, model: Any, noise: Any, generator: Any
+    size: Any,
+    move: Any,
+    counts: Any,
+    sums: Any,
+    release: Any,
+    model: Any,
+    noise: Any,
+    least: Any,
+    generator: Any,
 ) -> Any:
     """Draw k along a move, and make it; returns the norms of the noise after it."""
     cells, steps = move
     released, far, square = release
     low, high = np.int64(-FAR), np.int64(FAR)
     for p in range(size):
+        above = counts[cells[p]] - least[cells[p]]
         if steps[p] > 0:
-            low = max(low, -(counts[cells[p]] // steps[p]))
+            low = max(low, -(above // steps[p]))
         else:
-            high = min(high, counts[cells[p]] // -steps[p])
+            high = min(high, above // -steps[p])
     if low >= high:
         return far, square
     width = noise[2]
@@ -203,10 +213,11 @@ def _sweep(
     noise: Any,
     plain: Any,
     listed: Any,
-    longest: Any,
+    room: Any,
     generator: Any,
 ) -> None:
     """Go through moves of all kinds."""
+    longest, low = room
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     released, far, square = release
     alone, paired, starts, table = plain
@@ -219,7 +230,7 @@ def _sweep(
         for at in range(alone.size):
             move[0][0], move[1][0] = alone[at], 1
             state = (released, far, square)
-            far, square = _slide(1, move, counts, sums, state, model, noise, generator)
+            far, square = _slide(1, move, counts, sums, state, model, noise, low, generator)
         for group in range(starts.size - 1):
             begin, size = starts[group], starts[group + 1] - starts[group]
             for at in range(size if size > 1 else 0):
@@ -228,7 +239,7 @@ def _sweep(
                 move[0][0], move[0][1] = paired[begin + one], paired[begin + other]
                 move[1][0], move[1][1] = 1, -1
                 state = (released, far, square)
-                far, square = _slide(2, move, counts, sums, state, model, noise, generator)
+                far, square = _slide(2, move, counts, sums, state, model, noise, low, generator)
         rows, columns = table.shape
         for at in range(rows * columns):
             r, c = at // columns, at % columns
@@ -238,14 +249,14 @@ def _sweep(
                 move[0][p] = table[r if p in (0, 2) else s, c if p in (0, 3) else d]
                 move[1][p] = 1 if p < 2 else -1
             state = (released, far, square)
-            far, square = _slide(4, move, counts, sums, state, model, noise, generator)
+            far, square = _slide(4, move, counts, sums, state, model, noise, low, generator)
         for _try in range(tries):
             row = _below(begins.size - 1, generator)
             size = begins[row + 1] - begins[row]
             for p in range(size):
                 move[0][p], move[1][p] = cells[begins[row] + p], entries[begins[row] + p]
             state = (released, far, square)
-            far, square = _slide(size, move, counts, sums, state, model, noise, generator)
+            far, square = _slide(size, move, counts, sums, state, model, noise, low, generator)
 
 
 _sweep = compiled(_sweep)
@@ -260,10 +271,11 @@ def _wander(
     noise: Any,
     plain: Any,
     listed: Any,
-    longest: Any,
+    room: Any,
     generator: Any,
 ) -> None:
     """Go along some moves, each chosen on its own."""
+    longest, low = room
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     released, far, square = release
     _, paired, starts, _ = plain
@@ -287,7 +299,7 @@ def _wander(
             move[0][0], move[0][1] = paired[one], paired[other]
             move[1][0], move[1][1] = 1, -1
         state = (released, far, square)
-        far, square = _slide(size, move, counts, sums, state, model, noise, generator)
+        far, square = _slide(size, move, counts, sums, state, model, noise, low, generator)
 
 
 _wander = compiled(_wander)

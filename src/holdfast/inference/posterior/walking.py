@@ -43,7 +43,7 @@ class Walking:
 
     def sweep(self, table: Walked, numbers: Numbers, times: int, generator: np.random.Generator) -> None:
         """Try as many moves as there are, twice the number of cells at most; in place."""
-        moves, rows, least = self._listed, self._rows, self.facts.least
+        moves, low, (rows, least) = self._listed, self.facts.low, self._joint
         if table.chances is None:
             table.chances = self.likelihood.chances(generator)
         tries = times * min(len(moves), 2 * self.facts.cells)
@@ -53,7 +53,7 @@ class Walking:
         here = self._prior(table.counts, numbers)
         for row, length, level in zip(chosen, lengths, generator.standard_exponential(tries), strict=True):
             there = table.counts + length * moves[row]
-            if (there < 0).any() or (rows @ there < least).any():
+            if (there < low).any() or (rows @ there < least).any():
                 continue
             prior = self._prior(there, numbers)
             if prior - here + self.likelihood.log_ratio(table.counts, there, table.chances) >= -level:
@@ -71,8 +71,9 @@ class Walking:
         return np.asarray(csr_array(self.moves.listing(self.facts.cells)).toarray(), dtype=np.int64)
 
     @cached_property
-    def _rows(self) -> IntArray:
-        return np.asarray(self.facts.rows.toarray(), dtype=np.int64)
+    def _joint(self) -> tuple[IntArray, IntArray]:
+        rows, least = self.facts.joint
+        return np.asarray(rows.toarray(), dtype=np.int64), least
 
     @cached_property
     def _width(self) -> int:
