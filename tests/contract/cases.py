@@ -21,6 +21,7 @@ from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
+from holdfast.mechanisms.wasserstein.gradient import KNormGradient
 from holdfast.spec.model import Spec
 
 
@@ -61,6 +62,9 @@ WORLDS = {
         weights="invariant,level,weight\ntwice,a,2\nboth,a,1\nboth,b,1\nc,c,1\nb,b,3\n",
         past=(5, 0, 3),
     ),
+    "scores": World({"score": "0123"}, (1, 0, 2, 1), ({"total": True},)),
+    "two groups": World({"group": "01", "score": "012"}, (2, 1, 0, 0, 1, 2), ({"margin": ["group"]},)),
+    "two arms": World({"arm": "01", "cured": "ny"}, (2, 1, 0, 3), ({"margin": ["arm"]},)),
     "cases and deaths": World(
         {"county": "pq", "kind": "cd"},
         (3, 1, 1, 0),
@@ -246,6 +250,39 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
             {"chain": True, "loss": "l2"},
             NOT_NEGATIVE,
             attained=False,
+        ),
+    ),
+    KNormGradient: (
+        Case("scores", PURE, {"of": "score", "steps": 12}, attained=False, reach=3, steps=4),
+        Case(
+            "scores",
+            EACH,
+            {
+                "estimate": "quantile",
+                "of": "score",
+                "level": "1/3",
+                "steps": 12,
+                "where": {"score": ["1", "2", "3"]},
+            },
+            attained=False,
+            reach=3,
+            steps=4,
+        ),
+        Case(
+            "two groups",
+            {"epsilon": "8"},
+            {"estimate": "linear", "of": "score", "on": ["group"], "bound": "2", "steps": 8},
+            attained=False,
+            reach=2,
+            steps=4,
+        ),
+        Case(
+            "two arms",
+            {"epsilon": "24"},
+            {"estimate": "logistic", "of": "cured", "on": ["arm"], "event": "y", "bound": "2", "steps": 8},
+            attained=False,
+            reach=4,
+            steps=2,
         ),
     ),
     ProjectedGaussian: (

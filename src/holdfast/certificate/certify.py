@@ -84,7 +84,7 @@ def certify(
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
         verdict=verdict(guarantee, mechanism, expected, public.universe.cells),
-        caveats=_caveats(public, secure=secure, additive=mechanism.traits.additive),
+        caveats=_caveats(public, secure=secure, own=mechanism.caveat),
     )
 
 
@@ -180,19 +180,15 @@ def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSectio
     )
 
 
-def _caveats(public: Public, *, secure: bool, additive: bool) -> tuple[str, ...]:
+def _caveats(public: Public, *, secure: bool, own: str | None) -> tuple[str, ...]:
     caveats = []
     if not secure:
         caveats.append(
             "This release was drawn from a seeded generator. Whoever knows the seed can take the noise"
             " off again: it protects nobody and is for tests and studies only."
         )
-    if not additive:
-        caveats.append(
-            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
-            " come out too large on average, and by how much depends on the confidential table: no error is"
-            " stated."
-        )
+    if own is not None:
+        caveats.append(own)
     if public.inferred:
         names = ", ".join(public.inferred)
         caveats.append(

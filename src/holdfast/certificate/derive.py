@@ -228,7 +228,7 @@ class Derivation:
             said = f"{kind.name} is not released for the standard {self.privacy.standard!r}"
             yield Check("mechanism", holds=False, detail=said)
         bounds = public.nonnegative or bool(public.inequalities)
-        if bounds and not kind.bounded or not bounds and kind.needs_bounds:
+        if (bounds and not kind.bounded) or (not bounds and kind.needs_bounds):
             said = "may go below any bound" if bounds else "is for releases within bounds, and there are none"
             yield Check("constraints", holds=False, detail=f"{kind.name} {said}")
 

@@ -112,6 +112,7 @@ def render(
         bounds=_bounds(certificate.constraints),
         floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
         statistic=output == "statistic",
+        estimate=output == "estimate",
         output=f"{name or output}.{'parquet' if parquet and output == 'table' else 'csv'}",
         strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
         parameters=certificate.mechanism.parameters(),

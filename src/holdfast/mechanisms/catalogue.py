@@ -19,6 +19,7 @@ from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
+from holdfast.mechanisms.wasserstein.gradient import KNormGradient
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
@@ -38,6 +39,7 @@ MECHANISMS: tuple[type[Mechanism[Any, Any]], ...] = (
     NoisyCount,
     PermutationSwapping,
     WassersteinExponential,
+    KNormGradient,
 )
 """The only list; equals are preferred in this order."""
 

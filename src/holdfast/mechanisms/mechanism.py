@@ -234,6 +234,17 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
         return None
 
     @property
+    def caveat(self) -> str | None:
+        """What readers have to know where the law of a release depends on the confidential table."""
+        if self.traits.additive:
+            return None
+        return (
+            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
+            " come out too large on average, and by how much depends on the confidential table: no error is"
+            " stated."
+        )
+
+    @property
     def unchanged(self) -> Unchanged | None:
         """How likely its noise leaves a cell, or everything, as it is; None where no formula tells."""
         return None

@@ -13,6 +13,7 @@ from tests.goodness import LEVEL, Point, p_value
 from tests.inference.posterior.small import (
     AREAS,
     FREE,
+    NOBODY,
     PARTLY,
     SQUARE,
     THREE,
@@ -29,8 +30,10 @@ from tests.inference.posterior.small import (
 from holdfast.errors import SamplingError
 from holdfast.inference.posterior.asked import Believed
 from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.facts import Facts
 from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.importance import importance
+from holdfast.inference.posterior.likelihood import NoisySums
 from holdfast.inference.posterior.problem import Problem
 from holdfast.inference.posterior.proposals import tables_of_prior
 from holdfast.inference.posterior.rejection import rejection
@@ -231,3 +234,27 @@ def test_noise_where_the_prior_has_no_records_is_known() -> None:
     drawn = gibbs(fewer, draws=4000, thin=8, warmup=50, seed=1)
     assert p_value(tables(drawn), law) > LEVEL
     assert csr_array(fewer.facts.matrix).shape == (1, 3)
+
+
+@pytest.mark.parametrize("norm", ["l1", "squared"])
+@pytest.mark.parametrize("rows", [None, np.array([[1, 1, 0, 0]])])
+def test_measured_sums_have_the_enumerated_posterior(norm: str, rows: NDArray[np.int64] | None) -> None:
+    """The cells and their sums by halves, each with noise of its own, as a top-down algorithm measures them."""
+    queries = csr_array(np.concatenate([np.eye(4, dtype=np.int64), AREAS]))
+    likelihood = NoisySums(
+        queries,
+        np.array([3, -1, 2, 5, 4, 6]),
+        "l1" if norm == "l1" else "squared",
+        np.array([0.4, 0.4, 0.4, 0.4, 1.1, 0.9]),
+    )
+    bounds = (None, None) if rows is None else (csr_array(rows), np.array([3]))
+    facts = Facts.of(csr_array(TOTAL), np.array([9]), *bounds)
+    of = Problem(rates(4), facts, likelihood, facts.nearest(np.array([3, 0, 2, 4])), NOBODY, NOBODY, NOBODY)
+    law = posterior(of, 9)
+    drawn = gibbs(of, draws=4000, thin=8, warmup=50, seed=1)
+    assert of.facts.hold(tables(drawn)).all()
+    assert p_value(tables(drawn), law) > LEVEL
+    assert p_value(tables(rejection(of, draws=800, seed=2)), law) > LEVEL
+    without = NoisySums(csr_array(queries[:4]), likelihood.values[:4], likelihood.norm, likelihood.rates[:4])
+    other = Problem(of.model, of.facts, without, of.released, NOBODY, NOBODY, NOBODY)
+    assert p_value(tables(drawn), posterior(other, 9)) < LEVEL / 100

@@ -1,6 +1,7 @@
 """The law of a release as a function of the confidential table: p(y | x), from the mechanism that drew it.
 
     added noise        y = x + z with one law of z for all tables: log q(y - x), which is largest at y = x
+    noisy sums         measurements W x with independent noise, as top-down algorithms take them
     a noisy statistic  some counts plus canonical noise
     weighted totals    releases near x, and likely beforehand, with its totals: the normaliser C(x) is a
                        coefficient of a product [holdfast, inference/posterior/normaliser.py]
@@ -17,6 +18,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 
 from holdfast.errors import ReleaseError, SamplingError
@@ -137,6 +139,34 @@ class AddedNoise(Tractable):
     def around(self, entropy: Entropy, size: int) -> IntArray:
         """Return y - z for draws z of the noise: in proportion to p(y | x), if no table were impossible."""
         return np.asarray(self.released - self.noise.sample(entropy, size))[:, self.cells]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySums(Tractable):
+    """Sums W x with independent noise: measurements of a table, or of the nodes of a hierarchy over it.
+
+    The log probability of the noise z is - sum rate_i |z_i|, or - sum rate_i z_i^2: discrete Laplace noise of
+    these rates, or discrete Gaussian noise with rate_i = 1 / (2 sigma_i^2).
+    """
+
+    queries: csr_array
+    values: IntArray
+    norm: Literal["l1", "squared"]
+    rates: FloatArray
+
+    @property
+    def width(self) -> int:
+        """That of the widest noise."""
+        return NormForm(self.norm, float(self.rates.min())).width(self.queries.shape[1])
+
+    def without(self, absent: NDArray[np.bool_]) -> "NoisySums":
+        """Return the likelihood over the other cells."""
+        return replace(self, queries=csr_array(self.queries[:, np.flatnonzero(~absent)]))
+
+    def log_prob(self, tables: IntArray) -> FloatArray:
+        """Return the log probability for each row, less its largest value."""
+        apart = np.abs(self.values - np.asarray((self.queries @ tables.T).T)).astype(np.float64)
+        return np.asarray(-(apart if self.norm == "l1" else apart**2) @ self.rates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,7 +421,9 @@ class Laws:
         return self._known[key]
 
 
-AnyLikelihood = AddedNoise | NoisyStatistic | WeightedTotals | ListedReleases | WithinBounds | AnyLaw
+AnyLikelihood = (
+    AddedNoise | NoisySums | NoisyStatistic | WeightedTotals | ListedReleases | WithinBounds | AnyLaw
+)
 
 
 def likelihood_of(mechanism: AnyMechanism, released: NDArray[Any]) -> AnyLikelihood:

@@ -5,7 +5,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse.linalg import lsqr
 
 from holdfast.data.invariants import floor_blocks, inequality_blocks
 from holdfast.data.schema import Schema
@@ -18,6 +19,7 @@ from holdfast.inference.posterior.likelihood import (
     AddedNoise,
     AnyLikelihood,
     NoisyStatistic,
+    NoisySums,
     Tractable,
     WeightedTotals,
 )
@@ -25,7 +27,7 @@ from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.moves import Moves, connecting_moves
 from holdfast.inference.posterior.quantities import read_numbers
 from holdfast.inference.posterior.released import ReleasedTable
-from holdfast.inference.posterior.sliding import Sliding
+from holdfast.inference.posterior.sliding import NormForm, Sliding
 from holdfast.inference.posterior.walking import Walking
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.public import Public
@@ -99,11 +101,25 @@ class Problem:
         if isinstance(likelihood, AddedNoise) and likelihood.form is not None:
             released = likelihood.released[likelihood.cells]
             return Sliding(self.model, self.facts, self.moves, likelihood.form, released, likelihood.rest)
+        if isinstance(likelihood, NoisySums):
+            return self._measured(likelihood)
         if isinstance(likelihood, WeightedTotals) and likelihood.cells.size == likelihood.released.size:
             released, rest = likelihood.released, np.zeros(0, dtype=np.int64)
             sliding = Sliding(self.model, self.facts, self.moves, likelihood.form, released, rest)
             return Correcting(sliding, likelihood.normaliser)
         return Walking(self.model, self.facts, self.moves, likelihood)
+
+    def _measured(self, likelihood: NoisySums) -> Sliding:
+        """Return moves that change sums along."""
+        cells, W = self.facts.cells, likelihood.queries
+        listed, slack = self.moves.listing(cells), self.facts.joint[0]
+        moves = Moves(listed=csr_array(hstack([listed, listed @ W.T, listed @ slack.T], format="csr")))
+        moves.listed.eliminate_zeros()
+        released = np.concatenate([np.zeros(cells, dtype=np.int64), likelihood.values])
+        weights = np.concatenate([np.zeros(cells), likelihood.rates / likelihood.rates.min()])
+        form = NormForm(likelihood.norm, float(likelihood.rates.min()))
+        nothing = np.zeros(0, dtype=np.int64)
+        return Sliding(self.model, self.facts, moves, form, released, nothing, W, weights)
 
     def start(self, generator: np.random.Generator) -> IntArray:
         """Return a table to start from, as far from the release as the release is from the truth."""
@@ -114,6 +130,9 @@ class Problem:
             return self.facts.nearest(moved[likelihood.cells])
         if isinstance(likelihood, NoisyStatistic):
             return self.released
+        if isinstance(likelihood, NoisySums):
+            spread = generator.integers(0, likelihood.width + 1, size=self.facts.cells)
+            return self.facts.nearest(self.released + spread)
         far = generator.integers(-likelihood.width, likelihood.width + 1, size=self.facts.cells)
         return self.facts.nearest(likelihood.released[likelihood.cells] + far)
 
@@ -140,6 +159,8 @@ def problem_of(spec: ModelSpec, released: ReleasedTable) -> Problem:
     likelihood = released.likelihood.without(absent)
     if isinstance(likelihood, NoisyStatistic):
         counts = _with_statistic(likelihood, within)
+    elif isinstance(likelihood, NoisySums):
+        counts = _least_squares(likelihood, within)
     else:
         counts = likelihood.released[likelihood.cells]
     named = Named(schema.names, tuple(schema.cell(int(cell)) for cell in cells))
@@ -266,6 +287,12 @@ def _with_statistic(likelihood: NoisyStatistic, facts: Facts) -> IntArray:
     found = facts.nearest(np.zeros(facts.cells, dtype=np.int64))
     more = np.rint(likelihood.values).astype(np.int64) - found[0::4]
     return facts.nearest(found + np.kron(more, np.array([1, -1, -1, 1])))
+
+
+def _least_squares(likelihood: NoisySums, facts: Facts) -> IntArray:
+    """Return the table that agrees with what is public nearest to one that fits the measurements best."""
+    fitted = lsqr(likelihood.queries.astype(np.float64), likelihood.values.astype(np.float64))[0]
+    return facts.nearest(fitted)
 
 
 def tractable(likelihood: AnyLikelihood) -> Tractable:

@@ -73,7 +73,9 @@ STEPS = 1 << 12
 """Parameters that a calibration chooses from: from half of what a constant normaliser allows to all of it."""
 
 
-CONFIDENCE, SPARE = 0.99, 4
+CONFIDENCE = 0.99
+SPARE = (4, 16, 64)
+"""How many times the fewest pairs of chains that could show a distance are run, one try after the other."""
 
 
 class WassersteinExponentialOptions(MechanismOptions):
@@ -228,19 +230,28 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         distance = float(asked.delta) / (1 + exp(float(asked.epsilon)))
         universe = self.premises.universe
         given = None if moves is None else read_moves(Path(moves), universe.matrix)
-        walk = Walk.planned(
-            universe,
-            self.kappa,
-            basis_of(public) if given is None else given,
-            stand_ins,
-            derived=given is None,
-            distance=distance,
-            confidence=CONFIDENCE,
-            entropy=SeededEntropy(0),
-            runs=_runs(distance, len(stand_ins)),
-            target=self.targets,
-        )
-        return replace(self, walk=walk)
+        tried = 1 - (1 - CONFIDENCE) / len(SPARE)  # so that all tries are right with CONFIDENCE
+        fewest = runs_for(distance, 1 - (1 - tried) / len(stand_ins))
+        for number, spare in enumerate(SPARE):
+            try:
+                walk = Walk.planned(
+                    universe,
+                    self.kappa,
+                    basis_of(public) if given is None else given,
+                    stand_ins,
+                    derived=given is None,
+                    distance=distance,
+                    confidence=tried,
+                    entropy=SeededEntropy(number),
+                    runs=min(spare * fewest, MOST_RUNS) if fewest <= MOST_RUNS else None,
+                    target=self.targets,
+                )
+            except SamplingError:
+                if spare == SPARE[-1] or spare * fewest >= MOST_RUNS:
+                    raise
+            else:
+                return replace(self, walk=replace(walk, length=replace(walk.length, confidence=CONFIDENCE)))
+        raise AssertionError("the last try returns or raises")
 
     @property
     def targets(self) -> WeightedTargets:
@@ -307,6 +318,16 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         if self.noise is not None:
             return said
         return f"{said}; measured on a public table, as errors depend on the table"
+
+    @property
+    def caveat(self) -> str | None:
+        """What pulls a release away from the table."""
+        if self.measure.pseudo is None:
+            return super().caveat
+        return (
+            "The law of this release pulls counts towards public past counts, and keeps them within"
+            " inequalities. By how much depends on the confidential table: no error is stated."
+        )
 
     @property
     def noise(self) -> NoiseLaw | None:
@@ -420,12 +441,6 @@ def _queries(public: Public, options: WassersteinExponentialOptions) -> Queries 
             " with it, or set nonnegative = true in [constraints]."
         )
     return tuple(tuple(row) for row in kept.tolist())
-
-
-def _runs(distance: float, stand_ins: int) -> int | None:
-    """Return more pairs of chains than the fewest that could show a distance, if that is not too many."""
-    fewest = runs_for(distance, 1 - (1 - CONFIDENCE) / stand_ins)
-    return None if fewest > MOST_RUNS else min(SPARE * fewest, MOST_RUNS)
 
 
 def _kappa(costs: Costs, target: Pure) -> Fraction:

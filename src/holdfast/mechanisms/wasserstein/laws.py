@@ -35,6 +35,8 @@ RELEASES = 5000
 CELLS = 40
 """Cells of universes that are looked through for a list at most."""
 FUNCTIONS = 2.0**-47
+GROUPS = 2
+"""Totals that a norm may tie together without a trial."""
 SELDOM = 1e-5
 """A share of proposals that is too small to wait for."""
 
@@ -106,8 +108,15 @@ class Design:
 
     @property
     def _may_be_rare(self) -> bool:
+        """Whether proposals may be accepted so seldom that public tables are tried first.
+
+        Each total that is tied to the others takes about the root of its cells; bounds of cells cost nothing.
+        """
         totals = self.base.totals
-        return totals is not None and (self.loss.kind not in ("l1", "squared") or bool(totals.rows.size))
+        if totals is None:
+            return False
+        together = self.loss.kind not in ("l1", "squared") and totals.sums.size > GROUPS
+        return together or bool(totals.rows.size) or bool(totals.orders)
 
     def _separable(self, counts: IntArray) -> SeparableLaw:
         mixed, totals = self.loss.mixed(self.kappa), self.base.totals
