@@ -125,9 +125,10 @@ def test_many_levels_of_many_rows(sizes: tuple[int, ...]) -> None:
 def test_many_levels_that_one_margin_crosses() -> None:
     """Leaves of four cells in a tree of three levels, and the totals of the four kinds of cells."""
     leaves = 5_000
-    tree = levels(leaves, leaves, 100, 1).toarray().repeat(4, axis=1)
-    kinds = np.tile(np.eye(4, dtype=np.int64), leaves)
-    matrix = csr_array(np.vstack([tree, kinds]))
+    cell = np.arange(4 * leaves)
+    ones = np.ones(cell.size, dtype=np.int64)
+    tree = levels(leaves, leaves, 100, 1) @ csr_array((ones, (cell // 4, cell)))
+    matrix = csr_array(vstack([tree, csr_array((ones, (cell % 4, cell)))], format="csr"))
     x = np.random.default_rng(1).integers(0, 9, 4 * leaves)
     kept, wrong = independent_and_wrong(matrix, matrix @ x)
     assert kept.size == leaves + 3

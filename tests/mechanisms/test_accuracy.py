@@ -6,9 +6,10 @@ from scipy.sparse import csr_array
 from tests.goodness import two_way
 
 from holdfast.data.attributes import Attributes
+from holdfast.data.grid import Nesting
 from holdfast.data.schema import Schema
 from holdfast.mechanisms import accuracy as module
-from holdfast.mechanisms.accuracy import MOST_DRAWS, accuracy, repeats
+from holdfast.mechanisms.accuracy import MOST_DRAWS, accuracy, margins, repeats
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.universe.universe import Universe
 
@@ -62,3 +63,43 @@ def test_batches_tell_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
         apart = np.hypot(one.standard_error, other.standard_error)
         assert 0 < abs(one.value - other.value) < 4.5 * apart
         assert one.standard_error == pytest.approx(other.standard_error, rel=0.2)
+
+
+@pytest.mark.parametrize("impossible", [frozenset[int](), frozenset({0, 7, 11})])
+@pytest.mark.parametrize("whole", [True, False])
+def test_errors_of_margins_over_a_geography_are_those_of_their_rows(
+    impossible: frozenset[int], whole: bool
+) -> None:
+    """Leaves in tracts in counties, between two other attributes: sums axis by axis, as by a matrix."""
+    attributes = {"sex": "fm", "county": "xy", "tract": "abc", "leaf": "12345", "age": "uvw"}
+    nestings = (Nesting("tract", "county", (1, 0, 1)), Nesting("leaf", "tract", (2, 0, 0, 1, 2)))
+    levels = {name: tuple(each) for name, each in attributes.items()}
+    schema = Schema(Attributes.of(levels), impossible, nestings)
+    cells = 2 * 5 * 3 - len(impossible)
+    universe = Universe.of(csr_array(np.ones((1, cells), dtype=np.int64)), np.array([50]))
+    draws = np.random.default_rng(1).normal(0, 3, (4, cells))
+    draws = np.rint(draws).astype(np.int64) if whole else draws
+    found = margins(schema, universe)
+    assert {"county", "sex x tract", "leaf x age"} <= {margin.name for margin in found}
+    for margin in found:
+        assert margin.rows.shape == (schema.grid.over(margin.attributes).size, cells)
+        slow = np.abs(margin.rows @ draws.T).mean(axis=0)
+        assert np.allclose(margin.errors(draws), slow, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_which_margins_the_invariants_determine(seed: int) -> None:
+    """By patterns of cells, as by the rows of the whole matrix."""
+    generator = np.random.default_rng(seed)
+    nestings = (Nesting("leaf", "county", (0, 0, 1)),)
+    levels = {"county": ("x", "y"), "leaf": ("1", "2", "3"), "sex": ("f", "m")}
+    schema = Schema(Attributes.of(levels), frozenset({2} if seed % 3 == 0 else ()), nestings)
+    cells = int(schema.possible.sum())
+    of = margins(schema, Universe.of(csr_array(np.ones((1, cells), dtype=np.int64)), np.array([9])))
+    chosen = [of[i].rows.toarray() for i in generator.choice(len(of), 2, replace=False)]
+    extra = generator.integers(0, 2, (1, cells))
+    matrix = np.concatenate([*chosen, extra])
+    universe = Universe.of(csr_array(matrix), matrix @ np.ones(cells, dtype=np.int64))
+    for margin in margins(schema, universe):
+        both = np.concatenate([matrix, margin.rows.toarray()])
+        assert margin.determined == (np.linalg.matrix_rank(both) == np.linalg.matrix_rank(matrix))

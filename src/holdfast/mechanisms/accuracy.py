@@ -118,11 +118,23 @@ class Margin:
 
     @cached_property
     def determined(self) -> bool:
-        """Whether the invariants determine the margin: it is one of one of them, or of their row space."""
+        """Whether the invariants determine the margin: it is one of one of them, or of their row space.
+
+        Cells that take part in the same invariants must be in one sum, and then one of them stands for all.
+        """
         universe = self.universe
         if any(clique.issuperset(self.attributes) for clique in universe.cliques or ()):
             return True
-        stacked = csr_array(vstack([universe.matrix, self.rows], format="csr"))
+        sums, kinds = self.schema.grid.rows(self._grid)[self._possible], universe.patterns
+        of_kind = np.zeros(kinds.count, dtype=np.int64)
+        of_kind[kinds.of_cell] = sums
+        if not np.array_equal(of_kind[kinds.of_cell], sums):
+            return False
+        if kinds.count == universe.rank:
+            return True
+        ones, shape = np.ones(kinds.count, dtype=np.int64), (self._grid.size, kinds.count)
+        rows = csr_array((ones, (of_kind, np.arange(kinds.count))), shape=shape)
+        stacked = csr_array(vstack([kinds.columns, rows], format="csr"))
         return independent_rows(stacked).size == universe.rank
 
 

@@ -217,16 +217,14 @@ def test_every_invariant_holds_over_a_million_cells() -> None:
     large = Geography(62_500)
     state = large.state
     for matrix in (
-        sums(state),
         sums(state, large.county, large.tract, large.leaf),
-        sums(large.tract),
         sums(large.county, large.kind),
         sums(large.tract, large.county * 16 + large.kind),
     ):
         draw = LatticeGaussianLaw(matrix, Fraction(1)).sample(SystemEntropy(), 1)[0]
         assert draw.any()
         assert (np.asarray(matrix @ draw) == 0).all()
-    for matrix in (sums(state), sums(state, large.county, large.tract), sums(state, large.leaf)):
-        draw = LatticeLaplaceLaw(matrix, Fraction(1, 4), "l1").sample(SystemEntropy(), 1)[0]
-        assert draw.any()
-        assert (np.asarray(matrix @ draw) == 0).all()
+    matrix = sums(state, large.county, large.tract)
+    draw = LatticeLaplaceLaw(matrix, Fraction(1, 4), "l1").sample(SystemEntropy(), 1)[0]
+    assert draw.any()
+    assert (np.asarray(matrix @ draw) == 0).all()
