@@ -8,6 +8,14 @@ from holdfast.inference.count_law import CountLaw
 from holdfast.inference.count_test import power
 from holdfast.inference.intervals import interval, intervals, simultaneous
 from holdfast.inference.odds_ratio import OddsRatioTest, odds_ratio_test
+from holdfast.inference.posterior.asked import Believed
+from holdfast.inference.posterior.facts import Facts
+from holdfast.inference.posterior.gibbs import gibbs
+from holdfast.inference.posterior.importance import importance
+from holdfast.inference.posterior.likelihood import AddedNoise, NoisySums
+from holdfast.inference.posterior.model import CountModel
+from holdfast.inference.posterior.problem import Problem
+from holdfast.inference.posterior.rejection import rejection
 from holdfast.inference.projected_power import projected_power
 from holdfast.inference.stratified import stratified_odds_ratio_test
 from holdfast.lattice.markov import markov_basis, markov_basis_two_way
@@ -52,14 +60,18 @@ from holdfast.universe.universe import Universe
 __all__ = [
     "MECHANISMS",
     "METHODS",
+    "AddedNoise",
     "Additive",
+    "Believed",
     "Conditioned",
     "Conforming",
     "CorrelatedMean",
     "CountLaw",
+    "CountModel",
     "DependentCounts",
     "DisclosedCount",
     "DiscreteLaw",
+    "Facts",
     "Inequalities",
     "JointLaws",
     "KNorm",
@@ -77,9 +89,11 @@ __all__ = [
     "MechanismRecord",
     "NoiseLaw",
     "NoisyCount",
+    "NoisySums",
     "Normal",
     "OddsRatioTest",
     "Premises",
+    "Problem",
     "Public",
     "Published",
     "Traits",
@@ -91,6 +105,8 @@ __all__ = [
     "congeniality",
     "contracted",
     "contractions",
+    "gibbs",
+    "importance",
     "interval",
     "intervals",
     "largest_quantile_gap",
@@ -104,6 +120,7 @@ __all__ = [
     "premises_for",
     "projected_power",
     "public_of",
+    "rejection",
     "simultaneous",
     "stratified_odds_ratio_test",
     "whole_ordered",

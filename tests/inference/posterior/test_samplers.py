@@ -239,7 +239,7 @@ def test_noise_where_the_prior_has_no_records_is_known() -> None:
 @pytest.mark.parametrize("norm", ["l1", "squared"])
 @pytest.mark.parametrize("rows", [None, np.array([[1, 1, 0, 0]])])
 def test_measured_sums_have_the_enumerated_posterior(norm: str, rows: NDArray[np.int64] | None) -> None:
-    """The cells and their sums by halves, each with noise of its own, as a top-down algorithm measures them."""
+    """The cells and their sums by halves, each with noise of its own, as top-down algorithms measure them."""
     queries = csr_array(np.concatenate([np.eye(4, dtype=np.int64), AREAS]))
     likelihood = NoisySums(
         queries,

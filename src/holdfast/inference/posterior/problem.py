@@ -52,6 +52,9 @@ class Named:
         return tuple(", ".join(each) for each in self.levels)
 
 
+NOBODY = Named((), ())
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A posterior: a model, facts and a likelihood over the same cells.
@@ -71,9 +74,9 @@ class Problem:
     facts: Facts
     likelihood: AnyLikelihood
     released: IntArray
-    cells: Named
-    groups: Named
-    pools: Named
+    cells: Named = NOBODY
+    groups: Named = NOBODY
+    pools: Named = NOBODY
 
     @cached_property
     def moves(self) -> Moves:

@@ -6,9 +6,9 @@ drawn from it, uniformly, the interval shrinking to k where that is below: slice
 [neal2003, Figures 3 and 5]. It leaves the posterior as it is, whatever the width of the first interval, so no
 window cuts anything off.
 
-The noise of a release enters by its norm: exp(-rate ||z||_1), exp(-rate ||z||_2^2) or exp(-rate ||z||_2). Where
-sums W x were released, with noise of their own, they are coordinates beside the cells that moves change along.
-Loops over moves are compiled: one pass over 67 cells takes 50 microseconds, numpy alone a hundred times that.
+The noise of a release enters by its norm: exp(-rate ||z||_1), exp(-rate ||z||_2^2) or exp(-rate ||z||_2).
+Where sums W x were released, with noise of their own, they are coordinates beside the cells, and move along.
+Loops over moves are compiled: a pass over 67 cells takes 50 microseconds, numpy alone a hundred times that.
 """
 
 from dataclasses import dataclass
