@@ -15,6 +15,7 @@ STRATA = "stratum," + SQUARE.replace("\nf", "\n1,f").replace("\nm", "\n1,m") + "
 NESTED = "county,tract,sex,n\nA,1,f,3\nA,2,f,4\nB,3,f,5\nA,1,m,6\nB,3,m,2\nB,4,m,1\nB,4,f,2\n"
 WEIGHTS = "invariant,sex,age,weight\na,f,young,2\na,f,middle,2\na,f,old,2\n"
 
+VISITS = "sex,age,visits,n\nf,20,0,3\nf,20,1,4\nm,20,2,5\nm,40,0,6\nf,40,2,2\nm,60,1,2\nf,60,2,1\n"
 PAST = "sex,age,n\nf,young,30\nf,old,12\nm,young,9\nm,middle,1\n"
 FLOORS = "sex,age,n\nf,young,2\nm,young,1\n"
 
@@ -27,6 +28,7 @@ GAUSSIAN = {"standard": "gaussian", "mu": "1"}
 CONDITIONED = {"name": "conditioned"}
 NOISY = {"name": "noisy-count"}
 WASSERSTEIN = {"name": "wasserstein-exponential"}
+GRADIENT = {"name": "wasserstein-k-norm-gradient", "steps": 60}
 LOW = {"where": {"age": "old"}, "at_least": 2}
 EACH = {"margin": ["sex"], "where": {"age": ["young", "middle"]}, "at_least": 1}
 WEIGHTED = {"name": "weighted", "weights": {"file": "w.csv"}, "at_least": 12}
@@ -93,6 +95,28 @@ KINDS: dict[str, dict[str, Any]] = {
         "constraints": {"nonnegative": True},
         "privacy": APPROXIMATE,
     },
+    "k-norm-gradient": {"mechanism": {**GRADIENT, "of": "visits"}, "invariants": [{"margin": ["sex"]}]},
+    "k-norm-gradient, quantile": {
+        "mechanism": {
+            **GRADIENT,
+            "estimate": "quantile",
+            "of": "visits",
+            "level": "1/4",
+            "where": {"sex": "f"},
+            "high": "3",
+        },
+        "invariants": [{"total": True}],
+        "privacy": {"epsilon": "1", "adjacency": "unit"},
+    },
+    "k-norm-gradient, linear": {
+        "mechanism": {**GRADIENT, "estimate": "linear", "of": "visits", "on": ["age"], "bound": "3"},
+        "invariants": [{"margin": ["sex", "age"]}],
+        "privacy": {"epsilon": "1", "laws": "pairs"},
+    },
+    "k-norm-gradient, logistic": {
+        "mechanism": {**GRADIENT, "estimate": "logistic", "of": "sex", "on": ["age"], "event": "f"},
+        "invariants": [{"margin": ["age"]}],
+    },
     "noisy-count": {"mechanism": NOISY},
     "noisy-count, approximate": {"mechanism": NOISY, "privacy": APPROXIMATE},
     "noisy-count, zcdp": {"mechanism": NOISY, "privacy": ZCDP},
@@ -112,7 +136,7 @@ def prepared(kind: str) -> Prepared:
 def spec(kind: str, folder: Path) -> Spec:
     """Write a table, and return what is asked of it."""
     rows = STRATA if kind == "noisy-count, strata" else SQUARE if kind.startswith("noisy-count") else TABLE
-    rows = NESTED if kind.endswith("nested") else rows
+    rows = NESTED if kind.endswith("nested") else VISITS if kind.startswith("k-norm-gradient") else rows
     (folder / "data.csv").write_text(rows)
     (folder / "w.csv").write_text(WEIGHTS)
     (folder / "past.csv").write_text(PAST)

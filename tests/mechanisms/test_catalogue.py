@@ -228,7 +228,11 @@ def test_every_mechanism_says_what_it_is() -> None:
     assert [kind.name for kind in MECHANISMS if kind.bounded] == bounded
     assert [kind.name for kind in MECHANISMS if kind.needs_bounds] == ["conditioned"]
     outputs = {kind.name: kind.output for kind in MECHANISMS if kind.output != "table"}
-    assert outputs == {"noisy-count": "statistic", "permutation-swapping": "microdata"}
+    assert outputs == {
+        "noisy-count": "statistic",
+        "permutation-swapping": "microdata",
+        "wasserstein-k-norm-gradient": "estimate",
+    }
 
 
 def test_the_way_out_of_a_standard_can_be_released() -> None:

@@ -68,7 +68,7 @@ from holdfast.spec.rational import PositiveRational, Rational
 Estimate = Literal["mean", "quantile", "linear", "logistic"]
 STEPS = 4096
 MOST_STEPS = 1 << 20
-MOST_COEFFICIENTS = 4
+MOST_PREDICTORS = 4
 MOST_KINDS = 20_000
 """Kinds of records that a score is summed over at most."""
 SELDOM = 1e-4
@@ -363,10 +363,10 @@ class Model:
         used = _used(schema, asked)[possible]
         response = _response(schema, asked)[possible]
         predictors = [_numbers(schema, name, "on")[possible] for name in asked.on]
-        if len(predictors) >= MOST_COEFFICIENTS:
+        if len(predictors) > MOST_PREDICTORS:
             raise SpecError(
-                f"[mechanism] on names {len(predictors)} predictors: {MOST_COEFFICIENTS - 1} are the most"
-                " that are drawn exactly."
+                f"[mechanism] on names {len(predictors)} predictors, and {MOST_PREDICTORS} are the most that are"
+                " drawn exactly: take some out."
             )
         middles = [(min(column) + max(column)) / 2 for column in predictors]
         halves = [(max(column) - min(column)) / 2 for column in predictors]
