@@ -16,6 +16,10 @@ NESTED = "county,tract,sex,n\nA,1,f,3\nA,2,f,4\nB,3,f,5\nA,1,m,6\nB,3,m,2\nB,4,m
 REGIONS = "state," + NESTED.replace("\n", "\nS,").removesuffix("S,")
 WEIGHTS = "invariant,sex,age,weight\na,f,young,2\na,f,middle,2\na,f,old,2\n"
 
+VISITS = "sex,age,visits,n\nf,20,0,3\nf,20,1,4\nm,20,2,5\nm,40,0,6\nf,40,2,2\nm,60,1,2\nf,60,2,1\n"
+PAST = "sex,age,n\nf,young,30\nf,old,12\nm,young,9\nm,middle,1\n"
+FLOORS = "sex,age,n\nf,young,2\nm,young,1\n"
+
 MARGINS = [{"margin": ["sex"]}, {"margin": ["age"]}]
 ZERO = {"structural_zeros": [{"sex": "m", "age": "old"}]}
 BOTH = [{"margin": ["stratum", "sex"]}, {"margin": ["stratum", "age"]}]
@@ -24,6 +28,8 @@ APPROXIMATE = {"standard": "approximate", "epsilon": "1", "delta": "1/10"}
 GAUSSIAN = {"standard": "gaussian", "mu": "1"}
 CONDITIONED = {"name": "conditioned"}
 NOISY = {"name": "noisy-count"}
+WASSERSTEIN = {"name": "wasserstein-exponential"}
+GRADIENT = {"name": "wasserstein-k-norm-gradient", "steps": 60}
 LOW = {"where": {"age": "old"}, "at_least": 2}
 EACH = {"margin": ["sex"], "where": {"age": ["young", "middle"]}, "at_least": 1}
 WEIGHTED = {"name": "weighted", "weights": {"file": "w.csv"}, "at_least": 12}
@@ -33,6 +39,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "lattice-laplace, l2": {"mechanism": {"norm": "l2"}},
     "lattice-laplace, by distance": {"privacy": {"epsilon": "1", "adjacency": "unit"}},
     "lattice-laplace, farther": {"privacy": {"epsilon": "1", "distance": 5}},
+    "lattice-laplace, secrets": {"privacy": {"epsilon": "1", "laws": "pairs"}},
+    "lattice-laplace, independent secrets": {
+        "privacy": {"epsilon": "1/4", "adjacency": "unit", "laws": "independent"},
+    },
     "lattice-laplace, per unit": {"privacy": {}, "mechanism": {"epsilon_per_unit": "1/7"}},
     "lattice-laplace, nothing kept": {"invariants": []},
     "lattice-laplace, zeros and weights": {
@@ -87,6 +97,44 @@ KINDS: dict[str, dict[str, Any]] = {
             "inequalities": [{"total": True, "level": "tract", "at_least": 1, "at_most": 20}],
         },
     },
+    "wasserstein-exponential": {"mechanism": WASSERSTEIN},
+    "wasserstein-exponential, prior and secrets": {
+        "mechanism": {**WASSERSTEIN, "loss": "l2", "prior": "past.csv", "concentration": "1/2"},
+        "constraints": {"nonnegative": True, "floors": {"file": "floors.csv"}},
+        "invariants": [{"total": True}],
+        "privacy": {"epsilon": "1", "laws": "pairs"},
+    },
+    "wasserstein-exponential, queries": {
+        "mechanism": {**WASSERSTEIN, "loss": "linf", "queries": "w.csv"},
+        "constraints": {"nonnegative": True},
+    },
+    "wasserstein-exponential, by a chain": {
+        "mechanism": {**WASSERSTEIN, "loss": "l2", "chain": True},
+        "constraints": {"nonnegative": True},
+        "privacy": APPROXIMATE,
+    },
+    "k-norm-gradient": {"mechanism": {**GRADIENT, "of": "visits"}, "invariants": [{"margin": ["sex"]}]},
+    "k-norm-gradient, quantile": {
+        "mechanism": {
+            **GRADIENT,
+            "estimate": "quantile",
+            "of": "visits",
+            "level": "1/4",
+            "where": {"sex": "f"},
+            "high": "3",
+        },
+        "invariants": [{"total": True}],
+        "privacy": {"epsilon": "1", "adjacency": "unit"},
+    },
+    "k-norm-gradient, linear": {
+        "mechanism": {**GRADIENT, "estimate": "linear", "of": "visits", "on": ["age"], "bound": "3"},
+        "invariants": [{"margin": ["sex", "age"]}],
+        "privacy": {"epsilon": "1", "laws": "pairs"},
+    },
+    "k-norm-gradient, logistic": {
+        "mechanism": {**GRADIENT, "estimate": "logistic", "of": "sex", "on": ["age"], "event": "f"},
+        "invariants": [{"margin": ["age"]}],
+    },
     "noisy-count": {"mechanism": NOISY},
     "noisy-count, approximate": {"mechanism": NOISY, "privacy": APPROXIMATE},
     "noisy-count, zcdp": {"mechanism": NOISY, "privacy": ZCDP},
@@ -107,10 +155,13 @@ def spec(kind: str, folder: Path) -> Spec:
     """Write a table, and return what is asked of it."""
     rows = STRATA if kind == "noisy-count, strata" else SQUARE if kind.startswith("noisy-count") else TABLE
     rows = NESTED if kind.endswith("nested") else REGIONS if kind.endswith("regions") else rows
+    rows = VISITS if kind.startswith("k-norm-gradient") else rows
     if "bounds" in kind:
         rows = rows.removesuffix("S,B,4,f,2\n")
     (folder / "data.csv").write_text(rows)
     (folder / "w.csv").write_text(WEIGHTS)
+    (folder / "past.csv").write_text(PAST)
+    (folder / "floors.csv").write_text(FLOORS)
     data: dict[str, Any] = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
     if kind.endswith("nested"):
         data["within"] = {"tract": "county"}

@@ -17,7 +17,9 @@ import holdfast
 from holdfast.audit.census import census_2020
 from holdfast.cli import main
 from holdfast.cli.app import app
+from holdfast.inference.posterior.asked import ModelSpec
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
+from holdfast.privacy.pufferfish.models import model_of
 from holdfast.spec import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.swapping.asked import options_of
@@ -110,7 +112,11 @@ def test_specs_are_valid(page: Path) -> None:
     """Whole specs can be answered; parts of one have no section or key that there is not."""
     for text in _specs(page.read_text(encoding="utf-8")):
         values = tomllib.loads(text)
-        if "tables" in values:
+        if "family" in values.get("model", {}):
+            assert model_of(values).families()
+        elif "model" in values:
+            assert ModelSpec.of(values).model.kind in ("counts", "rates", "proportions")
+        elif "tables" in values:
             assert all(map(mechanism_of, TablesSpec.of(values).specs))
         elif "data" in values:
             spec = Spec.of(values)

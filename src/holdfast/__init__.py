@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from holdfast.account.verify import verify_ledger
     from holdfast.audit.census import census_2020
     from holdfast.audit.compose import audit_compose
+    from holdfast.audit.delta_z import audit_delta_z
     from holdfast.audit.exposure import audit_exposure
     from holdfast.audit.guarantee import audit_guarantee
+    from holdfast.audit.projection import audit_projection
     from holdfast.audit.swapping import audit_swapping
     from holdfast.audit.universe import audit_universe
     from holdfast.certificate.model import Certificate
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.compare.comparison import Comparison, compare_mechanisms
     from holdfast.compare.swapped import compare_swapping
     from holdfast.data.public_table import PublicTable
+    from holdfast.inference.posterior.infer import infer
     from holdfast.inference.private_test import odds_ratio
     from holdfast.inference.table_intervals import table_intervals as intervals
     from holdfast.joint.release import make_release
@@ -80,14 +83,17 @@ _HOME = {
     "ViolatedError": "certificate.verify",
     "Weights": "spec.model",
     "audit_compose": "audit.compose",
+    "audit_delta_z": "audit.delta_z",
     "audit_exposure": "audit.exposure",
     "audit_guarantee": "audit.guarantee",
+    "audit_projection": "audit.projection",
     "audit_swapping": "audit.swapping",
     "audit_universe": "audit.universe",
     "census_2020": "audit.census",
     "compare_mechanisms": "compare.comparison",
     "compare_swapping": "compare.swapped",
     "generate_keys": "certificate.sign",
+    "infer": "inference.posterior.infer",
     "intervals": "inference.table_intervals:table_intervals",
     "odds_ratio": "inference.private_test",
     "plan_release": "plan",
@@ -126,14 +132,17 @@ __all__ = [
     "Weights",
     "__version__",
     "audit_compose",
+    "audit_delta_z",
     "audit_exposure",
     "audit_guarantee",
+    "audit_projection",
     "audit_swapping",
     "audit_universe",
     "census_2020",
     "compare_mechanisms",
     "compare_swapping",
     "generate_keys",
+    "infer",
     "intervals",
     "make_release",
     "odds_ratio",

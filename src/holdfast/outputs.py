@@ -70,3 +70,33 @@ class StatisticOutput(Output):
         except (OSError, ValueError, csv.Error):
             raise DataError(f"{path} is not a list of statistics: restore it from the release.") from None
         return cls(values)
+
+
+@dataclass(frozen=True)
+class EstimateOutput(Output):
+    """Estimates by name, real numbers on a grid."""
+
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+
+    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
+        """Write one number a row, every digit of it."""
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(["estimate", "value"])
+            rows.writerows([each, repr(value)] for each, value in zip(self.names, self.values, strict=True))
+        return f"{name}.csv"
+
+    @classmethod
+    def read(cls, path: Path) -> "EstimateOutput":
+        """Read what `write` wrote."""
+        require_plain(path, links=False)
+        try:
+            with path.open(encoding="utf-8", newline="") as file:
+                head, *rows = list(csv.reader(file))
+            values = tuple(float(value) for _, value in rows)
+            if head != ["estimate", "value"] or not all(isfinite(value) for value in values):
+                raise ValueError  # noqa: TRY301 - caught with the other damage below
+        except (OSError, ValueError, csv.Error):
+            raise DataError(f"{path} is not a list of estimates: restore it from the release.") from None
+        return cls(tuple(name for name, _ in rows), values)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.data.cliques import even_cliques
 from holdfast.data.declare import count_column
-from holdfast.data.invariants import InvariantBlock, inequality_blocks, invariant_blocks
+from holdfast.data.invariants import InvariantBlock, floor_blocks, inequality_blocks, invariant_blocks
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
 from holdfast.errors import InvariantError
@@ -210,9 +210,14 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
     """Evaluate the invariants of a spec on the confidential table."""
     schema = table.schema
     held = tuple(_held(block, table) for block in invariant_blocks(spec, schema))
-    floors = tuple(
-        Floor(block, item.at_least, item.at_most)
-        for block, item in zip(inequality_blocks(spec, schema), spec.constraints.inequalities, strict=True)
+    floors = (
+        *(
+            Floor(block, item.at_least, item.at_most)
+            for block, item in zip(
+                inequality_blocks(spec, schema), spec.constraints.inequalities, strict=True
+            )
+        ),
+        *(Floor(block, least) for block, least in floor_blocks(spec, schema, count_column(spec))),
     )
     for floor in floors:
         short = floor.broken(floor.block.evaluate(table.counts))

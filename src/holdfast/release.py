@@ -29,7 +29,7 @@ from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
 from holdfast.mechanisms.mechanism import Draws, Law
 from holdfast.mechanisms.topdown.file import MeasurementsOutput
-from holdfast.outputs import Output, StatisticOutput, TableOutput
+from holdfast.outputs import EstimateOutput, Output, StatisticOutput, TableOutput
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Charge, Row
@@ -235,6 +235,14 @@ class Release:
         if not isinstance(output, StatisticOutput):
             raise ReleaseError(f"this release has no statistics: it has {', '.join(self.outputs)}.")
         return output.values
+
+    @property
+    def estimates(self) -> dict[str, float]:
+        """The released estimates, by name."""
+        output = self.outputs.get("estimate")
+        if not isinstance(output, EstimateOutput):
+            raise ReleaseError(f"this release has no estimates: it has {', '.join(self.outputs)}.")
+        return dict(zip(output.names, output.values, strict=True))
 
     def write(
         self,

@@ -50,7 +50,8 @@ def from_all_rows(charges: Sequence[Charge], standard: Standard) -> Fraction:
         for release in (terms[place] for place in places):
             home = next((s for s in scopes if not any(release.contradicts(one) for one in s)), None)
             home.append(release) if home is not None else scopes.append([release])
-        parts += [convert(part, standard) for scope in scopes for part in losses(JointScope(tuple(scope)))]
+        for scope in scopes:
+            parts += [convert(part, standard) for part in losses(JointScope(tuple(scope)))]  # type: ignore[arg-type]
     return amount(total(parts))
 
 
@@ -85,7 +86,7 @@ def test_the_checkpoint_comes_to_what_all_rows_come_to(history: tuple[Standard, 
                 spend(past, charge)
             return
         spent = spend(past, charge)
-        own = convert(Terms.of(charge, "").intensity, standard)
+        own = convert(Terms.of(charge, "").intensity, standard)  # type: ignore[arg-type]
         same = charge.unit["adjacency"] == charges[0].unit["adjacency"]
         highest = max(highest, truth, amount(own) if same else Fraction(0))
         assert spent.total == highest

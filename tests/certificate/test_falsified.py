@@ -26,10 +26,11 @@ from holdfast.errors import HoldfastError
 from holdfast.public import Public
 
 CHANGES = 100
-"""For each kind of release: 900 in all."""
+"""For each kind of release: 1,100 in all."""
 RELEASES = (
     "lattice-laplace",
     "lattice-laplace, by distance",
+    "lattice-laplace, secrets",
     "lattice-laplace, zeros and weights",
     "lattice-laplace, nested",
     "lattice-gaussian",

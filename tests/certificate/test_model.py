@@ -88,13 +88,14 @@ def test_every_value_is_read(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_unknown_and_missing_keys_are_refused_everywhere(kind: str) -> None:
     content = sealed(kind).to_dict()
-    open_ended = {("files",), ("guarantee", "intensity")}  # names with values
+    open_ended = {("files",), ("guarantee", "intensity"), ("secrets", "intensity")}  # names with values
     for place, value in places(content):
-        if isinstance(value, dict) and place not in open_ended and place[-1:] != ("where",):
+        if isinstance(value, dict) and place not in open_ended and place[-1:] not in (("where",), ("data",)):
             other = changed(content, place, {**value, "something": "else"})
             with pytest.raises(ValidationError):
                 Certificate.from_json(json.dumps(other))
-    for key in content.keys() - {"format", "publication", "ledger", "files", "quoted_formulas", "digest"}:
+    sealing = {"ledger", "files", "quoted_formulas", "digest"}
+    for key in content.keys() - {"format", "publication", "secrets"} - sealing:
         with pytest.raises(ValidationError):
             Certificate.from_json(json.dumps({name: v for name, v in content.items() if name != key}))
 

@@ -44,6 +44,9 @@ def evil(tmp_path: Path) -> Path:
         f'[privacy]\nepsilon = "1"\n[[invariants]]\nmargin = [{name}]\n'
         f'[[invariants]]\nwhere = {{ age = "old" }}\nname = {json.dumps(EVIL + chr(10) + "kept    all")}\n'
     )
+    (folder / "m.toml").write_text(
+        f'[model]\nkind = "proportions"\nareas = [{name}]\n[sampler]\ndraws = 16\nwarmup = 0\n'
+    )
     return folder
 
 
@@ -61,6 +64,7 @@ def test_no_command_lets_names_steer_the_terminal(run: Run, evil: Path) -> None:
         ("intervals", out),
         ("intervals", out, "--where", f"{EVIL}={EVIL}{EVIL}"),
         ("postprocess", out, "--method", "integers-l1", "--output", evil / "pp", "--bias-draws", "0"),
+        ("infer", out, "--model", evil / "m.toml", "--out", evil / "posterior"),
         ("ledger", "show", evil / "l.db"),
         ("ledger", "verify", evil / "l.db", "--release", out),
         ("ledger", "export", evil / "l.db"),

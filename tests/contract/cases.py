@@ -21,6 +21,8 @@ from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
+from holdfast.mechanisms.wasserstein.gradient import KNormGradient
 from holdfast.spec.model import Spec
 
 
@@ -33,7 +35,8 @@ class World:
         counts: the table in row-major order.
         invariants: as a spec gives them.
         constraints: as a spec gives them: structural zeros.
-        weights: the file weights.csv, where an invariant names it.
+        weights: the file weights.csv, where an invariant or a loss names it.
+        past: the file past.csv of public counts, in row-major order, where a prior names it.
         geography: the attributes that are levels of a geography, root first.
 
     """
@@ -43,6 +46,7 @@ class World:
     invariants: tuple[Mapping[str, Any], ...]
     constraints: Mapping[str, Any] = field(default_factory=dict)
     weights: str = ""
+    past: tuple[int, ...] = ()
     geography: tuple[str, ...] = ()
 
 
@@ -54,7 +58,23 @@ WORLDS = {
     "2 x 3": World({"row": "ab", "column": "xyz"}, (2, 1, 0, 0, 1, 2), BOTH),
     "3 x 3": World({"row": "abc", "column": "xyz"}, (1, 0, 0, 0, 1, 0, 0, 0, 1), BOTH),
     "two states": World({"row": "ab", "column": "xy"}, (2, 1, 0, 2), ({"margin": ["row"]},)),
-    "one total": World({"level": "abc"}, (2, 1, 1), ({"total": True, "equals": 4},)),
+    "one total": World(
+        {"level": "abc"},
+        (2, 1, 1),
+        ({"total": True, "equals": 4},),
+        weights="invariant,level,weight\ntwice,a,2\nboth,a,1\nboth,b,1\nc,c,1\nb,b,3\n",
+        past=(5, 0, 3),
+    ),
+    "scores": World({"score": "0123"}, (1, 0, 2, 1), ({"total": True},)),
+    "two groups": World({"group": "01", "score": "012"}, (2, 1, 0, 0, 1, 2), ({"margin": ["group"]},)),
+    "two arms": World({"arm": "01", "cured": "ny"}, (2, 1, 0, 3), ({"margin": ["arm"]},)),
+    "cases and deaths": World(
+        {"county": "pq", "kind": "cd"},
+        (3, 1, 1, 0),
+        ({"where": {"kind": "c"}, "name": "cases"}, {"where": {"kind": "d"}, "name": "deaths"}),
+        weights="invariant,county,kind,weight\np,p,c,1\np,p,d,-1\nq,q,c,1\nq,q,d,-1\n",
+        past=(4, 9, 0, 9),
+    ),
     "selections": World(
         {"level": "abcd"},
         (1, 1, 1, 1),
@@ -152,13 +172,19 @@ class Case:
 
 
 def _write(world: World, folder: Path) -> None:
+    _write_counts(world, world.counts, folder / "data.csv")
+    if world.past:
+        _write_counts(world, world.past, folder / "past.csv")
+    if world.weights:
+        (folder / "weights.csv").write_text(world.weights)
+
+
+def _write_counts(world: World, counts: Iterable[int], path: Path) -> None:
     cells = [""]
     for levels in world.levels.values():
         cells = [f"{cell}{level}," for cell in cells for level in levels]
-    rows = [f"{cell}{count}" for cell, count in zip(cells, world.counts, strict=True)]
-    (folder / "data.csv").write_text("\n".join([",".join([*world.levels, "n"]), *rows]) + "\n")
-    if world.weights:
-        (folder / "weights.csv").write_text(world.weights)
+    rows = [f"{cell}{count}" for cell, count in zip(cells, counts, strict=True)]
+    path.write_text("\n".join([",".join([*world.levels, "n"]), *rows]) + "\n")
 
 
 PURE = {"epsilon": "4"}
@@ -208,6 +234,68 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
             {"chain": True},
             NOT_NEGATIVE,
             attained=False,
+        ),
+    ),
+    WassersteinExponential: (
+        Case("one total", PURE),
+        Case("2 x 3", PURE, {"loss": "l2"}, reach=10),
+        Case("one total", EACH, {"loss": "l1"}, NOT_NEGATIVE),
+        Case("one total", PURE, {"prior": "past.csv"}, NOT_NEGATIVE),
+        Case(
+            "one total", PURE, {"prior": "past.csv", "loss": "l2", "floor": "2"}, {**NOT_NEGATIVE, **AT_LEAST}
+        ),
+        Case("one total", EACH, {"prior": "past.csv", "loss": "linf", "concentration": "1/3"}, NOT_NEGATIVE),
+        Case("one total", PURE, {"prior": "past.csv", "floor": "0"}, NOT_NEGATIVE),
+        Case("one total", {"epsilon": "12"}, {"loss": "squared"}, NOT_NEGATIVE, attained=False),
+        Case("one total", PURE, {"loss": "linf", "queries": "weights.csv"}, NOT_NEGATIVE),
+        Case("one total", PURE, {"loss": "linf"}, reach=14),
+        Case("2 x 3", PURE, {"loss": "l2"}, NOT_NEGATIVE),
+        Case("one total", PURE, {"base": "counting"}, reach=12),
+        Case(
+            "cases and deaths",
+            PURE,
+            {"prior": "past.csv", "prior_where": {"kind": "c"}},
+            {**NOT_NEGATIVE, "inequalities": [{"weights": {"file": "weights.csv"}, "at_least": 0}]},
+        ),
+        Case(
+            "2 x 2",
+            {"standard": "approximate", "epsilon": "2", "delta": "1/10"},
+            {"chain": True, "loss": "l2"},
+            NOT_NEGATIVE,
+            attained=False,
+        ),
+    ),
+    KNormGradient: (
+        Case("scores", PURE, {"of": "score", "steps": 12}, attained=False, reach=3, steps=4),
+        Case(
+            "scores",
+            EACH,
+            {
+                "estimate": "quantile",
+                "of": "score",
+                "level": "1/3",
+                "steps": 12,
+                "where": {"score": ["1", "2", "3"]},
+            },
+            attained=False,
+            reach=3,
+            steps=4,
+        ),
+        Case(
+            "two groups",
+            {"epsilon": "8"},
+            {"estimate": "linear", "of": "score", "on": ["group"], "bound": "2", "steps": 8},
+            attained=False,
+            reach=2,
+            steps=4,
+        ),
+        Case(
+            "two arms",
+            {"epsilon": "24"},
+            {"estimate": "logistic", "of": "cured", "on": ["arm"], "event": "y", "bound": "2", "steps": 8},
+            attained=False,
+            reach=4,
+            steps=2,
         ),
     ),
     ProjectedGaussian: (

@@ -225,12 +225,14 @@ def test_every_mechanism_says_what_it_is() -> None:
         assert kind.Options.model_fields["name"].is_required()
         assert get_args(kind.Record.model_fields["name"].annotation) == (kind.name,)
     bounded = [kind.name for kind in MECHANISMS if kind.bounded]
-    assert bounded == ["conditioned", "permutation-swapping", "topdown"]
+    assert bounded == ["conditioned", "permutation-swapping", "topdown", "wasserstein-exponential"]
+    assert [kind.name for kind in MECHANISMS if kind.needs_bounds] == ["conditioned"]
     outputs = {kind.name: (kind.output, *kind.estimated) for kind in MECHANISMS if kind.output != "table"}
     assert outputs == {
         "noisy-count": ("statistic",),
         "permutation-swapping": ("microdata",),
         "topdown": ("measurements", "table"),
+        "wasserstein-k-norm-gradient": ("estimate",),
     }
 
 

@@ -10,12 +10,14 @@ book.py      the checkpoint: each file's designs, and what they lose
 spending.py  the total with a new charge
 release.py   the charge of a release that is about to be drawn
 verify.py    an account, and the releases that were charged to it
+pufferfish.py  accounts of epsilon-TP, which have rules of their own
 """
 
+from holdfast.account.pufferfish import tp_charge
 from holdfast.account.records import records_charge
 from holdfast.account.release import charge_of
 from holdfast.account.spending import spend
 from holdfast.account.terms import new_charge
 from holdfast.account.verify import verify_ledger
 
-__all__ = ["charge_of", "new_charge", "records_charge", "spend", "verify_ledger"]
+__all__ = ["charge_of", "new_charge", "records_charge", "spend", "tp_charge", "verify_ledger"]

@@ -1,11 +1,13 @@
 """What is charged for a release that is about to be drawn."""
 
+from holdfast.account.pufferfish import tp_charge
 from holdfast.account.terms import new_charge
 from holdfast.certificate.model import Certificate
 from holdfast.data.read import Reading
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Charge
+from holdfast.privacy.pufferfish.tables import tp_of_tables
 from holdfast.public import Public
 
 
@@ -13,8 +15,13 @@ def charge_of(
     ledger: Ledger, reading: Reading, public: Public, guarantee: Guarantee, certificate: Certificate
 ) -> Charge:
     """Return what a ledger is told of a release that is about to be drawn."""
+    dataset = ledger.fingerprint(reading.identity)
+    laws = certificate.target.laws
+    if ledger.standard == "tp" and laws is not None:
+        promise = tp_of_tables(guarantee, laws)
+        return tp_charge(dataset=dataset, guarantee=promise, certificate=certificate.settled)
     return new_charge(
-        dataset=ledger.fingerprint(reading.identity),
+        dataset=dataset,
         table=ledger.table_fingerprint(public.schema.to_dict(), reading.table.counts),
         schema=public.schema,
         invariants=[held.block for held in public.invariants],

@@ -2,10 +2,11 @@
 
 Releases of one file are composed on their joint scope; what different files cost adds up. A ledger accounts
 for the adjacency of its first release: others are brought to it by how their loss grows with the distance.
-A total never falls.
+Accounts of epsilon-TP have rules of their own [theory, 7]. A total never falls.
 """
 
 from holdfast.account.book import Book
+from holdfast.account.pufferfish import spend_tp
 from holdfast.account.terms import amount, intensity_stated
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.ledger.entry import MEASURES, Charge
@@ -20,6 +21,8 @@ CONVERTIBLE = {("pure", "zcdp"), ("pure", "gaussian"), ("gaussian", "zcdp")}
 def spend(past: Past, new: Charge) -> Spent:
     """Return the composed total with a new release, and the checkpoint after it."""
     standard = past.standard
+    if standard == "tp" or new.standard == "tp":
+        return spend_tp(past, new)
     if new.standard != standard and (new.standard, standard) not in CONVERTIBLE:
         raise GuaranteeError(
             f"the ledger adds up {MEASURES[standard]}, and this release states {MEASURES[new.standard]},"

@@ -23,7 +23,7 @@ from holdfast.privacy.ledger.verify import LedgerCheck, examine
 
 RECORDS = "holdfast-records-certificate/"
 """What the forms of certificates of swapped records begin with."""
-STATED = ("intensity", "standard", "scope", "unit")
+STATED = ("intensity", "standard", "scope", "unit", "framework")
 """What a certificate and its row must say alike of the guarantee."""
 
 
@@ -68,6 +68,7 @@ class Claim:
     settled: str
     sealed: str
     guarantee: Mapping[str, Any]
+    secrets: Mapping[str, Any]
     broken: tuple[str, ...]
 
     @classmethod
@@ -75,7 +76,7 @@ class Claim:
         """Read a folder; all digests are recomputed from what it holds."""
         text = read_text(folder)
         content = parsed(text, str(folder / CERTIFICATE))
-        named, guarantee = content.get("ledger"), content.get("guarantee")
+        named, guarantee, secrets = (content.get(name) for name in ("ledger", "guarantee", "secrets"))
         ledger = named if isinstance(named, dict) else {}
         row = ledger.get("row")
         checks = (check for check in _checks(folder, text, content) if not check.holds)
@@ -86,6 +87,7 @@ class Claim:
             settled=digest({name: value for name, value in content.items() if name not in SEAL}),
             sealed=digest({name: value for name, value in content.items() if name != "digest"}),
             guarantee=guarantee if isinstance(guarantee, dict) else {},
+            secrets=secrets if isinstance(secrets, dict) else {},
             broken=tuple(f"{check.name}: {check.detail}" if check.detail else check.name for check in checks),
         )
 
@@ -122,8 +124,9 @@ def _unmatched(claim: Claim, judged: Judged | None) -> Iterator[str]:
     if row.hash != claim.hash:
         yield f"row {claim.row} is not the one that it was charged as, whose hash was {claim.hash}"
         return
+    said = claim.secrets if row.charge.standard == "tp" else claim.guarantee
     for name in STATED:
-        if name in row.charge.guarantee and claim.guarantee.get(name) != row.charge.guarantee[name]:
+        if name in row.charge.guarantee and said.get(name) != row.charge.guarantee[name]:
             yield f"the {name} of its guarantee is not that of row {claim.row}"
     if completion is None:
         if row.index > (judged.head.unknown if judged.head else 0):

@@ -18,6 +18,7 @@ from holdfast.certificate.model import (
     PublicationSection,
     RandomnessSection,
     ScopeSection,
+    SecretsSection,
     SemiAdjacencySection,
     SensitivitySection,
     SharesSection,
@@ -36,7 +37,7 @@ from holdfast.mechanisms.topdown.bias import bias
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
-from holdfast.privacy.guarantee import Promise, Unit
+from holdfast.privacy.guarantee import Guarantee, Promise, Unit
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -45,8 +46,9 @@ from holdfast.privacy.intensity import (
     Pure,
     ZeroConcentrated,
 )
+from holdfast.privacy.pufferfish.tables import tp_of_tables
 from holdfast.public import Public
-from holdfast.spec.model import Privacy
+from holdfast.spec.model import Laws, Privacy
 from holdfast.spec.publication import Publication
 from holdfast.version import VERSION
 
@@ -108,6 +110,7 @@ def certify(
         mechanism=mechanism.record(),
         target=TargetSection(**dict(privacy)),
         guarantee=guarantee,
+        secrets=None if privacy.laws is None else _secrets(mechanism.guarantee, privacy.laws),
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
         topdown=_topdown(public, mechanism, tuple(biases), microdata=microdata),
@@ -142,6 +145,11 @@ def guarantee_section(guarantee: Promise) -> GuaranteeSection:
             "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
         }
     )
+
+
+def _secrets(guarantee: Guarantee, laws: Laws) -> SecretsSection:
+    """Return what is written of a guarantee in terms of secrets."""
+    return SecretsSection.model_validate(tp_of_tables(guarantee, laws).to_dict())
 
 
 def _unit(unit: Unit) -> UnitSection:
@@ -244,12 +252,8 @@ def _caveats(public: Public, mechanism: AnyMechanism, *, secure: bool) -> tuple[
         )
     if isinstance(mechanism, TopDown):
         caveats += topdown_caveats(public)
-    elif not mechanism.traits.additive:
-        caveats.append(
-            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
-            " come out too large on average, and by how much depends on the confidential table: no error is"
-            " stated."
-        )
+    elif mechanism.caveat is not None:
+        caveats.append(mechanism.caveat)
     if public.inferred:
         names = ", ".join(public.inferred)
         caveats.append(

@@ -21,7 +21,8 @@ from holdfast.certificate.sealed import Sealed, Section
 from holdfast.mechanisms.catalogue import OF_TABLES
 from holdfast.privacy.guarantee import Adjacency
 from holdfast.privacy.intensity import Standard
-from holdfast.spec.model import InvariantKind
+from holdfast.privacy.pufferfish.framework import LawKind
+from holdfast.spec.model import InvariantKind, Laws
 from holdfast.spec.publication import is_address, line_flaw
 from holdfast.spec.rational import Rational
 
@@ -182,6 +183,7 @@ class TargetSection(Section):
     mu: Rational | None = None
     distance: StrictInt | None = None
     records_per_unit: RecordsPerUnit = 1
+    laws: Annotated[Laws | None, _IF_SAID] = None
 
     @property
     def intensity(self) -> dict[str, Any]:
@@ -243,6 +245,11 @@ class AssumedSection(Section):
     reason: StrictStr
 
 
+EvidenceSections = tuple[
+    Annotated[ProvedSection | EstimatedSection | AssumedSection, Field(discriminator="kind")], ...
+]
+
+
 class GuaranteeSection(Section):
     """What was proved: domain, scope, unit, standard, intensity, and the evidence."""
 
@@ -253,9 +260,60 @@ class GuaranteeSection(Section):
     standard: Standard
     intensity: dict[StrictStr, Rational]
     epsilon_at: EpsilonAt | None
-    evidence: tuple[
-        Annotated[ProvedSection | EstimatedSection | AssumedSection, Field(discriminator="kind")], ...
-    ]
+    evidence: EvidenceSections
+
+
+class StatedSection(Section):
+    """A part of a framework, in words and as data."""
+
+    words: StrictStr
+    data: dict[StrictStr, Any]
+
+
+class LawsSection(StatedSection):
+    """The laws of the data, given what is public, under which a guarantee holds."""
+
+    kind: LawKind
+
+
+class StatisticSection(Section):
+    """What of the data moves with a secret, and how that is measured."""
+
+    name: StrictStr
+    metric: StrictStr
+
+
+class FrameworkSection(Section):
+    """What is public, what is secret, which secrets are not to be told apart, and under which laws."""
+
+    public: StatedSection
+    secrets: StatedSection
+    pairs: StatedSection
+    laws: LawsSection
+    statistic: StatisticSection
+    unit: StrictStr
+    digest: StrictStr
+
+
+class DeltaZSection(Section):
+    """How far a secret moves the data; where it is not exact, at most."""
+
+    value: StrictStr
+    exact: StrictBool
+    evidence: EvidenceSections
+
+
+class SecretsSection(Section):
+    """The guarantee in terms of secrets, given what is public: epsilon-TP."""
+
+    statement: StrictStr
+    domain: StrictStr
+    standard: Literal["tp"]
+    intensity: dict[StrictStr, Rational]
+    framework: FrameworkSection
+    delta_z: DeltaZSection | None
+    pointwise: StrictBool
+    evidence: EvidenceSections
 
 
 class RandomnessSection(Section):
@@ -402,6 +460,8 @@ class Certificate(Sealed):
     mechanism: AnyRecord
     target: TargetSection
     guarantee: GuaranteeSection
+    secrets: Annotated[SecretsSection | None, _IF_SAID] = None
+    """Where laws were asked for."""
     randomness: RandomnessSection
     expected_error: ExpectedErrorSection | None
     topdown: Annotated[TopDownSection | None, _IF_SAID] = None

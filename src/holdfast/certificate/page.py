@@ -96,7 +96,8 @@ def render(
     kind = NAMED[certificate.mechanism.name]
     output = kind.estimated[0] if kind.estimated else kind.output
     guarantee, target = certificate.guarantee, certificate.target
-    references = [item.reference for item in guarantee.evidence if isinstance(item, ProvedSection)]
+    evidence = (*guarantee.evidence, *(certificate.secrets.evidence if certificate.secrets else ()))
+    references = [item.reference for item in evidence if isinstance(item, ProvedSection)]
     epsilon, exception = _epsilon(guarantee)
     attributes = certificate.table.cells.attributes
     unit = guarantee.unit
@@ -115,6 +116,7 @@ def render(
         floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
         uppers=any(item.at_most is not None for item in certificate.constraints.inequalities),
         statistic=output == "statistic",
+        estimate=output == "estimate",
         output=f"{name or output}.{'parquet' if parquet and output == 'table' else 'csv'}",
         levels=_levels(certificate),
         unit_of_loss="rho" if guarantee.standard == "zcdp" else "epsilon",

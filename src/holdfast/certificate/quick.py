@@ -5,10 +5,13 @@ nothing but numpy is loaded (and polars for Parquet). What a guarantee is worth 
 [holdfast, certificate/derive.py]. A table is written in one way only, so it is read in one way only.
 """
 
+import csv
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -26,7 +29,7 @@ from holdfast.errors import HoldfastError
 from holdfast.plain import special
 
 PAGE = "certificate.html"
-OUTPUTS = ("table.csv", "table.parquet", "statistic.csv")
+OUTPUTS = ("table.csv", "table.parquet", "statistic.csv", "estimate.csv")
 BESIDE = ("measurements.parquet", "microdata.csv", "microdata.parquet")
 """What a table may have beside it: what it was estimated from, and its counts as records."""
 FILES = (*OUTPUTS, *BESIDE, PAGE)
@@ -126,6 +129,9 @@ def output_checks(folder: Path, name: str, expected: object, content: Mapping[st
         return
     if name == "statistic.csv":
         yield _statistic_check(folder / name, cells.size // 4)
+        return
+    if name == "estimate.csv":
+        yield _estimate_check(folder / name, content["mechanism"])
         return
     if name.endswith(".parquet") and not file_check(folder, name, expected, (name,)).holds:
         # there is damage to Parquet that ends the process that reads it, past any handler
@@ -447,6 +453,35 @@ def _statistic_check(path: Path, strata: int) -> Check:
         return Check("statistic", holds=False, detail=f"{path.name} is not a list of statistics")
     wrong = f"there are {len(numbers)} numbers, not {strata}"
     return Check.that("statistic", len(numbers) == strata, wrong)
+
+
+def _estimate_check(path: Path, mechanism: Mapping[str, Any]) -> Check:
+    """Check that there is one number for each estimate, on its grid, every digit of it."""
+    try:
+        steps, names = int(mechanism["steps"]), list(mechanism["coefficients"])
+        pairs = zip(mechanism["low"], mechanism["high"], strict=True)
+        ends = [(Fraction(one), Fraction(other)) for one, other in pairs]
+        if steps < 1 or any(low >= high for low, high in ends):
+            raise DamagedError("a grid has no points")
+    except (*DAMAGE, ZeroDivisionError) as error:
+        return Check("estimate", holds=False, detail=_in_words(error))
+    try:
+        head, *rows = _read(path).decode("utf-8").split("\n")
+        numbers = [float(row.rpartition(",")[2]) for row in rows[:-1]]
+        whole = head == "estimate,value" and all(map(isfinite, numbers))
+        whole = whole and len(numbers) == len(names) == len(ends)
+        written = StringIO()
+        csv.writer(written, lineterminator="\n").writerows(zip(names, map(repr, numbers), strict=True))
+        whole = whole and written.getvalue() == "\n".join(rows)
+    except (OSError, ValueError):
+        whole = False
+    if not whole:
+        return Check("estimate", holds=False, detail=f"{path.name} is not a list of these estimates")
+    for name, value, (low, high) in zip(names, numbers, ends, strict=True):
+        place = round((Fraction(value) - low) * steps / (high - low))
+        if not 0 <= place <= steps or float(low + (high - low) * place / steps) != value:
+            return Check("estimate", holds=False, detail=f"{name} is {value}, which is not on its grid")
+    return Check("estimate", holds=True)
 
 
 def _read(path: Path) -> bytes:

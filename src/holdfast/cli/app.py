@@ -274,6 +274,31 @@ def intervals(
 
 
 @app.command()
+def infer(
+    folder: ReleaseFolder,
+    model: Annotated[Path, typer.Option(metavar="MODEL", help="The model, a TOML file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the posterior.")],
+    draws: Annotated[
+        int | None,
+        typer.Option(parser=DRAWS, metavar="N", help="Draws in all; as the model says unless given."),
+    ] = None,
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The probability of intervals.")] = "0.9",
+    seed: Annotated[
+        int | None, typer.Option(parser=SEED, metavar="N", help="Repeat the draws of another run.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which table, of a release of several.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw rates, proportions and counts from their posterior given a release: no cost."""
+    from holdfast.cli.infer import run  # noqa: PLC0415
+
+    run(folder, model, out, draws=draws, level=level, seed=seed, table=table, as_json=as_json)
+
+
+@app.command()
 def postprocess(
     folder: ReleaseFolder,
     method: Annotated[str, typer.Option(metavar="NAME", help="nonnegative-l2, integers-l1 or rounded-l2.")],
@@ -358,6 +383,59 @@ def guarantee(
     run(epsilon, delta, rho, mu, semi_adjacency, spec, as_json=as_json, out=out)
 
 
+@audit.command("delta-z")
+def delta_z(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A class of laws, a TOML file.")],
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Say what this epsilon would promise.")
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say how far a secret moves the data, given what is public. It reads no data."""
+    from holdfast.cli.delta_z import run  # noqa: PLC0415
+
+    run(model, epsilon, as_json=as_json, out=out)
+
+
+@audit.command()
+def projection(
+    people: Annotated[int, typer.Option(parser=RECORDS, metavar="N", help="How many say yes or no.")],
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The strength of the noise.")],
+    null: Annotated[str, typer.Option(metavar="SHARE", help="The share of yes that is tested.")],
+    alternative: Annotated[list[str], typer.Option(metavar="SHARE", help="A larger share; repeat for more.")],
+    design: Annotated[
+        str, typer.Option(metavar="NAME", help="What is public: bounds of one count, or the total of two.")
+    ] = "bounds",
+    delta_z: Annotated[str, typer.Option(metavar="NUMBER", help="How far a secret moves the count.")] = "1",
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the tests.")] = "0.05",
+    draws: Annotated[
+        int, typer.Option(parser=DRAWS, metavar="N", help="Simulated releases for each share.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="Of the simulation.")] = 0,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say what a test loses when a release is projected onto what is public. It reads no data."""
+    from holdfast.cli.projection import run  # noqa: PLC0415
+
+    run(
+        people,
+        epsilon,
+        null,
+        alternative,
+        design=design,
+        delta_z=delta_z,
+        level=level,
+        draws=draws,
+        seed=seed,
+        as_json=as_json,
+        out=out,
+    )
+
+
 @audit.command()
 def compose(
     delta: Annotated[str, typer.Option(metavar="NUMBER", help="Where epsilon is stated, such as 1e-10.")],
@@ -423,13 +501,16 @@ def open_ledger(
     budget: Annotated[str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon.")] = None,
     rho: Annotated[str | None, typer.Option(metavar="RHO", help="A budget of rho, for zCDP.")] = None,
     mu: Annotated[str | None, typer.Option(metavar="MU", help="A budget of mu, for Gaussian DP.")] = None,
+    tp: Annotated[
+        str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon-TP, given public facts.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Open a new account: give exactly one budget. Its secret salt is written beside it."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu, as_json=as_json)
+    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu, tp=tp, as_json=as_json)
 
 
 @ledger_app.command("show")

@@ -8,7 +8,7 @@ from holdfast.cli.compare_swapped import print_swapped
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
 from holdfast.compare.comparison import Comparison, compare_mechanisms
-from holdfast.compare.contenders import CONTENDERS
+from holdfast.compare.contenders import usual
 from holdfast.compare.picture import draw
 from holdfast.compare.swapped import NAMES, compare_swapping
 from holdfast.compare.swapped_picture import draw_swapped
@@ -37,7 +37,7 @@ def run(
     if picture is not None:
         require_picture(picture)
     asked = read_spec(spec)
-    names: list[str] = list(NAMES if asked.of_records else CONTENDERS)
+    names: list[str] = list(NAMES if asked.of_records else usual(asked.mechanism.name))
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
     if asked.of_records:

@@ -34,17 +34,24 @@ WIDE = 200  # a row stays on its line, also where the terminal is not known
 
 
 def open_ledger(
-    file: Path, *, budget: str | None, rho: str | None, mu: str | None, as_json: bool = False
+    file: Path,
+    *,
+    budget: str | None,
+    rho: str | None,
+    mu: str | None,
+    tp: str | None = None,
+    as_json: bool = False,
 ) -> None:
-    """Open a new account with a budget of epsilon, rho or mu."""
+    """Open a new account with a budget of epsilon, rho or mu, or of epsilon-TP."""
     options: tuple[tuple[Standard, str, str | None], ...] = (
         ("pure", "budget", budget),
         ("zcdp", "rho", rho),
         ("gaussian", "mu", mu),
+        ("tp", "tp", tp),
     )
     asked = [(standard, option, text) for standard, option, text in options if text is not None]
     if len(asked) != 1:
-        raise LedgerError("a ledger has one budget: give exactly one of --budget, --rho and --mu.")
+        raise LedgerError("a ledger has one budget: give exactly one of --budget, --rho, --mu and --tp.")
     standard, option, text = asked[0]
     ledger = Ledger.create(file, standard=standard, budget=_positive(f"--{option}", text))
     if as_json:

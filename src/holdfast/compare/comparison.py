@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compare.contenders import CONTENDERS, Contender, contend, require_known
+from holdfast.compare.contenders import CONTENDERS, Contender, contend, require_known, usual
 from holdfast.compare.deviation import Deviation, deviation
 from holdfast.compare.noise import simulated
 from holdfast.compare.terms import shown
@@ -114,14 +114,15 @@ class Comparison:
 
 def compare_mechanisms(
     spec: Spec | str | Path,
-    names: Sequence[str] = tuple(CONTENDERS),
+    names: Sequence[str] | None = None,
     *,
     data: Any = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Comparison:
-    """Calibrate mechanisms to the target of a spec and simulate their errors."""
+    """Calibrate mechanisms to the target of a spec and simulate their errors: the usual ones by default."""
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
+    names = usual(spec.mechanism.name) if names is None else names
     require_known(names, draws, CONTENDERS)
     kind, own = named_by(spec)
     reading = read_table(spec, data)

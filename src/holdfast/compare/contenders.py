@@ -16,6 +16,11 @@ CONTENDERS = {mechanism.name: mechanism for mechanism in OF_TABLES if mechanism.
 """Those that release tables, in the order in which equals are preferred."""
 
 
+def usual(own: str) -> tuple[str, ...]:
+    """Return those that are compared without being asked for, and the one that a spec names."""
+    return tuple(name for name, mechanism in CONTENDERS.items() if mechanism.contends or name == own)
+
+
 @dataclass(frozen=True, eq=False)
 class Contender:
     """A calibrated mechanism.

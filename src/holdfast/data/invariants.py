@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.data.weights import WeightEntries
 
 _NAMED_LEVELS = 4
+_MOST_FLOORS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,32 @@ def inequality_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
     return tuple(
         _block(spec, schema, item, f"[[constraints.inequalities]] {number}")
         for number, item in enumerate(spec.constraints.inequalities, start=1)
+    )
+
+
+def floor_blocks(spec: Spec, schema: Schema, count: str) -> tuple[tuple[InvariantBlock, int], ...]:
+    """Return each cell that [constraints] floors bounds, and the least count that it may have.
+
+    Bounds of 0 say nothing where no count is negative.
+    """
+    asked = spec.constraints.floors
+    if asked is None:
+        return ()
+    from holdfast.data.files import Writing  # noqa: PLC0415 - few specs need polars here
+    from holdfast.data.public_counts import read_counts  # noqa: PLC0415
+
+    writing = Writing(spec.data.separator, spec.data.encoding)
+    least = read_counts(spec.resolve(asked.file), schema, asked.count or count, writing)
+    told = np.flatnonzero(schema.possible & ((least > 0) | (not spec.constraints.nonnegative)))
+    if told.size > _MOST_FLOORS:
+        raise SpecError(
+            f"[constraints.floors] file bounds {told.size:,} cells, and {_MOST_FLOORS:,} are the most: bound"
+            " sums of them by [[constraints.inequalities]]."
+        )
+    names = schema.names
+    return tuple(
+        (_block(spec, schema, Invariant(where=dict(zip(names, schema.cell(cell), strict=True))), ""), bound)
+        for cell, bound in zip(told.tolist(), least[told].tolist(), strict=True)
     )
 
 

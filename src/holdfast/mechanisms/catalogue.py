@@ -19,6 +19,8 @@ from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping
 from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
+from holdfast.mechanisms.wasserstein.gradient import KNormGradient
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
@@ -38,6 +40,8 @@ MECHANISMS: tuple[type[Mechanism[Any, Any]], ...] = (
     NoisyCount,
     PermutationSwapping,
     TopDown,
+    WassersteinExponential,
+    KNormGradient,
 )
 """The only list; equals are preferred in this order."""
 
@@ -114,9 +118,8 @@ def _mechanism_of(spec: Spec) -> Choice:
             f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
             + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
         )
-    if (spec.constraints.nonnegative or spec.constraints.inequalities) and not kind.bounded:
-        able = " or ".join(repr(m.name) for m in OF_TABLES if m.bounded)
-        asked = "nonnegative = true bounds" if spec.constraints.nonnegative else "inequalities bound"
+    if (asked := spec.constraints.bounds) is not None and not kind.bounded:
+        able = " or ".join(repr(m.name) for m in OF_TABLES if m.bounded and m.contends)
         raise SpecError(
             f"[constraints] {asked} the release, and {name} may go below any bound: leave it out, or"
             f" set name = {able} in [mechanism]."

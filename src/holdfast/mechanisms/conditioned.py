@@ -109,6 +109,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
     Record = ConditionedRecord
     standards = ("pure", "approximate")
     bounded = True
+    needs_bounds = True
 
     def __post_init__(self) -> None:
         if self.kappa <= 0:

@@ -160,8 +160,10 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """What else it releases, made of the output alone."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
-    needs_bounds: ClassVar[bool] = True
-    """Whether a bounded one is for releases within inequalities alone."""
+    needs_bounds: ClassVar[bool] = False
+    """Whether it is for releases within inequalities alone."""
+    contends: ClassVar[bool] = True
+    """Whether a comparison looks at it without being asked: not where its options are what matters."""
 
     @property
     @abstractmethod
@@ -231,6 +233,17 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
     def remark(self) -> str | None:
         """What else is to be known of the law when mechanisms are compared."""
         return None
+
+    @property
+    def caveat(self) -> str | None:
+        """What readers have to know where the law of a release depends on the confidential table."""
+        if self.traits.additive:
+            return None
+        return (
+            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
+            " come out too large on average, and by how much depends on the confidential table: no error is"
+            " stated."
+        )
 
     @property
     def unchanged(self) -> Unchanged | None:

@@ -14,6 +14,7 @@ As eta is estimated, and at public stand-ins for the confidential table, such a 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -28,9 +29,21 @@ from holdfast.sampling.chains.kernel import Kernel
 from holdfast.sampling.chains.law import ChainLaw, ChainLength, chain_length
 from holdfast.sampling.chains.markov_walk import MarkovWalk
 from holdfast.sampling.chains.row_pairs import RowPairs, two_way_cells
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
+from holdfast.sampling.chains.target import LaplaceTarget, Target, non_negative
 from holdfast.sampling.entropy import Entropy
 from holdfast.universe.universe import Universe
+
+
+class TargetAround(Protocol):
+    """Laws that chains converge to, one around each table."""
+
+    def around(self, centre: IntArray) -> Target:
+        """Return the law around a table."""
+        ...
+
+    def jump(self, moves: IntArray) -> Fraction:
+        """Return a rate for how far chains go along a move at once."""
+        ...
 
 
 class WalkRecord(BaseModel):
@@ -76,6 +89,8 @@ class Walk:
     table: IntArray | None
     updates: int
     length: ChainLength
+    target: TargetAround | None = None
+    """The law around a table, where it is not the l1 law on non-negative tables."""
 
     @classmethod
     def planned(
@@ -92,6 +107,7 @@ class Walk:
         runs: int | None = None,
         max_iterations: int = 10_000,
         confidence: float = 0.99,
+        target: TargetAround | None = None,
     ) -> "Walk":
         """Fix the length of chains at public tables with the same invariants."""
         for number, centre in enumerate(stand_ins):
@@ -102,10 +118,10 @@ class Walk:
                 )
         if not moves.any() or (universe.matrix @ moves.T).any():
             raise GuaranteeError("a move does not keep the invariants: give a Markov basis of them.")
-        table = two_way_cells(universe.matrix)
+        table = two_way_cells(universe.matrix) if target is None else None
         updates = universe.dimension if table is None else table.shape[0] // 2
         length = chain_length(
-            [_kernel(kappa, centre, moves, table, updates) for centre in stand_ins],
+            [_kernel(kappa, centre, moves, table, updates, target) for centre in stand_ins],
             distance=distance,
             lag=lag,
             runs=runs,
@@ -113,10 +129,12 @@ class Walk:
             entropy=entropy,
             confidence=confidence,
         )
-        return cls(kappa, moves, derived, table, updates, length)
+        return cls(kappa, moves, derived, table, updates, length, target)
 
     @classmethod
-    def of(cls, record: WalkRecord, public: Public, kappa: Fraction) -> "Walk":
+    def of(
+        cls, record: WalkRecord, public: Public, kappa: Fraction, target: TargetAround | None = None
+    ) -> "Walk":
         """Return the chains that a certificate records."""
         length = ChainLength(
             iterations=record.steps,
@@ -130,7 +148,7 @@ class Walk:
         moves = None if record.moves_given else basis_of(public)
         table = two_way_cells(public.universe.matrix) if record.pairs_of_rows else None
         updates = public.universe.dimension if table is None else table.shape[0] // 2
-        return cls(kappa, moves, not record.moves_given, table, updates, length)
+        return cls(kappa, moves, not record.moves_given, table, updates, length, target)
 
     def record(self) -> WalkRecord:
         """Return what a certificate says of them."""
@@ -152,7 +170,7 @@ class Walk:
         """Return the law of a release: that of a chain that starts at the table."""
         if self.moves is None:
             raise GuaranteeError("the moves of this chain were given by its curator: ask for them.")
-        kernel = _kernel(self.kappa, counts, self.moves, self.table, self.updates)
+        kernel = _kernel(self.kappa, counts, self.moves, self.table, self.updates, self.target)
         return ChainLaw(kernel, self.length.iterations)
 
     def weakened(self, exact: Pure) -> Approximate:
@@ -215,8 +233,15 @@ def basis_of(public: Public) -> IntArray:
 
 
 def _kernel(
-    kappa: Fraction, centre: IntArray, moves: IntArray, table: IntArray | None, updates: int
+    kappa: Fraction,
+    centre: IntArray,
+    moves: IntArray,
+    table: IntArray | None,
+    updates: int,
+    around: TargetAround | None,
 ) -> Kernel:
+    if around is not None:
+        return MarkovWalk(moves, around.around(centre), around.jump(moves), updates)
     target = LaplaceTarget(kappa, centre, "l1", non_negative)
     if table is not None:
         return RowPairs(table, target)

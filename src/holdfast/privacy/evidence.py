@@ -1,6 +1,6 @@
 """Why a guarantee should be believed."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True)
@@ -35,3 +35,8 @@ class Assumed:
 
 
 Evidence = Proved | Estimated | Assumed
+
+
+def told(evidence: Evidence) -> dict[str, str]:
+    """Return evidence as certificates and reports write it: its kind, its claim, and what it rests on."""
+    return {"kind": evidence.kind, **asdict(evidence)}

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from holdfast.errors import SpecError
 from holdfast.plain import special
@@ -25,6 +26,16 @@ def read_spec(path: str | Path) -> Spec:
 
 def read_any_spec(path: str | Path) -> Spec | TablesSpec:
     """Return the spec in a TOML file, of one table or of several."""
+    path, values = read_toml(path)
+    try:
+        section = TablesSpec if "tables" in values else Spec
+        return section.of(values, folder=path.parent, file=str(path))
+    except SpecError as error:
+        raise SpecError(f"{path}, {error}") from None
+
+
+def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
+    """Return the path and the values of a TOML file; raises SpecError where it is none."""
     if not isinstance(path, str | Path):
         raise SpecError(f"a spec is a file or a Spec, not a {type(path).__name__}: name one, or make one.")
     path = Path(path)
@@ -50,11 +61,7 @@ def read_any_spec(path: str | Path) -> Spec | TablesSpec:
         raise SpecError(f"{path} is not TOML (a value is too long or too deep): shorten it.") from None
     for key in _too_large(values):
         raise SpecError(f"{path}, {key} is or has a number that does not fit 64 bits: write a smaller one.")
-    try:
-        section = TablesSpec if "tables" in values else Spec
-        return section.of(values, folder=path.parent, file=str(path))
-    except SpecError as error:
-        raise SpecError(f"{path}, {error}") from None
+    return path, values
 
 
 def _too_large(value: object, key: str = "the spec") -> Iterator[str]:

@@ -19,6 +19,7 @@ from holdfast.spec.whom import MOST_LETTERS, MOST_RECORDS, Whom, noun_flaw
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
+Laws = Literal["pairs", "independent", "everything"]
 
 OF_RECORDS = ("permutation-swapping",)
 """The mechanisms that release records."""
@@ -264,6 +265,18 @@ class Inequality(Invariant):
         return self
 
 
+class Floors(Part):
+    """The least count of each cell of a release, in a public file with a column for each attribute.
+
+    ``count`` names the column of these numbers, by default that of the data. Cells without one have none.
+    """
+
+    section: ClassVar = ("constraints", "floors")
+
+    file: Text
+    count: Text | None = None
+
+
 class Constraints(Part):
     """What the public knows of every table, whatever the data."""
 
@@ -271,7 +284,17 @@ class Constraints(Part):
 
     nonnegative: StrictBool = False
     inequalities: tuple[Inequality, ...] = ()
+    floors: Floors | None = None
     structural_zeros: tuple[Where, ...] = ()
+
+    @property
+    def bounds(self) -> str | None:
+        """What bounds a release, in words with a verb; None where nothing does."""
+        if self.nonnegative:
+            return "nonnegative = true bounds"
+        if self.inequalities:
+            return "inequalities bound"
+        return None if self.floors is None else "floors bound"
 
 
 _NEEDS: Mapping[Standard, tuple[str, ...]] = {
@@ -299,6 +322,8 @@ class Privacy(Part):
     mu: Rational | None = None
     adjacency: Literal["semi", "unit"] = "semi"
     distance: StrictInt | None = None
+    laws: Laws | None = None
+    """For which laws of the data, given what is public, the guarantee is stated in terms of secrets, too."""
 
     if TYPE_CHECKING:  # numbers may be given as text
 
@@ -353,6 +378,23 @@ class Privacy(Part):
             raise ValueError(f"distance is {self.distance}: give a number of records of at least 1")
         if self.distance is not None and self.adjacency == "unit":
             raise ValueError('distance goes with adjacency = "semi": leave it out, or change the adjacency')
+        return self
+
+    @model_validator(mode="after")
+    def _laws_of_secrets(self) -> Self:
+        if self.laws is None:
+            return self
+        if self.standard != "pure":
+            raise ValueError(
+                f'laws goes with the standard "pure", and not with "{self.standard}": leave it out, or change'
+                " the standard"
+            )
+        if self.records_per_unit > 1:
+            raise ValueError(
+                "laws speaks of the secrets of single records: leave it out, or records_per_unit"
+            )
+        if self.laws == "pairs" and self.adjacency == "unit":
+            raise ValueError('laws = "pairs" goes with adjacency = "semi": choose other laws, or change it')
         return self
 
     @model_validator(mode="after")

@@ -104,9 +104,13 @@ _SECTIONS = (
 _KEYS = (
     "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
     "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
-    "records_per_unit|margin|where|weights|total|equals|at_least|"
-    "division|geography|column|prefixes|columns|level|at_most|allocation|queries|id|persons|stratify|swap|rate|nulls|bound"
+    "records_per_unit|laws|margin|where|weights|total|equals|at_least|at_most|level|geography|column|prefixes|"
+    "columns|allocation|queries|division|id|persons|stratify|swap|rate|nulls|bound"
 )
+
+
+LISTS = ("invariants", "tables", "laws", "outcomes")
+"""The sections that a file may have several of."""
 
 
 def _place(path: tuple[int | str, ...]) -> str:
@@ -116,7 +120,7 @@ def _place(path: tuple[int | str, ...]) -> str:
     head, *rest = path
     if head == "data" and rest[:1] in (["levels"], ["recode"], ["geography"]):
         head, *rest = f"data.{rest[0]}", *rest[1:]
-    title = f"[[{head}]]" if head in ("invariants", "tables") else f"[{head}]"
+    title = f"[[{head}]]" if head in LISTS else f"[{head}]"
     steps = [str(step + 1) if isinstance(step, int) else step for step in rest]
     return " ".join([title, *steps])
 

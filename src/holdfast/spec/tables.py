@@ -126,6 +126,12 @@ class TablesSpec(Part):
         return tables
 
     @model_validator(mode="after")
+    def _no_laws(self) -> Self:
+        if self.privacy.laws is not None:
+            raise SpecError("[privacy] laws speaks of one table, and the spec has [[tables]]: leave it out.")
+        return self
+
+    @model_validator(mode="after")
     def _told_apart(self) -> Self:
         if not self.tables:
             raise SpecError("[[tables]] is empty: name at least one table.")

@@ -77,9 +77,13 @@ def options_of(spec: Spec) -> SwappingOptions:
             f"[privacy] standard = {privacy.standard!r} is not met by permutation-swapping: set standard ="
             ' "pure".'
         )
+    if privacy.laws is not None:
+        raise SpecError(
+            "[privacy] laws speaks of tables, and permutation-swapping releases records: leave it out."
+        )
     if privacy.epsilon is None and options.rate is None:
         raise SpecError('[privacy] epsilon is missing: give one such as "14", or a rate in [mechanism].')
-    if spec.constraints.inequalities or spec.constraints.structural_zeros:
+    if spec.constraints.inequalities or spec.constraints.floors or spec.constraints.structural_zeros:
         raise SpecError(
             "[constraints] bind tables of counts, and a swap cannot keep them: leave them out, or put the"
             " columns they speak of into stratify."

@@ -128,7 +128,6 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     output: ClassVar[str] = "measurements"
     estimated: ClassVar[tuple[str, ...]] = ("table",)
     bounded: ClassVar[bool] = True
-    needs_bounds: ClassVar[bool] = False
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: TopDownOptions) -> "TopDown":

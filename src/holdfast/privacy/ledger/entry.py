@@ -21,9 +21,9 @@ from holdfast.privacy.ledger.canonical import (
 )
 from holdfast.privacy.ledger.errors import LedgerError
 
-Standard = Literal["pure", "zcdp", "gaussian"]
+Standard = Literal["pure", "zcdp", "gaussian", "tp"]
 STANDARDS: tuple[Standard, ...] = get_args(Standard)
-MEASURES: Mapping[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu"}
+MEASURES: Mapping[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu", "tp": "epsilon"}
 FORMAT = "holdfast-ledger/2"
 FORMATS = ("holdfast-ledger/1", FORMAT)
 """The first has no completions and no checkpoint; its files are brought to the second when charged."""

@@ -1,0 +1,81 @@
+"""`holdfast infer`."""
+
+from pathlib import Path
+
+from rich.table import Table
+
+from holdfast.cli.options import number
+from holdfast.cli.terminal import print_json, terminal, warn_each
+from holdfast.cli.verify import violations
+from holdfast.errors import SpecError
+from holdfast.inference.posterior.infer import infer
+from holdfast.inference.posterior.results import STATEMENT, Posterior, Quantity
+from holdfast.inference.posterior.write import ARVIZ
+from holdfast.progress import doing
+from holdfast.words import counted
+
+MOST_ROWS = 40  # rows on the terminal; the files have all
+
+
+def run(
+    folder: Path,
+    model: Path,
+    out: Path,
+    *,
+    draws: int | None,
+    level: str,
+    seed: int | None,
+    table: str | None,
+    as_json: bool,
+) -> None:
+    """Draw from the posterior of a model given a release, into a new folder, and say what was found."""
+    asked = number("--level", level)
+    if asked >= 1:
+        raise SpecError(f"--level is {level}: give a probability below 1, such as 0.9.")
+    with violations(as_json=as_json), doing("drawing from the posterior"):
+        found = infer(folder, model, out, draws=draws, seed=seed, table=table, level=float(asked))
+    warn_each(found.warnings)
+    if as_json:
+        print_json(found)
+        return
+    console = terminal()
+    _print(found.quantities[0], found)
+    console.print(_worth(found), soft_wrap=True)
+    console.print(STATEMENT, soft_wrap=True)
+    for path in sorted(out.iterdir()):
+        console.print(f"Wrote {path}", soft_wrap=True)
+    if not (out / ARVIZ).exists():
+        console.print(f"{ARVIZ} was not written: ArviZ is not installed (pip install holdfast[infer]).")
+
+
+def _print(one: Quantity, found: Posterior) -> None:
+    console, summary, per = terminal(), found.summaries[one.name], found.spec.model.per
+    table = Table(title=f"{one.name}{f' per {per:,g}' if per != 1 else ''}, {found.level:.0%} intervals")
+    for name in one.named.attributes:
+        table.add_column(name)
+    for title in ("mean", "low", "high", "naive mean", "low", "high"):
+        table.add_column(title, justify="right")
+    keys = ("mean", "low", "high", "naive_mean", "naive_low", "naive_high")
+    for at, levels in enumerate(one.named.levels[:MOST_ROWS]):
+        table.add_row(*levels, *(f"{summary[key][at]:.4g}" for key in keys))
+    console.print(table)
+    if len(one.named.levels) > MOST_ROWS:
+        console.print(f"{counted(len(one.named.levels) - MOST_ROWS, 'more row')}: the files have all.")
+
+
+def _worth(found: Posterior) -> str:
+    draws, told, worst = counted(found.draws.size, "draw"), found.draws.told, found.worst
+    if "effective_draws" in told:
+        return (
+            f"{draws} with weights, worth {told['effective_draws']:,.0f} independent ones; the tail of the"
+            f" weights has k = {told['pareto_k']:.2f}."
+        )
+    if "acceptance" in told:
+        return f"{draws}, independent: one in {1 / told['acceptance']:,.0f} tables was accepted."
+    chains = counted(int(found.draws.tables.shape[0]), "chain")
+    if not worst:
+        return f"{draws} in {chains}: the invariants leave one table."
+    return (
+        f"{draws} in {chains}: R-hat at most {worst['r_hat']:.3f}, worth at least"
+        f" {min(worst['ess_bulk'], worst['ess_tail']):,.0f} independent ones for every number."
+    )

@@ -1,0 +1,95 @@
+"""From the folder of a release and a model to a posterior."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.drafts import require_new
+from holdfast.errors import SpecError
+from holdfast.inference.posterior.asked import ModelSpec, SamplerChoice, read_model
+from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.gibbs import gibbs
+from holdfast.inference.posterior.importance import importance
+from holdfast.inference.posterior.naive import naive
+from holdfast.inference.posterior.problem import Problem, problem_of
+from holdfast.inference.posterior.rejection import rejection
+from holdfast.inference.posterior.released import is_records, released_table
+from holdfast.inference.posterior.results import Posterior
+from holdfast.inference.posterior.swapped import SwappedProblem, swapped_problem
+from holdfast.inference.posterior.write import write_posterior
+
+NAIVE_DRAWS = 4000
+
+
+def infer(
+    folder: str | Path,
+    model: str | Path | Mapping[str, Any] | ModelSpec,
+    out: str | Path | None = None,
+    *,
+    draws: int | None = None,
+    seed: int | None = None,
+    table: str | None = None,
+    level: float = 0.9,
+) -> Posterior:
+    """Return the posterior of a model given a release, and write it to a new folder if one is named.
+
+    ``model`` is a TOML file, or its values; ``draws`` replaces the number in it. The release is verified
+    first; raises ViolatedError where it is not as certified. The seed decides the draws: the release is
+    public, so any will do.
+    """
+    spec = _spec(model, draws)
+    if not 0 < level < 1:
+        raise SpecError(f"the level is {level:g}: give a probability between 0 and 1, such as 0.9.")
+    target = None if out is None else require_new(out)
+    problem, release = _problem(spec, Path(folder), table)
+    found = _drawn(problem, spec.sampler, seed)
+    ignoring = naive(problem.model, problem.released, draws=min(NAIVE_DRAWS, max(found.size, 400)), seed=seed)
+    named = (problem.cells, problem.groups, problem.pools)
+    posterior = Posterior.of(spec, found, ignoring, named, level=level, release=release, seed=seed)
+    if target is not None:
+        write_posterior(posterior, target)
+    return posterior
+
+
+def _spec(model: str | Path | Mapping[str, Any] | ModelSpec, draws: int | None) -> ModelSpec:
+    if isinstance(model, ModelSpec):
+        spec = model
+    else:
+        spec = ModelSpec.of(model) if isinstance(model, Mapping) else read_model(model)
+    if draws is None:
+        return spec
+    changed = SamplerChoice(**{**spec.sampler.model_dump(), "draws": draws})
+    return spec.model_copy(update={"sampler": changed})
+
+
+def _problem(
+    spec: ModelSpec, folder: Path, table: str | None
+) -> tuple[Problem | SwappedProblem, dict[str, Any]]:
+    if is_records(folder):
+        if table is not None:
+            raise SpecError(
+                f"--table is for several tables, and {folder} holds swapped records: leave it out."
+            )
+        swapped = swapped_problem(spec, folder)
+        return swapped, _release(swapped.digest, "permutation-swapping", seeded=swapped.seeded)
+    released = released_table(folder, table)
+    problem = problem_of(spec, released)
+    return problem, _release(released.digest, released.mechanism, seeded=released.seeded)
+
+
+def _release(digest: str, mechanism: str, *, seeded: bool) -> dict[str, Any]:
+    return {"certificate_digest": digest, "mechanism": mechanism, "seeded": seeded}
+
+
+def _drawn(problem: Problem | SwappedProblem, asked: SamplerChoice, seed: int | None) -> Draws:
+    if isinstance(problem, SwappedProblem) or asked.name == "gibbs":
+        return gibbs(
+            problem,
+            draws=asked.draws,
+            chains=asked.chains,
+            warmup=asked.warmup,
+            thin=asked.thin,
+            seed=seed,
+        )
+    sampler = rejection if asked.name == "rejection" else importance
+    return sampler(problem, draws=asked.draws, proposals=asked.proposals, seed=seed)

@@ -1,0 +1,308 @@
+"""A model of a released table: what is to be found, what is certain, and what the release says of it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse.linalg import lsqr
+
+from holdfast.data.invariants import floor_blocks, inequality_blocks
+from holdfast.data.schema import Schema
+from holdfast.errors import DataError, SamplingError, SpecError
+from holdfast.inference.intervals import in_row_space
+from holdfast.inference.posterior.asked import ModelSpec
+from holdfast.inference.posterior.correcting import Correcting
+from holdfast.inference.posterior.facts import Facts
+from holdfast.inference.posterior.likelihood import (
+    AddedNoise,
+    AnyLikelihood,
+    NoisyStatistic,
+    NoisySums,
+    Tractable,
+    WeightedTotals,
+)
+from holdfast.inference.posterior.model import CountModel
+from holdfast.inference.posterior.moves import Moves, connecting_moves
+from holdfast.inference.posterior.quantities import read_numbers
+from holdfast.inference.posterior.released import ReleasedTable
+from holdfast.inference.posterior.sliding import NormForm, Sliding
+from holdfast.inference.posterior.walking import Walking
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.public import Public
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.closest import closest
+
+FEW_TABLES = 5_000
+LOOKS = 8
+"""Draws of noise that show whether it keeps the invariants."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What numbers of one kind are called: the attributes, and the levels of each number."""
+
+    attributes: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels of each number as one text."""
+        return tuple(", ".join(each) for each in self.levels)
+
+
+NOBODY = Named((), ())
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A posterior: a model, facts and a likelihood over the same cells.
+
+    Attributes:
+        model: how counts come about.
+        facts: what holds of them for certain.
+        likelihood: what the release says of them.
+        released: the released counts of the cells; of a statistic, those of a table that has it.
+        cells: what the cells are called.
+        groups: what the rates or proportions are called.
+        pools: what the numbers of the prior are called.
+
+    """
+
+    model: CountModel
+    facts: Facts
+    likelihood: AnyLikelihood
+    released: IntArray
+    cells: Named = NOBODY
+    groups: Named = NOBODY
+    pools: Named = NOBODY
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Moves that connect all tables."""
+        return connecting_moves(self.facts)
+
+    @cached_property
+    def every_table(self) -> IntArray | None:
+        """All tables that agree with what is public, where they are few."""
+        return self.facts.tables(FEW_TABLES)
+
+    @cached_property
+    def around_release(self) -> bool:
+        """Whether the release less noise may be the table: noise keeps invariants, and is in all cells."""
+        likelihood = self.likelihood
+        if not isinstance(likelihood, AddedNoise) or likelihood.rest.size:
+            return False
+        some = likelihood.around(SeededEntropy(0), LOOKS)
+        return bool((np.asarray(self.facts.matrix @ some.T) == self.facts.values[:, None]).all())
+
+    @cached_property
+    def mover(self) -> Sliding | Correcting | Walking:
+        """How Gibbs sampling moves a table."""
+        likelihood = self.likelihood
+        if isinstance(likelihood, AddedNoise) and likelihood.form is not None:
+            released = likelihood.released[likelihood.cells]
+            return Sliding(self.model, self.facts, self.moves, likelihood.form, released, likelihood.rest)
+        if isinstance(likelihood, NoisySums):
+            return self._measured(likelihood)
+        if isinstance(likelihood, WeightedTotals) and likelihood.cells.size == likelihood.released.size:
+            released, rest = likelihood.released, np.zeros(0, dtype=np.int64)
+            sliding = Sliding(self.model, self.facts, self.moves, likelihood.form, released, rest)
+            return Correcting(sliding, likelihood.normaliser)
+        return Walking(self.model, self.facts, self.moves, likelihood)
+
+    def _measured(self, likelihood: NoisySums) -> Sliding:
+        """Return moves that change sums along."""
+        cells, W = self.facts.cells, likelihood.queries
+        listed, slack = self.moves.listing(cells), self.facts.joint[0]
+        moves = Moves(listed=csr_array(hstack([listed, listed @ W.T, listed @ slack.T], format="csr")))
+        moves.listed.eliminate_zeros()
+        released = np.concatenate([np.zeros(cells, dtype=np.int64), likelihood.values])
+        weights = np.concatenate([np.zeros(cells), likelihood.rates / likelihood.rates.min()])
+        form = NormForm(likelihood.norm, float(likelihood.rates.min()))
+        nothing = np.zeros(0, dtype=np.int64)
+        return Sliding(self.model, self.facts, moves, form, released, nothing, W, weights)
+
+    def start(self, generator: np.random.Generator) -> IntArray:
+        """Return a table to start from, as far from the release as the release is from the truth."""
+        likelihood = self.likelihood
+        if isinstance(likelihood, AddedNoise):
+            entropy = SeededEntropy(int(generator.integers(2**63)))
+            moved = likelihood.released + likelihood.noise.sample(entropy, 1)[0]
+            return self.facts.nearest(moved[likelihood.cells])
+        if isinstance(likelihood, NoisyStatistic):
+            return self.released
+        if isinstance(likelihood, NoisySums):
+            spread = generator.integers(0, likelihood.width + 1, size=self.facts.cells)
+            return self.facts.nearest(self.released + spread)
+        far = generator.integers(-likelihood.width, likelihood.width + 1, size=self.facts.cells)
+        return self.facts.nearest(likelihood.released[likelihood.cells] + far)
+
+
+def problem_of(spec: ModelSpec, released: ReleasedTable) -> Problem:
+    """Return the posterior that a model and a release make together; raises where there is none."""
+    public, schema = released.public, released.public.schema
+    for name in (*spec.model.areas, *(spec.model.by or ())):
+        if name not in schema.names:
+            raise SpecError(
+                f"[model] names {name!r}, which is no attribute of the released table:"
+                f" {closest(name, schema.names)}"
+            )
+    if spec.model.cells:
+        raise SpecError("[model] cells are for swapped records, and this is a table: leave them out.")
+    facts = facts_of(spec, public)
+    size = sizes_of(spec, schema)[public.possible]
+    absent = size == 0
+    within = facts.without(absent)
+    _require_possible(facts, within, absent, schema, public.possible)
+    cells = public.possible[~absent]
+    totals = _totals(spec, schema, cells, within)
+    model, groups, pools = model_over(spec, schema, cells, size[~absent], totals)
+    likelihood = released.likelihood.without(absent)
+    if isinstance(likelihood, NoisyStatistic):
+        counts = _with_statistic(likelihood, within)
+    elif isinstance(likelihood, NoisySums):
+        counts = _least_squares(likelihood, within)
+    else:
+        counts = likelihood.released[likelihood.cells]
+    named = Named(schema.names, tuple(schema.cell(int(cell)) for cell in cells))
+    return Problem(model, within, likelihood, counts, named, groups, pools)
+
+
+def facts_of(spec: ModelSpec, public: Public) -> Facts:
+    """Return what is public of a table, with the inequalities of the model."""
+    universe, possible = public.universe, public.possible
+    blocks = [(floor.block, floor.at_least) for floor in public.inequalities]
+    asked = spec.constrained(public.schema.names)
+    further = zip(inequality_blocks(asked, public.schema), asked.constraints.inequalities, strict=True)
+    blocks += [(block, item.at_least) for block, item in further]
+    blocks += floor_blocks(asked, public.schema, public.count)
+    rows = [
+        csr_array((0, possible.size), dtype=np.int64),
+        *(block.matrix[:, possible] for block, _ in blocks),
+    ]
+    least = [np.zeros(0, dtype=np.int64), *(np.full(block.matrix.shape[0], b) for block, b in blocks)]
+    design = None
+    if public.cliques is not None and not public.schema.nestings:
+        axes = tuple(tuple(public.schema.axis(name) for name in clique) for clique in public.cliques)
+        design = (public.schema.shape, axes)
+    B = csr_array(vstack(rows, format="csr").astype(np.int64))
+    return Facts.of(universe.matrix, universe.values, B, np.concatenate(least).astype(np.int64), design)
+
+
+def model_over(
+    spec: ModelSpec, schema: Schema, cells: IntArray, size: FloatArray, totals: IntArray
+) -> tuple[CountModel, Named, Named]:
+    """Return the model over some cells of a schema, and what its groups and pools are called.
+
+    ``size`` is the exposure of each cell, or its base; ``totals`` are those of areas, for proportions.
+    """
+    areas, prior = spec.model.areas, spec.prior
+    rest = tuple(name for name in schema.names if name not in areas)
+    if spec.model.kind == "rates":
+        by = rest if spec.model.by is None else spec.model.by
+        keys = (*areas, *by)
+        group, groups = coded(schema, keys, cells)
+        pool, pools = coded(schema, by, cells)
+        of_group = np.zeros(len(groups), dtype=np.int64)
+        of_group[group] = pool
+        if prior.mean is None:
+            raise SpecError("[prior] mean is missing: give the rate that is expected of an area.")
+        model = CountModel.rates(group, size, of_group, mean=prior.mean, shape=prior.shape)
+        return model, Named(keys, groups), Named(by, pools)
+    stratum, _ = coded(schema, areas, cells)
+    pool, pools = coded(schema, rest, cells)
+    if prior.earlier is not None:  # the weight of earlier counts, one number for all cells
+        pool, pools, rest = np.zeros_like(pool), ((),), ()
+    model = CountModel.proportions(stratum, totals, size, pool, weight=prior.weight)
+    levels = tuple(schema.cell(int(cell)) for cell in cells)
+    return model, Named(schema.names, levels), Named(rest, pools)
+
+
+def sizes_of(spec: ModelSpec, schema: Schema) -> FloatArray:
+    """Return the exposure, or the base of alpha, of every cell."""
+    if spec.model.kind == "rates":
+        numbers = spec.exposure.numbers
+        if numbers is None:
+            return np.full(schema.size, spec.exposure.each or 1.0)
+        return read_numbers(spec.resolve(numbers.file), numbers.column, schema)
+    earlier = spec.prior.earlier
+    if earlier is None:
+        return np.ones(schema.size)
+    return read_numbers(spec.resolve(earlier.file), earlier.column, schema) + spec.prior.floor
+
+
+def _totals(spec: ModelSpec, schema: Schema, cells: IntArray, facts: Facts) -> IntArray:
+    """Return the total of each area, which the invariants must fix for proportions."""
+    if spec.model.kind == "rates":
+        return np.zeros(0, dtype=np.int64)
+    areas = spec.model.areas
+    if set(areas) == set(schema.names):
+        raise SpecError("[model] areas name every attribute, so nothing is left to divide: name fewer.")
+    stratum, strata = coded(schema, areas, cells)
+    ones = np.ones(stratum.size, dtype=np.int64)
+    sums = csr_array((ones, (stratum, np.arange(stratum.size))), shape=(len(strata), stratum.size))
+    fixed = in_row_space(facts.matrix, sums)
+    if not fixed.all():
+        levels = strata[int(np.argmin(fixed))]
+        where = " and ".join(f"{name} = {level}" for name, level in zip(areas, levels, strict=True))
+        raise SpecError(
+            f"[model] kind asks for the total of {where or 'the table'}, which no invariant of the release"
+            ' tells: set kind = "rates", or name other areas.'
+        )
+    return np.asarray(sums @ facts.nearest(np.zeros(stratum.size, dtype=np.int64)), dtype=np.int64)
+
+
+def coded(
+    schema: Schema, names: tuple[str, ...], cells: IntArray
+) -> tuple[IntArray, tuple[tuple[str, ...], ...]]:
+    """Return which combination of levels each cell has, by number, and the combinations in order."""
+    if not names:
+        return np.zeros(cells.size, dtype=np.int64), ((),)
+    codes = np.stack([schema.codes(name)[cells] for name in names], axis=1)
+    found, of_cell = np.unique(codes, axis=0, return_inverse=True)
+    levels = [schema.attribute(name).levels for name in names]
+    named = tuple(tuple(each[code] for each, code in zip(levels, row, strict=True)) for row in found.tolist())
+    return of_cell.reshape(-1).astype(np.int64), named
+
+
+def _require_possible(
+    facts: Facts, within: Facts, absent: NDArray[np.bool_], schema: Schema, possible: IntArray
+) -> None:
+    """Raise unless some table agrees with all that is public, and has a positive prior probability."""
+    if within.cells and within.possible:
+        return
+    if absent.any() and facts.possible:
+        cell = schema.in_words(int(possible[np.argmax(absent)]))
+        raise SpecError(
+            "the prior has no probability for any table that agrees with the invariants: cells such as"
+            f" {cell} have an exposure or a base of 0, so give them more, or a floor."
+        )
+    raise DataError(
+        "no table agrees with the invariants and all inequalities: take out the inequality that contradicts"
+        " the others."
+    )
+
+
+def _with_statistic(likelihood: NoisyStatistic, facts: Facts) -> IntArray:
+    """Return the tables with the invariants whose first counts are as near to the statistics as can be."""
+    found = facts.nearest(np.zeros(facts.cells, dtype=np.int64))
+    more = np.rint(likelihood.values).astype(np.int64) - found[0::4]
+    return facts.nearest(found + np.kron(more, np.array([1, -1, -1, 1])))
+
+
+def _least_squares(likelihood: NoisySums, facts: Facts) -> IntArray:
+    """Return the table that agrees with what is public nearest to one that fits the measurements best."""
+    fitted = lsqr(likelihood.queries.astype(np.float64), likelihood.values.astype(np.float64))[0]
+    return facts.nearest(fitted)
+
+
+def tractable(likelihood: AnyLikelihood) -> Tractable:
+    """Return a likelihood that can be evaluated; raises SamplingError for others."""
+    if isinstance(likelihood, Tractable):
+        return likelihood
+    raise SamplingError(
+        "the law of this release has another normaliser for every table, so it cannot be weighed: set name ="
+        ' "gibbs" or "rejection" in [sampler].'
+    )

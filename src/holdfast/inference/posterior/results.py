@@ -1,0 +1,240 @@
+"""What was found: quantities with their draws, summaries, and what the draws are worth."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from holdfast.inference.posterior.asked import ModelSpec
+from holdfast.inference.posterior.diagnostics import worth
+from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.problem import Named
+from holdfast.lattice.arrays import FloatArray
+from holdfast.words import counted
+
+FORMAT = "holdfast-posterior/1"
+STATEMENT = (
+    "These draws were made from the release and its certificate alone, so they cost no budget and have its"
+    " guarantee, among tables with the same invariants [semi-dp, Proposition 23]. Every draw of the counts"
+    " keeps all invariants and inequalities exactly. The naive analysis takes the released counts for the"
+    " true ones."
+)
+MOST_R_HAT, FEWEST_DRAWS, MOST_K = 1.01, 400, 0.7
+NUMBERS = ("mean", "sd", "median", "low", "high", "r_hat", "ess_bulk", "ess_tail")
+NAIVE = ("naive_mean", "naive_low", "naive_high")
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """Numbers of one kind: their draws, chains x draws x numbers, and those of the naive analysis."""
+
+    name: str
+    named: Named
+    values: FloatArray
+    naive: FloatArray | None
+
+    def columns(self) -> Iterator[tuple[str, FloatArray]]:
+        """Yield each number by the name of its column."""
+        for at, label in enumerate(self.named.labels):
+            yield f"{self.name}[{label}]" if label else self.name, self.values[..., at]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The posterior of a model given a release.
+
+    Attributes:
+        spec: what was asked.
+        draws: what was drawn.
+        quantities: rates or proportions, counts, and the numbers of the prior that were learnt.
+        level: the probability of the intervals.
+        release: which release it was: the digest of its certificate, and its mechanism.
+        seed: the seed of the draws; None where the system gave one.
+
+    """
+
+    spec: ModelSpec
+    draws: Draws
+    quantities: tuple[Quantity, ...]
+    level: float
+    release: Mapping[str, Any]
+    seed: int | None
+
+    @classmethod
+    def of(
+        cls,
+        spec: ModelSpec,
+        draws: Draws,
+        ignoring: Draws,
+        named: tuple[Named, Named, Named],
+        *,
+        level: float,
+        release: Mapping[str, Any],
+        seed: int | None,
+    ) -> "Posterior":
+        """Take draws apart; ``named`` are the cells, the groups and the pools."""
+        cells, groups, pools = named
+        rates = spec.model.kind == "rates"
+        scale = spec.model.per if rates else 1.0
+        found = [
+            Quantity(
+                "rate" if rates else "proportion",
+                groups,
+                scale * draws.parameters,
+                scale * ignoring.parameters[0],
+            ),
+            Quantity("count", cells, draws.tables.astype(np.float64), None),
+        ]
+        believed = (
+            {"shape": spec.prior.shape, "mean": spec.prior.mean} if rates else {"weight": spec.prior.weight}
+        )
+        for at, (name, number) in enumerate(believed.items()):
+            if number is not None and not number.known:
+                times = scale if name == "mean" else 1.0
+                values, others = (times * np.exp(one.numbers[..., at]) for one in (draws, ignoring))
+                found.append(Quantity(name, pools, values, others[0]))
+        return cls(spec, draws, tuple(found), level, release, seed)
+
+    @cached_property
+    def summaries(self) -> dict[str, dict[str, FloatArray]]:
+        """The numbers of the summary, by quantity."""
+        return {one.name: self._summary(one) for one in self.quantities}
+
+    @property
+    def worst(self) -> dict[str, float]:
+        """The largest R-hat and the smallest effective sample sizes, over all numbers that vary."""
+        found = {}
+        for name, of in (("r_hat", np.max), ("ess_bulk", np.min), ("ess_tail", np.min)):
+            told = [each for each in self.summaries.values() if name in each]
+            values = np.concatenate([np.zeros(0), *(each[name][each["sd"] > 0] for each in told)])
+            if values.size:
+                found[name] = float(of(values))
+        return found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader should know before relying on it, a sentence each."""
+        worst, told, found = self.worst, self.draws.told, []
+        if worst.get("r_hat", 1.0) > MOST_R_HAT:
+            found.append(
+                f"the chains do not agree: R-hat is up to {worst['r_hat']:.3f}, and should be below"
+                f" {MOST_R_HAT}, so ask for more draws or a larger thin in [sampler]."
+            )
+        few = min(worst.get("ess_bulk", np.inf), worst.get("ess_tail", np.inf))
+        if few < FEWEST_DRAWS:
+            found.append(
+                f"the draws are worth as few as {few:,.0f} independent ones for some numbers: ask for more"
+                " draws."
+            )
+        k = told.get("pareto_k")
+        if k is not None and not k <= MOST_K:
+            found.append(
+                f"the weights have a tail of k = {k:.2f}, above {MOST_K}, so a few draws decide all: do not"
+                ' rely on the estimates, and set name = "gibbs" in [sampler].'
+            )
+        effective = told.get("effective_draws")
+        if effective is not None and effective < FEWEST_DRAWS:
+            found.append(
+                f"the weighted draws are worth {counted(int(effective), 'independent one')}: ask for more."
+            )
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain values by name."""
+        return {
+            "format": FORMAT,
+            "statement": STATEMENT,
+            "release": dict(self.release),
+            "model": self.spec.model_dump(mode="json"),
+            "sampler": {
+                "name": self.draws.sampler,
+                "draws": self.draws.size,
+                "chains": int(self.draws.tables.shape[0]),
+                "seed": self.seed,
+                **{name: value if isfinite(value) else None for name, value in self.draws.told.items()},
+            },
+            "level": self.level,
+            "worst": self.worst,
+            "warnings": list(self.warnings),
+            "quantities": {
+                one.name: [
+                    {"of": dict(zip(one.named.attributes, levels, strict=True)), **numbers}
+                    for levels, numbers in zip(one.named.levels, self._rows(one.name), strict=True)
+                ]
+                for one in self.quantities
+            },
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a row for each number: its quantity, the levels of its attributes, and its summary."""
+        names = list(dict.fromkeys(name for one in self.quantities for name in one.named.attributes))
+        rows = []
+        for one in self.quantities:
+            for levels, numbers in zip(one.named.levels, self._rows(one.name), strict=True):
+                of = dict(zip(one.named.attributes, levels, strict=True))
+                rows.append(
+                    {"quantity": one.name, **{f"of {name}": of.get(name) for name in names}, **numbers}
+                )
+        keys = {"quantity": pl.String, **{f"of {name}": pl.String for name in names}}
+        return pl.DataFrame(rows, schema={**keys, **dict.fromkeys((*NUMBERS, *NAIVE), pl.Float64)})
+
+    def draws_frame(self) -> pl.DataFrame:
+        """Return a row for each draw: its chain and number, its weight if it has one, and all numbers."""
+        chains, each = self.draws.tables.shape[:2]
+        columns: dict[str, Any] = {
+            "chain": np.repeat(np.arange(chains), each),
+            "draw": np.tile(np.arange(each), chains),
+        }
+        if self.draws.log_weights is not None:
+            columns["weight"] = self._weights()
+        for one in self.quantities:
+            whole = one.name == "count"
+            for name, values in one.columns():
+                columns[name] = values.ravel().astype(np.int64) if whole else values.ravel()
+        return pl.DataFrame(columns)
+
+    def _rows(self, name: str) -> Iterator[dict[str, float | None]]:
+        summary = self.summaries[name]
+        size = summary["mean"].size
+        for at in range(size):
+            yield {
+                key: float(summary[key][at]) if key in summary and isfinite(summary[key][at]) else None
+                for key in (*NUMBERS, *NAIVE)
+            }
+
+    def _weights(self) -> FloatArray:
+        logs = self.draws.log_weights
+        if logs is None:
+            return np.full(self.draws.size, 1 / self.draws.size)
+        weights = np.exp(logs.ravel() - logs.max())
+        return np.asarray(weights / weights.sum())
+
+    def _summary(self, one: Quantity) -> dict[str, FloatArray]:
+        ends = ((1 - self.level) / 2, 0.5, (1 + self.level) / 2)
+        flat = one.values.reshape(self.draws.size, -1)
+        weights = self._weights()
+        mean = weights @ flat
+        spread = np.sqrt(np.maximum(weights @ (flat - mean) ** 2, 0.0))
+        low, median, high = _quantiles(flat, None if self.draws.log_weights is None else weights, ends)
+        found = {"mean": mean, "sd": spread, "median": median, "low": low, "high": high}
+        if self.draws.log_weights is None:
+            found |= worth(one.values, self.level)._asdict()
+        if one.naive is not None:
+            below, _, above = _quantiles(one.naive, None, ends)
+            found |= {"naive_mean": one.naive.mean(axis=0), "naive_low": below, "naive_high": above}
+        return found
+
+
+def _quantiles(values: FloatArray, weights: FloatArray | None, ends: tuple[float, ...]) -> FloatArray:
+    """Return quantiles of each column, weighted or not."""
+    if weights is None:
+        return np.asarray(np.quantile(values, ends, axis=0))
+    order = np.argsort(values, axis=0)
+    reached = np.cumsum(weights[order], axis=0)
+    places = [np.minimum((reached < end).sum(axis=0), len(values) - 1) for end in ends]
+    sorted_values = np.take_along_axis(values, order, axis=0)
+    return np.stack([np.take_along_axis(sorted_values, place[None], axis=0)[0] for place in places])

@@ -1,0 +1,68 @@
+"""The folder of a posterior: draws, summaries, a picture; all of it or nothing."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from holdfast.certificate.text import canonical
+from holdfast.certificate.write import cannot_write, charged_draft
+from holdfast.data.write import write_frame
+from holdfast.drafts import drafted
+from holdfast.inference.posterior.picture import draw
+from holdfast.inference.posterior.results import Posterior
+from holdfast.version import VERSION
+
+DRAWS, SUMMARY, REPORT, PICTURE, ARVIZ = (
+    "draws.parquet",
+    "summary.csv",
+    "posterior.json",
+    "posterior.png",
+    "posterior.nc",
+)
+
+
+def write_posterior(posterior: Posterior, folder: Path) -> bool:
+    """Write a new folder; returns whether it has the draws for ArviZ, which need the extra `infer`."""
+    with drafted(folder, charged_draft) as draft:
+        with cannot_write(folder):
+            write_frame(posterior.draws_frame(), draft.path / DRAWS)
+            write_frame(posterior.to_frame(), draft.path / SUMMARY)
+            (draft.path / REPORT).write_text(canonical(posterior.to_dict()), encoding="utf-8")
+            draw(posterior, draft.path / PICTURE)
+            told = _write_inference_data(posterior, draft.path / ARVIZ)
+            draft.seal()
+        draft.publish()
+    return told
+
+
+def _write_inference_data(posterior: Posterior, path: Path) -> bool:
+    """Write the draws as ArviZ's InferenceData, where it is installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its own future
+            import arviz  # noqa: PLC0415 - an extra
+
+            inference_data(posterior, arviz).to_netcdf(str(path))
+    except ImportError:
+        return False
+    return True
+
+
+def inference_data(posterior: Posterior, arviz: Any) -> Any:
+    """Return the draws as InferenceData: a variable for each quantity, with labels along its last axis."""
+    named = {one.name: one for one in posterior.quantities}
+    found: dict[str, Any] = {
+        "posterior": {
+            name: one.values.astype("int64") if name == "count" else one.values for name, one in named.items()
+        },
+        "dims": {name: [f"{name}_of"] for name in named},
+        "coords": {f"{name}_of": list(one.named.labels) for name, one in named.items()},
+        "attrs": {
+            "inference_library": "holdfast",
+            "inference_library_version": VERSION,
+            "release": posterior.release["certificate_digest"],
+        },
+    }
+    if posterior.draws.log_weights is not None:
+        found["sample_stats"] = {"log_weight": posterior.draws.log_weights}
+    return arviz.from_dict(**found)

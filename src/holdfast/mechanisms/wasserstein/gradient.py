@@ -1,0 +1,509 @@
+"""`wasserstein-k-norm-gradient`: an estimate that is likely where the gradient of its loss is small.
+
+With G(theta) the gradient of the loss of a table, and s(theta) how far one record moves it at most in the
+largest coordinate, the release theta has
+
+    P(theta | x) proportional to exp(-kappa ||G(theta)|| / s(theta))
+
+on the points of a grid [partially-private-data, Theorem 10]. Between tables d records apart the exponent
+moves by kappa d at most, and so does the log of the normaliser: the loss is 2 kappa d. Theorem 10 is for
+any base measure, that of a grid among them: what is proved holds of the law that is drawn, in whole
+numbers.
+
+The table counts records by attributes whose levels are numbers: the response, and the predictors. Whatever
+else is kept of it, as demographic counts, is kept exactly, and makes s smaller: a record then changes
+within its own demographic group [holdfast, mechanisms/wasserstein/score.py].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, StrictInt, model_validator
+
+from holdfast.data.numeric import number
+from holdfast.data.schema import Schema
+from holdfast.data.selection import select
+from holdfast.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.estimation.stand_in import public_tables
+from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.mechanism import (
+    Law,
+    MechanismOptions,
+    MechanismRecord,
+    TableMechanism,
+    Traits,
+    drawn_exactly,
+    premises_at,
+    premises_for,
+    pure,
+)
+from holdfast.mechanisms.wasserstein.score import (
+    SMALL,
+    Grid,
+    LinearScore,
+    LogisticScore,
+    QuantileScore,
+    Score,
+    ScoreDensity,
+)
+from holdfast.outputs import EstimateOutput, Output
+from holdfast.premises import Premises
+from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.privacy.guarantee import Guarantee, Target, Unit
+from holdfast.privacy.intensity import Pure
+from holdfast.privacy.profile import PerRecord
+from holdfast.public import Public
+from holdfast.sampling.bounded.boxes import BoxedLaw
+from holdfast.sampling.decisions.floats import Floats
+from holdfast.sampling.entropy import Entropy
+from holdfast.spec.choice import Where
+from holdfast.spec.closest import closest
+from holdfast.spec.part import Text
+from holdfast.spec.rational import PositiveRational, Rational
+
+Estimate = Literal["mean", "quantile", "linear", "logistic"]
+STEPS = 4096
+MOST_STEPS = 1 << 20
+MOST_PREDICTORS = 4
+MOST_KINDS = 20_000
+"""Kinds of records that a score is summed over at most."""
+SELDOM = 1e-4
+"""A share of proposals that is too small to wait for."""
+WIDE = Fraction(5)
+"""Coefficients of a logistic regression are within this, unless said otherwise: odds of 148 to 1."""
+
+
+class GradientOptions(MechanismOptions):
+    """Which estimate, of which response on which predictors, and where it may lie."""
+
+    estimate: Estimate = "mean"
+    of: Text | None = None
+    on: tuple[Text, ...] = ()
+    where: Where | None = None
+    level: Rational | None = None
+    event: Text | None = None
+    low: Rational | None = None
+    high: Rational | None = None
+    bound: PositiveRational | None = None
+    steps: StrictInt = STEPS
+
+    @model_validator(mode="after")
+    def _agree(self) -> "GradientOptions":
+        belongs = {
+            "on": self.estimate in ("linear", "logistic"),
+            "level": self.estimate == "quantile",
+            "event": self.estimate == "logistic",
+            "low": self.estimate != "logistic",
+            "high": self.estimate != "logistic",
+            "bound": self.estimate in ("linear", "logistic"),
+        }
+        for key, fits in belongs.items():
+            if key in self.model_fields_set and not fits:
+                raise ValueError(f'{key} does not go with estimate = "{self.estimate}": leave it out')
+        if belongs["on"] and not self.on and self.of is not None:
+            raise ValueError(f'has estimate = "{self.estimate}" and no predictors: name some with on')
+        if self.level is not None and not 0 < self.level < 1:
+            raise ValueError(f'level is {self.level}: give a share between 0 and 1, such as "1/2"')
+        if not 1 <= self.steps <= MOST_STEPS:
+            raise ValueError(f"steps is {self.steps}: give a number from 1 to {MOST_STEPS:,}")
+        return self
+
+
+class GradientRecord(MechanismRecord):
+    """Kappa for each record, and what is estimated on which grid."""
+
+    name: Literal["wasserstein-k-norm-gradient"]
+    kappa: PositiveRational = Field(alias="epsilon_per_unit")
+    estimate: Estimate
+    of: str
+    on: tuple[str, ...]
+    where: Where | None = Field(default=None, exclude_if=lambda where: where is None)
+    level: Rational | None = Field(default=None, exclude_if=lambda level: level is None)
+    event: str | None = Field(default=None, exclude_if=lambda event: event is None)
+    coefficients: tuple[str, ...]
+    """What each number of the release is."""
+    low: tuple[Rational, ...]
+    high: tuple[Rational, ...]
+    """Where each of them lies."""
+    steps: int
+
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters by name, in words."""
+        found = super().parameters()
+        ranges = [
+            f"{name} from {low} to {high}"
+            for name, low, high in zip(self.coefficients, self.low, self.high, strict=True)
+        ]
+        for key in ("coefficients", "low", "high", "on", "where"):
+            found.pop(key, None)
+        if self.on:
+            found["on"] = " and ".join(self.on)
+        return {**found, "grid": "; ".join(ranges)}
+
+
+@dataclass(frozen=True, eq=False)
+class EstimateLaw:
+    """The law of an estimate, as real numbers on a grid."""
+
+    boxes: BoxedLaw = field(repr=False)
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+    steps: int
+
+    def sample(self, entropy: Entropy, size: int) -> Floats:
+        """Return ``size`` independent draws, one a row: floats next to points of the grid."""
+        return self._points(self.boxes.sample(entropy, size))
+
+    def log_prob(self, points: Any) -> Floats:
+        """Return the log probability of each row up to one constant, minus infinity off the grid."""
+        low, width = (np.array([float(v) for v in values]) for values in (self.low, self._width))
+        index = np.rint((np.asarray(points) - low) / width * self.steps).astype(np.int64)
+        near = np.abs(self._points(index) - points) <= 1e-9 * (np.abs(low) + width)
+        return np.where(near.all(axis=1), self.boxes.log_prob(index), -np.inf)
+
+    @property
+    def _width(self) -> tuple[Fraction, ...]:
+        return tuple(high - low for low, high in zip(self.low, self.high, strict=True))
+
+    def _points(self, index: IntArray) -> Floats:
+        return np.array(
+            [
+                [
+                    float(low + width * i / self.steps)
+                    for low, width, i in zip(self.low, self._width, row, strict=True)
+                ]
+                for row in index.tolist()
+            ]
+        ).reshape(index.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class KNormGradient(TableMechanism[GradientOptions, GradientRecord]):
+    """The mechanism that releases an estimate; ``kappa`` is half of epsilon for each record."""
+
+    premises: Premises
+    asked: GradientOptions
+    model: "Model"
+    kappa: Fraction
+
+    name = "wasserstein-k-norm-gradient"
+    Options = GradientOptions
+    Record = GradientRecord
+    standards = ("pure",)
+    output = "estimate"
+
+    @classmethod
+    def answer(cls, public: Public, target: Target, options: GradientOptions) -> "KNormGradient":
+        """Take the kappa that spends the target in full."""
+        intensity = pure(target)
+        premises = premises_for(public, target)
+        model = Model.of(public, premises, options)
+        found = cls(premises, options, model, intensity.epsilon / (2 * premises.unit.distance))
+        found.require_drawable(public)
+        return found
+
+    @classmethod
+    def of(cls, record: GradientRecord, public: Public, unit: Unit) -> "KNormGradient":
+        """Return the mechanism of a record."""
+        premises = premises_at(public, unit)
+        keys = ("estimate", "of", "on", "where", "level", "event", "steps")
+        asked = GradientOptions.model_construct(name=cls.name, **{key: getattr(record, key) for key in keys})
+        model = Model.of(public, premises, asked, ranges=(record.low, record.high))
+        return cls(premises, asked, model, record.kappa)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss is 2 kappa for each record of distance [partially-private-data, Theorem 10]."""
+        premises, each = self.premises, Pure(2 * self.kappa)
+        return Guarantee(
+            premises.scope,
+            premises.unit,
+            each.group(premises.unit.distance),
+            tuple(self._evidence()),
+            PerRecord(each),
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Kappa, and what is estimated where."""
+        asked, model = self.asked, self.model
+        return {
+            "kappa": self.kappa,
+            "estimate": asked.estimate,
+            "of": asked.of,
+            "on": asked.on,
+            "where": asked.where,
+            "level": asked.level,
+            "event": asked.event,
+            "coefficients": model.names,
+            "low": model.low,
+            "high": model.high,
+            "steps": asked.steps,
+        }
+
+    def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
+        """Return the kappa that meets a target."""
+        del public
+        if not isinstance(target.intensity, Pure):
+            return None
+        return {"kappa": target.intensity.epsilon / (2 * self.premises.unit.distance)}
+
+    @property
+    def traits(self) -> Traits:
+        """Real numbers on a grid, drawn exactly; their law depends on the table."""
+        return Traits(whole=False, additive=False)
+
+    @property
+    def noise(self) -> None:
+        """No table gets noise."""
+        return
+
+    @property
+    def caveat(self) -> str:
+        """That no error is stated."""
+        return (
+            "How far an estimate is from that of the data depends on the confidential table: no error is"
+            " stated. Estimates lie on a grid, within bounds that were chosen beforehand."
+        )
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """How the estimate is drawn."""
+        points = f"{self.asked.steps + 1:,} points for each of {len(self.model.names)}"
+        what = "one estimate" if len(self.model.names) == 1 else f"{len(self.model.names)} estimates"
+        return (f"{what}, on a grid of {points}, by boxes and rejection",)
+
+    def law(self, counts: IntArray) -> EstimateLaw:
+        """Return the law of the estimate of a table; no table is refused, but some take longer."""
+        model = self.model
+        density = ScoreDensity(model.score, model.kinds_of(counts), self.kappa, model.least)
+        return EstimateLaw(BoxedLaw(density), model.low, model.high, self.asked.steps)
+
+    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
+        """Draw one estimate."""
+        del public
+        drawn = tuple(law.sample(entropy, 1)[0].tolist())
+        return {"estimate": EstimateOutput(self.model.names, drawn)}
+
+    def require_drawable(self, public: Public) -> None:
+        """Raise SamplingError unless a *public* table, fitted to the invariants, is drawn in reasonable time.
+
+        Others may take longer, those most whose predictors nearly say the same.
+        """
+        fitted = public_tables(public.universe, public.floors)[0]
+        if self.law(fitted).boxes.acceptance < SELDOM:
+            raise SamplingError(
+                "a table with these invariants has an estimate that is not drawn in reasonable time: take"
+                " fewer predictors, or a larger epsilon."
+            )
+
+    def _evidence(self) -> list[Evidence]:
+        premises, model = self.premises, self.model
+        whom = premises.whom
+        where = (
+            "within its own pattern of invariants, as these fix how many there are of each"
+            if model.within
+            else "from any kind to any other"
+        )
+        return [
+            Proved(
+                f"weights exp(-{self.kappa} ||G|| / s) lose at most {self.kappa} for each {whom.record}, and"
+                f" as much again for the normaliser, where one {whom.record} moves the gradient G by at most"
+                " s in its largest coordinate",
+                "partially-private-data, Theorem 10; theory, 7",
+            ),
+            Proved(
+                f"one {whom.record} moves {where}, and s is the widest range of a coordinate that this"
+                " leaves",
+                "theory, 7; holdfast, mechanisms/wasserstein/score.py",
+            ),
+            *premises.evidence(),
+            *drawn_exactly(floats=True),
+            Assumed(
+                "how long a draw took is known to nobody outside",
+                "the time depends on the table whose estimate is drawn",
+            ),
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is estimated, over the possible cells of a table.
+
+    Attributes:
+        names: what each number is.
+        score: the gradient of its loss, with features that are centred and scaled.
+        kind: the kind of record in each cell.
+        within: whether a record changes within its pattern of invariants alone.
+        low, high: where the numbers lie, on the scale that they are released in.
+
+    """
+
+    names: tuple[str, ...]
+    score: Score
+    kind: IntArray
+    within: bool
+    low: tuple[Fraction, ...]
+    high: tuple[Fraction, ...]
+
+    @classmethod
+    def of(
+        cls,
+        public: Public,
+        premises: Premises,
+        asked: GradientOptions,
+        ranges: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None,
+    ) -> "Model":
+        """Build the score of an estimate; ``ranges`` are those that were released with."""
+        schema, possible = public.schema, public.possible
+        used = _used(schema, asked)[possible]
+        response = _response(schema, asked)[possible]
+        predictors = [_numbers(schema, name, "on")[possible] for name in asked.on]
+        if len(predictors) > MOST_PREDICTORS:
+            raise SpecError(
+                f"[mechanism] on names {len(predictors)} predictors, and {MOST_PREDICTORS} are the most that"
+                " are drawn exactly: take some out."
+            )
+        middles = [(min(column) + max(column)) / 2 for column in predictors]
+        halves = [(max(column) - min(column)) / 2 for column in predictors]
+        for name, half in zip(asked.on, halves, strict=True):
+            if not half:
+                raise SpecError(f"[mechanism] on names {name!r}, which has one level: take it out.")
+        rows = [
+            (
+                Fraction(1),
+                *((column[cell] - m) / h for column, m, h in zip(predictors, middles, halves, strict=True)),
+            )
+            for cell in range(possible.size)
+        ]
+        keys = list(zip(rows, response, used.tolist(), strict=True))
+        place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        if len(place) > MOST_KINDS:
+            raise SpecError(
+                f"[mechanism] of and on have {len(place):,} combinations of levels, and {MOST_KINDS:,} are"
+                " the most: recode them to fewer."
+            )
+        kind = np.array([place[key] for key in keys], dtype=np.int64)
+        kinds = list(place)
+        within = _within(premises)
+        low, high = ranges or _ranges(asked, response, halves)
+        scales = (Fraction(1), *halves)
+        grid = Grid(
+            tuple(value * scale for value, scale in zip(low, scales, strict=True)),
+            tuple(value * scale for value, scale in zip(high, scales, strict=True)),
+            asked.steps,
+        )
+        parts = (
+            tuple(row for row, _, _ in kinds),
+            tuple(r for _, r, _ in kinds),
+            np.array([flag for _, _, flag in kinds], dtype=np.bool_),
+            _sets(kind, premises.universe.patterns.of_cell if within else None),
+            grid,
+        )
+        score: Score
+        if asked.estimate == "quantile":
+            score = QuantileScore(*parts, level=asked.level or Fraction(1, 2))
+        else:
+            score = (LogisticScore if asked.estimate == "logistic" else LinearScore)(*parts)
+        if not score.widest:
+            raise GuaranteeError(
+                "no record moves this estimate within the invariants, so it follows from what is published,"
+                " and there is nothing to protect: estimate something else, or keep less."
+            )
+        single = {"mean": ("mean",), "quantile": ("quantile",)}
+        names = single.get(asked.estimate, ("intercept", *asked.on))
+        return cls(names, score, kind, within, low, high)
+
+    @property
+    def least(self) -> Fraction:
+        """What s is taken to be at least."""
+        return self.score.widest * SMALL
+
+    def kinds_of(self, counts: IntArray) -> IntArray:
+        """Return how many records of each kind a table has."""
+        return np.bincount(self.kind, weights=counts, minlength=len(self.score.features)).astype(np.int64)
+
+
+def _within(premises: Premises) -> bool:
+    """Whether tables that are compared differ by moves within patterns: the invariants fix the sum of each.
+
+    The number of records is the same in them, too [theory, 1].
+    """
+    universe = premises.universe
+    return universe.patterns.count == universe.rank + (universe.total is None)
+
+
+def _sets(kind: IntArray, pattern: IntArray | None) -> tuple[IntArray, ...]:
+    """Return the kinds of each pattern, equal sets once; all kinds without patterns."""
+    if pattern is None:
+        return (np.unique(kind),)
+    order = np.argsort(pattern, kind="stable")
+    cuts = np.flatnonzero(np.diff(pattern[order])) + 1
+    found = {tuple(np.unique(part).tolist()) for part in np.split(kind[order], cuts)}
+    return tuple(np.array(members) for members in sorted(found))
+
+
+def _used(schema: Schema, asked: GradientOptions) -> NDArray[np.bool_]:
+    if asked.where is None:
+        return np.ones(schema.size, dtype=np.bool_)
+    return select(schema, asked.where, place="[mechanism] where")
+
+
+def _response(schema: Schema, asked: GradientOptions) -> "NDArray[Any]":
+    """Return the response of each cell as a rational."""
+    if asked.of is None:
+        raise SpecError("[mechanism] of is missing: name the attribute that is estimated.")
+    if asked.estimate != "logistic":
+        return _numbers(schema, asked.of, "of")
+    levels = _attribute(schema, asked.of, "of").levels
+    if len(levels) != 2:
+        raise SpecError(
+            f"[mechanism] of = {asked.of!r} has {len(levels)} levels: a logistic regression takes two."
+        )
+    event = asked.event if asked.event is not None else levels[-1]
+    if event not in levels:
+        raise SpecError(f"[mechanism] event = {event!r} is no level of {asked.of}: {closest(event, levels)}")
+    values = np.array([Fraction(int(level == event)) for level in levels], dtype=object)
+    return np.asarray(values[schema.codes(asked.of)])
+
+
+def _numbers(schema: Schema, name: str, key: str) -> "NDArray[Any]":
+    """Return the number that a level of an attribute is, for each cell."""
+    levels = _attribute(schema, name, key).levels
+    values = [number(level) for level in levels]
+    if None in values:
+        wrong = levels[values.index(None)]
+        raise SpecError(
+            f"[mechanism] {key} names {name!r}, whose level {wrong!r} is no number: recode it to numbers."
+        )
+    return np.asarray(np.array(values, dtype=object)[schema.codes(name)])
+
+
+def _attribute(schema: Schema, name: str, key: str) -> Any:
+    if name not in schema.names:
+        raise SpecError(
+            f"[mechanism] {key} names {name!r}, which is no attribute of the table:"
+            f" {closest(name, schema.names)}"
+        )
+    return schema.attribute(name)
+
+
+def _ranges(
+    asked: GradientOptions, response: "NDArray[Any]", halves: list[Fraction]
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Return where the numbers lie by default: what the levels of the response and the predictors allow."""
+    if asked.estimate == "logistic":
+        bound = asked.bound or WIDE
+        sides = (bound, *(bound / half for half in halves))
+        return tuple(-side for side in sides), sides
+    low = min(response) if asked.low is None else asked.low
+    high = max(response) if asked.high is None else asked.high
+    if not low < high:
+        raise SpecError(f"[mechanism] low = {low} is not below high = {high}: correct one of them.")
+    bound = asked.bound or Fraction(max(response) - min(response)) or Fraction(1)
+    sides = tuple(bound / half for half in halves)
+    return (low, *(-side for side in sides)), (high, *sides)

@@ -1,0 +1,124 @@
+"""Several releases with one set of public facts [partially-private-data, Lemmas 5 to 7; theory, 7].
+
+**Post-processing** with what is public costs nothing: h(Y, z) is as private as Y, since z is given.
+
+**In sequence.** Lemma 6 adds up the epsilons of releases that are independent given the data. As printed it
+is false. With two fair bits X_1, X_2 and X_1 the secret, X_1 xor X_2 tells nothing of X_1, nor does X_2, and
+both together tell it: each release is 0-TP under this law. What its proof uses is independence given a
+*secret*. Two conditions are enough:
+
+* every release is ``pointwise`` in one statistic: it depends on the data through T, and loses at most
+  epsilon_i between any two values of T within Delta_z. The losses then add up between such values, and one
+  coupling of the two laws of T serves all of them;
+* the releases are independent given each secret under each law, which must be argued for from outside.
+
+**In parallel.** Lemma 7 takes the largest epsilon of releases of disjoint parts of the data. As printed it is
+false, too: the bits X_2 and X_1 xor X_2 can be two parts. It holds where the parts are independent of each
+other given the public facts, under every law, and every pair of secrets is about one part. A public total
+over the parts is enough to make them dependent.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.evidence import Evidence, Proved
+from holdfast.privacy.intensity import Pure
+from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+from holdfast.words import counted
+
+
+def post_processed(guarantee: TPGuarantee) -> TPGuarantee:
+    """Return the guarantee of any function of the release and of what is public: the same."""
+    claim = "what is computed from a release and public facts tells no more of the secrets"
+    lemma = Proved(claim, "partially-private-data, Lemma 5")
+    return (
+        guarantee
+        if lemma in guarantee.evidence
+        else replace(guarantee, evidence=(*guarantee.evidence, lemma))
+    )
+
+
+def in_sequence(releases: Sequence[TPGuarantee], *, independent: Evidence | None = None) -> TPGuarantee:
+    """Return the guarantee of several releases of the same data: their epsilons add up.
+
+    ``independent`` says why the releases are independent given each secret, for those that are not
+    pointwise. Raises GuaranteeError where neither condition is met.
+    """
+    first = _of_one_framework(releases)
+    if (reason := why_not_in_sequence(releases)) and independent is None:
+        raise GuaranteeError(reason)
+    total = Pure(sum((release.intensity.epsilon for release in releases), start=first.intensity.epsilon * 0))
+    rule = (
+        f"{counted(len(releases), 'release')} that are independent given the data lose the sum of their"
+        " losses between any two values that a coupling joins"
+        if independent is None
+        else f"{counted(len(releases), 'release')} that are independent given a secret multiply their ratios"
+    )
+    known = {} if independent is None else {independent: None}
+    evidence = {one: None for release in releases for one in release.evidence} | known
+    nearest = min(
+        (one.delta for one in releases if one.delta is not None), key=lambda d: d.finite, default=None
+    )
+    return TPGuarantee(
+        first.framework, total, (*evidence, Proved(rule, "theory, 7")), nearest, pointwise=independent is None
+    )
+
+
+def why_not_in_sequence(releases: Sequence[TPGuarantee]) -> str:
+    """Return what keeps epsilons from adding up, "" where nothing does."""
+    if len(releases) < 2 or all(release.pointwise for release in releases):
+        return ""
+    return (
+        "epsilon-TP alone does not add up over releases of the same data, as two that tell nothing of a"
+        " secret may tell it together: use mechanisms that bound the loss between any two values within"
+        " Delta_z, or say why the releases are independent given each secret."
+    )
+
+
+def in_parallel(parts: Mapping[str, TPGuarantee], *, independent: Evidence) -> TPGuarantee:
+    """Return the guarantee of releases of disjoint parts: the largest epsilon.
+
+    ``independent`` says why the parts are independent given what is public, under every law.
+    """
+    if not parts:
+        raise GuaranteeError("no release is given: name the parts of the data with their guarantees.")
+    releases = tuple(parts.values())
+    if len({one.framework.digest_of_public for one in releases}) > 1:
+        raise GuaranteeError("the releases take different facts to be public: state all of them for each.")
+    rule = "a secret of one part tells nothing of the others, nor of their releases"
+    evidence = {one: None for release in releases for one in release.evidence} | {independent: None}
+    return TPGuarantee(
+        _together(parts),
+        max((release.intensity for release in releases), key=lambda intensity: intensity.epsilon),
+        (*evidence, Proved(rule, "theory, 7")),
+    )
+
+
+def _of_one_framework(releases: Sequence[TPGuarantee]) -> TPGuarantee:
+    if not releases:
+        raise GuaranteeError("no release is given: name their guarantees.")
+    if len({release.framework.digest for release in releases}) > 1:
+        raise GuaranteeError(
+            "the releases have different frameworks: state the same public facts, secrets, laws and statistic"
+            " for all of them."
+        )
+    return releases[0]
+
+
+def _together(parts: Mapping[str, TPGuarantee]) -> Framework:
+    frameworks = {name: release.framework for name, release in parts.items()}
+    first = next(iter(frameworks.values()))
+    named = counted(len(parts), "part")
+    return Framework(
+        first.public,
+        Stated(f"the secrets of {named}", {name: dict(one.secrets.data) for name, one in frameworks.items()}),
+        Stated(f"the pairs of {named}", {name: dict(one.pairs.data) for name, one in frameworks.items()}),
+        LawClass(
+            f"laws of {named} that are independent of each other given what is public, each of its own class",
+            {name: {"kind": one.laws.kind, **one.laws.data} for name, one in frameworks.items()},
+            "family",
+        ),
+        whom=first.whom,
+    )

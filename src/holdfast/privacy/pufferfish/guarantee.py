@@ -1,0 +1,177 @@
+"""epsilon-TP: what a release that uses public facts promises [partially-private-data, Definition 3].
+
+For every law theta in the class, every discriminative pair (s_1, s_2) that counts under it and every set B
+of releases,
+
+    P(Y in B | s_1, theta) <= exp(epsilon) P(Y in B | s_2, theta).
+
+A mechanism that reads the data through a statistic T and loses at most epsilon between *any two values of T
+at most Delta_z apart* promises more than that: ``pointwise``. By a coupling of the two conditional laws of
+T it is epsilon-TP [theory, 7], and of the two only the pointwise promise composes.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, ClassVar, Literal
+
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.evidence import Evidence, Proved, told
+from holdfast.privacy.guarantee import Guarantee, Scope, Unit, shown, times
+from holdfast.privacy.intensity import Intensity, Pure
+from holdfast.privacy.order import at_least_as_strong
+from holdfast.privacy.pufferfish.delta import DeltaZ
+from holdfast.privacy.pufferfish.framework import RECORDS, Framework
+from holdfast.privacy.pufferfish.order import covers
+
+
+@dataclass(frozen=True)
+class TPGuarantee:
+    """What was proved of a mechanism relative to a framework.
+
+    ``delta`` is the Delta_z that its noise was scaled to, None where it was not needed; ``pointwise`` says
+    that the loss is bounded between any two values of the framework's statistic that far apart.
+    """
+
+    framework: Framework
+    intensity: Pure
+    evidence: tuple[Evidence, ...]
+    delta: DeltaZ | None = None
+    pointwise: bool = False
+
+    standard: ClassVar[Literal["tp"]] = "tp"
+
+    def __post_init__(self) -> None:
+        if self.intensity.epsilon < 0:
+            raise GuaranteeError("epsilon is not negative: correct the guarantee.")
+        if self.pointwise and self.delta is None:
+            raise GuaranteeError("a pointwise guarantee holds up to some Delta_z: state it.")
+        if self.delta is not None:
+            self.delta.finite  # noqa: B018  raises where no guarantee is to be had
+
+    @property
+    def domain(self) -> str:
+        """The kind of data that it is about."""
+        return f"data of {self.framework.whom.many} that agree with what is public"
+
+    @property
+    def statement(self) -> str:
+        """The guarantee in one sentence."""
+        epsilon = self.intensity.epsilon
+        return (
+            f"Given what is public ({self.framework.public.words}), for {self.framework.pairs.words}, and"
+            f" whichever law the data follow among {self.framework.laws.words}, no release is more than"
+            f" exp({shown(epsilon)}) = {times(epsilon)} times as likely under one secret as under the other."
+        )
+
+    @classmethod
+    def of(cls, guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> "TPGuarantee":
+        """Return what a pure guarantee between tables says of the secrets of a framework [theory, 7].
+
+        Raises GuaranteeError where it says nothing: of tables further apart than it speaks of, of laws on
+        tables outside of its scope, or in another standard.
+        """
+        intensity = _between_tables(guarantee, framework, delta)
+        claim = (
+            "the laws given the two secrets of a pair can be coupled with no two tables more than"
+            f" {framework.whom.amount(ceil(delta.finite))} apart, and between such tables the loss is at most"
+            f" {shown(intensity.epsilon)}"
+        )
+        evidence = (*guarantee.evidence, *delta.evidence, Proved(claim, "theory, 7"))
+        return cls(framework, intensity, evidence, delta, pointwise=True)
+
+    def implies(self, other: "TPGuarantee | Guarantee") -> bool:
+        """Whether this guarantee is at least as strong as another, of secrets or of tables.
+
+        Raises GuaranteeError, with the reason, where no theorem relates the two.
+        """
+        if isinstance(other, Guarantee):
+            return at_least_as_strong(self._between(other.unit, other.scope), other.intensity)
+        if covers(self.framework, other.framework):
+            return self.intensity.epsilon <= other.intensity.epsilon
+        if covers(other.framework, self.framework):
+            return False
+        raise GuaranteeError(
+            "the guarantees are not comparable: neither is known to cover the public facts, secrets and laws"
+            f" of the other ({self.framework.laws.words}; {other.framework.laws.words})."
+        )
+
+    def implied_by(self, guarantee: Guarantee) -> bool:
+        """Whether a guarantee between tables is at least as strong as this one.
+
+        Raises GuaranteeError, with the reason, where it does not speak of all that this one does.
+        """
+        if self.delta is None:
+            raise GuaranteeError("how far a secret moves the tables is not stated: give Delta_z, in records.")
+        found = _between_tables(guarantee, self.framework, self.delta)
+        return found.epsilon <= self.intensity.epsilon
+
+    def _between(self, unit: Unit, scope: Scope) -> Intensity:
+        """Return what is known between conforming tables of a unit [theory, 7]."""
+        own, laws = self.framework.scope, self.framework.laws
+        if own is None or laws.kind not in ("everything", "pairs", "independent"):
+            raise GuaranteeError(
+                f"epsilon-TP for {laws.words} says nothing of two given tables: under these laws a secret"
+                " leaves more than one table possible, and only mixtures of them are compared."
+            )
+        if not scope.within(own):
+            raise GuaranteeError(
+                "the guarantees are not comparable: the one for secrets takes more to be public than the"
+                " invariants of the other."
+            )
+        if laws.kind == "everything":
+            return self.intensity
+        if laws.kind == "independent":
+            # a conforming change is a chain of smallest ones, each of this many records at least
+            least = 2 if own.universe.patterns.count == own.universe.cells else 1
+            if unit.adjacency == "unit":
+                return Pure(self.intensity.epsilon * unit.distance / least)
+            return self.intensity.group(max(1, unit.distance // least))
+        if unit.adjacency == "unit" or unit.distance > laws.data["distance"]:
+            raise GuaranteeError(
+                f"epsilon-TP for {laws.words} says nothing of tables that are further apart: take a larger"
+                " distance."
+            )
+        return self.intensity
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name: what a certificate states."""
+        return {
+            "statement": self.statement,
+            "domain": self.domain,
+            "standard": self.standard,
+            "intensity": {name: str(value) for name, value in self.intensity.parameters().items()},
+            "framework": self.framework.to_dict(),
+            "delta_z": None if self.delta is None else self.delta.to_dict(),
+            "pointwise": self.pointwise,
+            "evidence": [told(one) for one in self.evidence],
+        }
+
+
+def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> Pure:
+    """Return the loss between any two values that a coupling joins; GuaranteeError where none is known."""
+    if not isinstance(guarantee.intensity, Pure):
+        raise GuaranteeError(
+            "epsilon-TP compares every release, and a guarantee of the standard"
+            f' {guarantee.intensity.standard!r} leaves some out: set standard = "pure".'
+        )
+    if framework.scope is None or framework.statistic != RECORDS:
+        raise GuaranteeError(
+            "the framework is not one of tables, so a guarantee between tables says nothing of it: state"
+            " Delta_z in records."
+        )
+    if not framework.scope.within(guarantee.scope):
+        raise GuaranteeError(
+            "the laws of the framework may leave the tables that the guarantee compares: make its invariants"
+            " public, all of them."
+        )
+    distance = ceil(delta.finite)
+    if guarantee.unit.adjacency == "unit":
+        return guarantee.intensity.group(ceil(Fraction(distance, guarantee.unit.distance)))
+    if distance > guarantee.unit.distance:
+        whom = framework.whom
+        raise GuaranteeError(
+            f"a secret moves up to {whom.amount(distance)}, and the guarantee speaks of tables at most"
+            f" {whom.amount(guarantee.unit.distance)} apart: take that distance, or less dependent laws."
+        )
+    return guarantee.intensity

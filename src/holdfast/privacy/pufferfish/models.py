@@ -1,0 +1,271 @@
+"""A class of laws as a TOML file: [model] names its family, and has the keys of that family alone."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, PlainValidator, StrictInt
+
+from holdfast.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.privacy.pufferfish.families.counts import ListedCounts
+from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
+from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
+from holdfast.privacy.pufferfish.families.family import Family
+from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
+from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair
+from holdfast.privacy.pufferfish.families.metric import Metric, Point
+from holdfast.privacy.pufferfish.families.normal import CorrelatedMean, ListedMean
+from holdfast.spec.closest import closest
+from holdfast.spec.load import read_toml
+from holdfast.spec.part import Part, Text
+from holdfast.spec.rational import Rational, parse_rational
+
+MOST_MODELS = 10_000
+"""Combinations of listed parameters that one file may ask for."""
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _coordinate(value: object) -> Fraction | str:
+    """Return a number of a point, or the text that it is."""
+    try:
+        return parse_rational(value)
+    except ValueError:
+        if isinstance(value, str):
+            return value
+        raise
+
+
+Several = BeforeValidator(_listed)
+Wholes = Annotated[tuple[StrictInt, ...], Several]
+Rationals = Annotated[tuple[Rational, ...], Several]
+Coordinate = Annotated[Fraction | str, PlainValidator(_coordinate)]
+
+
+class ModelPart(Part):
+    """The base of the sections of a model."""
+
+    in_file: ClassVar = True
+
+
+class Head(ModelPart):
+    """The keys that all families have: a name, and what is public, in words."""
+
+    family: Text
+    public: Text | None = None
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What is public, where it is said."""
+        return {} if self.public is None else {"public": self.public}
+
+
+class Model(ModelPart):
+    """A file: its head, and sections of its family."""
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the class of laws; several where parameters are listed."""
+        raise NotImplementedError
+
+
+class CountsLaw(ModelPart):
+    """The masses of 0, 1, 2, ... given each answer."""
+
+    given_0: tuple[Rational, ...]
+    given_1: tuple[Rational, ...]
+
+
+class CountsModel(Model):
+    """One count, its laws listed."""
+
+    model: Head
+    laws: tuple[CountsLaw, ...] = ()
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the listed laws."""
+        return (ListedCounts(tuple((law.given_0, law.given_1) for law in self.laws), **self.model.said),)
+
+
+class DependentHead(Head):
+    """How many people, and how much one answer tells of another; lists ask for all combinations."""
+
+    n: Wholes
+    z0: Rationals
+    z1: Rationals
+    dependence: Literal["independent", "any"] = "independent"
+
+
+class DependentModel(Model):
+    """One count of people whose answers depend on each other."""
+
+    model: DependentHead
+
+    def families(self) -> tuple[Family, ...]:
+        """Return one class, or one for each combination with z0 <= z1."""
+        head = self.model
+        asked = list(product(head.n, head.z0, head.z1))
+        if len(asked) > MOST_MODELS:
+            raise SpecError(f"[model] asks for {len(asked):,} combinations: list at most {MOST_MODELS:,}.")
+        if len(asked) > 1:
+            asked = [(n, z0, z1) for n, z0, z1 in asked if z0 <= z1]
+        return tuple(DependentCounts(n, z0, z1, head.dependence, **head.said) for n, z0, z1 in asked)
+
+
+class DisclosureHead(Head):
+    """How many people, and the rules that their count is known to satisfy."""
+
+    n: StrictInt
+    k: StrictInt = 0
+    t: Rational | None = None
+    share: Rational | None = None
+    laws: Literal["independent", "everything"] = "independent"
+
+
+class DisclosureModel(Model):
+    """One count within the bounds of disclosure rules."""
+
+    model: DisclosureHead
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the class."""
+        head = self.model
+        return (DisclosedCount(head.n, head.k, head.t, head.share, head.laws),)
+
+
+class NormalHead(Head):
+    """How many people, how far apart values are, and how they depend on what is public."""
+
+    n: StrictInt
+    width: Rational
+    correlation: Rational | None = None
+    person: tuple[Rational, ...] | None = None
+    mean: tuple[Rational, ...] | None = None
+    covariance: tuple[tuple[Rational, ...], ...] | None = None
+
+
+class NormalModel(Model):
+    """The mean of normal values."""
+
+    model: NormalHead
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the class of a bounded correlation, or of listed covariances."""
+        head = self.model
+        listed = (head.person, head.mean, head.covariance)
+        if head.correlation is not None and listed == (None, None, None):
+            return (CorrelatedMean(head.n, head.width, head.correlation, **head.said),)
+        if head.correlation is None and head.person and head.mean and head.covariance:
+            return (ListedMean(head.n, head.width, head.person, head.mean, head.covariance, **head.said),)
+        raise SpecError(
+            "[model] says how values depend on what is public in one of two ways: give correlation, or"
+            " person, mean and covariance."
+        )
+
+
+class LawsHead(Head):
+    """By which metric points are told apart, and what of the data they are."""
+
+    metric: Literal["records", "l1", "l2", "linf"] = "records"
+    statistic: Text = "data"
+
+
+class PairLaw(ModelPart):
+    """Two secrets, and the probabilities of points given each."""
+
+    secrets: tuple[Text, Text]
+    one: Mapping[str, Rational]
+    other: Mapping[str, Rational]
+
+
+class LawsModel(Model):
+    """Listed laws on any metric space."""
+
+    model: LawsHead
+    points: Mapping[str, tuple[Coordinate, ...]]
+    laws: tuple[PairLaw, ...] = ()
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the listed laws."""
+        metric: Metric = self.model.metric
+        pairs = tuple(
+            SecretPair(law.secrets, (self._placed(place, law.one), self._placed(place, law.other)))
+            for place, law in enumerate(self.laws, 1)
+        )
+        return (ListedLaws(pairs, metric, self.model.statistic, **self.model.said),)
+
+    def _placed(self, place: int, chances: Mapping[str, Fraction]) -> dict[Point, Fraction]:
+        """Return probabilities by point; two names of one point are one."""
+        found: dict[Point, Fraction] = {}
+        for name, chance in chances.items():
+            if name not in self.points:
+                raise SpecError(
+                    f"[[laws]] {place} speaks of the point {name!r}, which [points] does not have:"
+                    f" {closest(name, self.points)}"
+                )
+            if chance < 0:
+                raise GuaranteeError(f"[[laws]] {place} gives {name!r} the probability {chance}: correct it.")
+            point = self.points[name]
+            found[point] = found.get(point, Fraction(0)) + chance
+        return found
+
+
+class JointHead(Head):
+    """What is public now."""
+
+    observed: Text
+
+
+class OutcomePart(ModelPart):
+    """A dataset, what would be public of it, and its probability under each law."""
+
+    records: tuple[Text, ...]
+    public: Text
+    probability: Rationals
+    value: Rational | None = None
+
+
+class JointModel(Model):
+    """A listed law of records and of what is public together."""
+
+    model: JointHead
+    outcomes: tuple[OutcomePart, ...] = ()
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the laws given what was observed."""
+        outcomes = tuple(
+            Outcome(one.records, one.public, one.probability, one.value) for one in self.outcomes
+        )
+        return (JointLaws(outcomes, self.model.observed),)
+
+
+MODELS: Mapping[str, type[Model]] = {
+    "counts": CountsModel,
+    "dependent-counts": DependentModel,
+    "disclosure": DisclosureModel,
+    "normal": NormalModel,
+    "laws": LawsModel,
+    "joint": JointModel,
+}
+
+
+def read_models(path: str | Path) -> tuple[Family, ...]:
+    """Return the class of laws of a TOML file; several where it lists parameters to be compared."""
+    path, values = read_toml(path)
+    try:
+        return model_of(values).families()
+    except HoldfastError as error:
+        raise SpecError(f"{path}, {error}") from None
+
+
+def model_of(values: Mapping[str, Any]) -> Model:
+    """Return the model that a mapping describes."""
+    head = values.get("model")
+    if not isinstance(head, Mapping) or not isinstance(name := head.get("family"), str):
+        raise SpecError(f"[model] names no family: {closest('', MODELS)}")
+    if name not in MODELS:
+        raise SpecError(f"[model] family is {name!r}, which is not known: {closest(name, MODELS)}")
+    return MODELS[name](**values)

@@ -1,0 +1,89 @@
+"""Frameworks for tables whose invariants are public: the secrets are the cells of single records.
+
+The public facts are A x = t, every pair is "the record of person i is in cell v" against "... in cell w", and
+the class of laws is one of three [theory, 7]:
+
+* ``pairs``: even chances of two conforming datasets at most ``distance`` records apart. epsilon-TP is then
+  pure semi-DP at that distance, in other words.
+* ``everything``: all laws on conforming datasets. All of them must look alike: no free lunch [kifer2011].
+* ``independent``: records that are independent of each other, given the invariants. That is the class of
+  [partially-private-data, Lemma 8].
+"""
+
+from fractions import Fraction
+from typing import Literal
+
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.evidence import Proved
+from holdfast.privacy.guarantee import Guarantee, Scope
+from holdfast.privacy.pufferfish.delta import DeltaZ
+from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+from holdfast.spec.whom import RECORD, Whom
+
+TableLaws = Literal["pairs", "everything", "independent"]
+
+
+def framework_of_tables(
+    scope: Scope, laws: TableLaws, *, distance: int | None = None, whom: Whom = RECORD
+) -> Framework:
+    """Return the framework of the tables in a scope; ``distance`` is that of ``pairs``."""
+    if whom.records > 1:
+        raise GuaranteeError(
+            f"the secrets of a table are those of single records, and one {whom.one} has up to"
+            f" {whom.records:,}: leave out records_per_unit."
+        )
+    if (distance is None) == (laws == "pairs"):
+        raise GuaranteeError("a distance in records belongs to the class of pairs, and to no other.")
+    kept = " and ".join((*scope.invariants, *scope.induced)) or "nothing but the number of records"
+    public = {
+        "invariants": list(scope.invariants),
+        "induced": list(scope.induced),
+        "constraints": list(scope.constraints),
+        "digest": scope.digest,
+    }
+    words = {
+        "pairs": f"even chances of two tables that agree with it, at most {whom.amount(distance or 0)} apart",
+        "everything": "all laws on the tables that agree with it",
+        "independent": f"all laws of independent {whom.counted}, given it",
+    }
+    return Framework(
+        public=Stated(kept, public),
+        secrets=Stated(f"the cell of each {whom.record}", {"of": "record"}),
+        pairs=Stated(f"each {whom.record}, any two possible cells", {"by": "record"}),
+        laws=LawClass(words[laws], {} if distance is None else {"distance": distance}, laws),
+        statistic=RECORDS,
+        whom=whom,
+        scope=scope,
+    )
+
+
+def tp_of_tables(guarantee: Guarantee, laws: TableLaws) -> TPGuarantee:
+    """Return what a guarantee between tables says of the secrets of single records, for a class of laws.
+
+    Raises GuaranteeError where it says nothing of them.
+    """
+    distance = guarantee.unit.distance if laws == "pairs" else None
+    framework = framework_of_tables(guarantee.scope, laws, distance=distance, whom=guarantee.unit.whom)
+    return TPGuarantee.of(guarantee, framework, delta_of_tables(framework))
+
+
+def delta_of_tables(framework: Framework) -> DeltaZ:
+    """Return how many records a secret moves, or a bound [theory, 7]."""
+    kind, scope, whom = framework.laws.kind, framework.scope, framework.whom
+    if scope is None or kind not in ("pairs", "everything", "independent"):
+        raise GuaranteeError("this framework is not of tables: its family knows its Delta_z.")
+    if kind == "pairs":
+        value = int(framework.laws.data["distance"])
+        claim = f"the two tables of a law are at most {whom.amount(value)} apart"
+        return DeltaZ(Fraction(value), exact=False, evidence=(Proved(claim, "theory, 7"),))
+    if kind == "independent" and scope.universe.patterns.count == 1:
+        claim = f"what is public ties no {whom.record} to another, so one changes alone"
+        return DeltaZ(Fraction(1), exact=True, evidence=(Proved(claim, "theory, 7"),))
+    if (total := scope.universe.total) is None:
+        raise GuaranteeError(
+            f"how many {whom.counted} there are is not public, so no bound of Delta_z is: make the total an"
+            " invariant, or take the class of pairs."
+        )
+    claim = f"two tables are at most all {whom.amount(total)} apart"
+    return DeltaZ(Fraction(total), exact=False, evidence=(Proved(claim, "theory, 7"),))

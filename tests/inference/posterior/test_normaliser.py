@@ -1,0 +1,160 @@
+"""Normalisers are sums over all releases, and chains that are corrected for them have the posterior."""
+
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+from tests.goodness import LEVEL, p_value
+from tests.inference.posterior.small import posterior
+
+from holdfast.inference.posterior.asked import ModelSpec
+from holdfast.inference.posterior.correcting import Correcting
+from holdfast.inference.posterior.gibbs import gibbs
+from holdfast.inference.posterior.importance import importance
+from holdfast.inference.posterior.likelihood import ListedReleases, WeightedTotals, WithinBounds
+from holdfast.inference.posterior.normaliser import Normaliser, Power, TotalNormaliser
+from holdfast.inference.posterior.problem import Problem, problem_of
+from holdfast.inference.posterior.rejection import rejection
+from holdfast.inference.posterior.released import released_table
+from holdfast.release import prepare
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec import Spec
+
+NONE = np.zeros(4, dtype=np.int64)
+
+
+def summed(
+    total: int,
+    pseudo: NDArray[np.float64],
+    rate: float,
+    power: int,
+    low: NDArray[np.int64],
+    x: NDArray[np.int64],
+) -> float:
+    every = np.array([y for y in product(range(total + 1), repeat=x.size) if sum(y) == total])
+    every = every[(every >= low).all(axis=1)]
+    logs = (gammaln(every + pseudo) - gammaln(every + 1.0)).sum(axis=1)
+    return float(logsumexp(logs - rate * (np.abs(every - x) ** power).sum(axis=1)))
+
+
+@pytest.mark.parametrize("low", [NONE, np.array([2, 0, 1, 0])])
+@pytest.mark.parametrize("pseudo", [(1, 1, 1, 1), (0.3, 2, 5, 0.7), (10, 40, 5, 30)])
+@pytest.mark.parametrize(("power", "rate"), [(1, 0.4), (1, 0.02), (2, 0.2), (2, 3.0)])
+def test_a_coefficient_is_the_sum(
+    power: Power, rate: float, pseudo: tuple[float, ...], low: NDArray[np.int64]
+) -> None:
+    generator, weights = np.random.default_rng(1), np.array(pseudo, dtype=np.float64)
+    for total in (4, 13):
+        centre = low + generator.multinomial(total - int(low.sum()), np.ones(4) / 4)
+        found = TotalNormaliser(total, weights, rate, power, low, centre)
+        for _ in range(3):
+            x = low + generator.multinomial(total - int(low.sum()), np.ones(4) / 4)
+            assert found.log(x) == pytest.approx(summed(total, weights, rate, power, low, x), abs=1e-9)
+
+
+def test_totals_multiply() -> None:
+    total_of, x = np.array([0, 1, 0, 1]), np.array([2, 4, 1, 3])
+    pseudo = np.array([0.5, 2.0, 1.0, 3.0])
+    whole = Normaliser.of(total_of, np.array([3, 7]), NONE, x, pseudo, rate=0.5, power=1)
+    parts = [summed(3, pseudo[[0, 2]], 0.5, 1, NONE[:2], x[[0, 2]])]
+    parts.append(summed(7, pseudo[[1, 3]], 0.5, 1, NONE[:2], x[[1, 3]]))
+    assert whole.log(x) == pytest.approx(sum(parts), abs=1e-9)
+
+
+def test_large_totals_do_not_depend_on_the_plan() -> None:
+    """Another slope and twice the points give the same, for 67 counties under a strong prior."""
+    generator = np.random.default_rng(2)
+    share = generator.dirichlet(np.ones(67))
+    pseudo, x = 0.5 + 60_000 * share, generator.multinomial(60_000, share)
+    low = np.zeros(67, dtype=np.int64)
+    one = TotalNormaliser(60_000, pseudo, 0.1, 1, low, x)
+    other = TotalNormaliser(60_000, pseudo, 0.1, 1, low, x)
+    slope, points = one._plan
+    object.__setattr__(other, "_plan", (slope + 0.01, 2 * points))
+    assert one.log(x) == pytest.approx(other.log(x), abs=1e-6)
+
+
+WASSERSTEIN = {"name": "wasserstein-exponential", "prior": "past.csv", "concentration": "1/2"}
+RELEASES: dict[str, tuple[dict[str, Any], type]] = {
+    "conditioned": ({"name": "conditioned"}, WeightedTotals),
+    "prior, l1": (WASSERSTEIN, WeightedTotals),
+    "prior, squared": ({**WASSERSTEIN, "loss": "squared"}, WeightedTotals),
+    "prior, l2": ({**WASSERSTEIN, "loss": "l2"}, ListedReleases),
+}
+
+
+def made(name: str, folder: Path, **constraints: Any) -> Problem:
+    (folder / "data.csv").write_text("level,n\na,4\nb,0\nc,2\nd,3\n")
+    (folder / "past.csv").write_text("level,n\na,3\nb,1\nc,4\nd,0\n")
+    asked = Spec.of(
+        {
+            "data": {"path": "data.csv", "cells": ["level"], "count": "n"},
+            "invariants": [{"total": True}],
+            "constraints": {"nonnegative": True, **constraints},
+            "privacy": {"epsilon": "8" if name == "prior, squared" else "1"},
+            "mechanism": RELEASES[name][0],
+        },
+        folder=folder,
+    )
+    out = prepare(asked).release(SeededEntropy(3)).write(folder / "out")
+    model = {"model": {"kind": "rates", "areas": ["level"]}, "prior": {"mean": 2.0, "shape": 0.8}}
+    return problem_of(ModelSpec.of(model), released_table(out))
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_samplers_have_the_enumerated_posterior(name: str, tmp_path: Path) -> None:
+    """The law of each table is summed over all releases by the mechanism's own log probabilities."""
+    of = made(name, tmp_path)
+    assert isinstance(of.likelihood, RELEASES[name][1])
+    law = posterior(of, 9, listed_law(of, tmp_path))
+    drawn = gibbs(of, draws=2000, thin=6, warmup=50, seed=1)
+    assert of.facts.hold(drawn.tables.reshape(2000, -1)).all()
+    assert p_value(drawn.tables.reshape(2000, -1), law) > LEVEL
+    assert p_value(rejection(of, draws=1000, seed=2).tables[0], law) > LEVEL
+    weighted = importance(of, draws=1000, seed=3)
+    assert weighted.told["effective_draws"] > 100
+
+
+@pytest.mark.parametrize("name", ["conditioned", "prior, l1"])
+def test_leaving_the_normaliser_out_is_noticed(name: str, tmp_path: Path) -> None:
+    of = made(name, tmp_path)
+    assert isinstance(of.mover, Correcting)
+    right = posterior(of, 9, listed_law(of, tmp_path))
+    form = of.likelihood.form  # type: ignore[union-attr]
+    assert form is not None
+    wrong = posterior(of, 9, lambda x: -form.rate * np.abs(of.released - x).sum(axis=1).astype(np.float64))
+    drawn = gibbs(of, draws=6000, thin=4, warmup=50, seed=4).tables.reshape(6000, -1)
+    assert p_value(drawn, right) > LEVEL
+    assert p_value(drawn, wrong) < LEVEL / 100
+
+
+def test_floors_of_single_cells_are_lower_ends(tmp_path: Path) -> None:
+    of = made("conditioned", tmp_path, inequalities=[{"where": {"level": "a"}, "at_least": 2}])
+    assert isinstance(of.likelihood, WeightedTotals)
+    assert of.likelihood.normaliser.parts[0].low.tolist() == [2, 0, 0, 0]
+    drawn = gibbs(of, draws=2000, thin=6, warmup=50, seed=5).tables.reshape(2000, -1)
+    assert (drawn[:, 0] >= 2).all()
+    assert p_value(drawn, posterior(of, 9, listed_law(of, tmp_path))) > LEVEL
+
+
+def test_sums_of_cells_are_bounded_another_way(tmp_path: Path) -> None:
+    asked = [{"where": {"level": ["a", "b"]}, "at_least": 3}]
+    of = made("conditioned", tmp_path, inequalities=asked)
+    assert isinstance(of.likelihood, WithinBounds)
+    assert of.likelihood.noise.epsilon > Fraction(0)
+
+
+def listed_law(of: Problem, folder: Path) -> Any:
+    """Return log p(y | x) from the mechanism's own law of each table, summed over all releases."""
+    from holdfast.certificate.public import mechanism_of, public_of
+    from holdfast.certificate.read import read_certificate
+
+    certificate = read_certificate(folder / "out")
+    mechanism = mechanism_of(certificate, public_of(certificate))
+    every = np.array([y for y in product(range(10), repeat=4) if sum(y) == 9])
+    return ListedReleases(mechanism, of.released, np.arange(4), every).log_prob
