@@ -154,12 +154,9 @@ class TablesDrawing:
 
 def _require_budget(spec: TablesSpec) -> None:
     if target_of(spec.privacy).intensity is None:
-        raise _placed(
-            spec, '[privacy] epsilon is missing: give the budget that the tables share, such as "1".'
-        )
+        raise SpecError('[privacy] epsilon is missing: give the budget that the tables share, such as "1".')
     if spec.privacy.standard == "gaussian":
-        raise _placed(
-            spec,
+        raise SpecError(
             "[privacy] standard = 'gaussian' is not divided among tables: set standard = \"zcdp\" with a rho,"
             ' or "pure" with an epsilon.',
         )
@@ -184,10 +181,6 @@ def _require_one_file(readings: Mapping[str, Reading]) -> None:
     """Raise where the file changed while its tables were read."""
     if len({int(reading.table.counts.sum()) for reading in readings.values()}) > 1:
         raise DataError("the data changed while they were read: run the command again.")
-
-
-def _placed(spec: TablesSpec, sentence: str) -> SpecError:
-    return SpecError(f"{spec.file}, {sentence}" if spec.file else sentence)
 
 
 def tables_of(spec: object) -> TablesSpec | None:

@@ -72,12 +72,14 @@ def of_a_file() -> Iterator[None]:
 
 @contextmanager
 def spoken_of(file: str) -> Iterator[None]:
-    """Let errors speak of arguments where a spec has no file."""
+    """Let errors name the file of a spec with the place in it, or speak of arguments where it has none."""
     try:
         yield
     except HoldfastError as error:
         if not file:
             error.args = (as_arguments(str(error)),)
+        elif isinstance(error, SpecError) and str(error).startswith("["):
+            error.args = (f"{file}, {error}",)
         raise
 
 
@@ -105,7 +107,8 @@ _KEYS = (
     "path|cells|count|levels|name|unit|standard|epsilon|delta|rho|mu|adjacency|distance|norm|structural_zeros|"
     "nonnegative|inequalities|epsilon_per_unit|chain|moves|within|separator|encoding|missing|aggregate|recode|"
     "records_per_unit|laws|margin|where|weights|total|equals|at_least|at_most|level|geography|column|prefixes|"
-    "columns|allocation|queries|division|id|persons|stratify|swap|rate|nulls|bound"
+    "columns|allocation|queries|optimise_for|division|id|persons|stratify|swap|rate|nulls|bound|loss|base|prior_count|"
+    "prior_where|prior|concentration|floors|floor|estimate|of|on|event|low|high|steps"
 )
 
 

@@ -38,13 +38,16 @@ class Query:
     rows: Rows
 
     @classmethod
-    def of(cls, marginal: Sequence[str], regions: Regions) -> "Query":
-        """Return the marginal of some attributes; raises SpecError where one is not among the cells."""
+    def of(cls, marginal: Sequence[str], regions: Regions, *, of: str = "queries") -> "Query":
+        """Return the marginal of some attributes; raises SpecError where one is not among the cells.
+
+        ``of`` is the key of the mechanism's options that asks for it.
+        """
         for name in marginal:
             if name not in regions.names:
                 said = closest(name, regions.names) if regions.names else "write marginal = []."
                 raise SpecError(
-                    f"[[mechanism.queries]] marginal names {name!r}, which is not among the cells of [data]:"
+                    f"[[mechanism.{of}]] marginal names {name!r}, which is not among the cells of [data]:"
                     f" {said}"
                 )
         if regions.cells is None:

@@ -69,7 +69,7 @@ def _asked(design: Design, aims: Sequence[Aim]) -> list[tuple[int, Query, float]
                 f"[[mechanism.optimise_for]] level is {aim.level!r}, which is no level of the geography:"
                 f" {closest(aim.level, names)}"
             )
-        query = Query.of(aim.marginal, design.regions)
+        query = Query.of(aim.marginal, design.regions, of="optimise_for")
         found.append((names.index(aim.level), query, float(aim.weight)))
     return found or [(level, query, 1.0) for level in range(len(names)) for query in design.queries]
 

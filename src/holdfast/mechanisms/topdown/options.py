@@ -83,7 +83,7 @@ class TopDownOptions(MechanismOptions):
     @classmethod
     def _double_brackets(cls, given: Any) -> Any:
         if isinstance(given, Mapping):
-            raise ValueError("is one table: write each under its own [[mechanism.queries]]")  # noqa: TRY004
+            raise ValueError("is one table: write each under its own double brackets, [[...]]")  # noqa: TRY004
         return given
 
     @model_validator(mode="after")
