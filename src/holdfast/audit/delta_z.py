@@ -24,8 +24,11 @@ class DeltaZReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
+        delta = self.model.delta.to_dict()
         told: dict[str, Any] = {
-            "delta_z": self.model.delta.to_dict(),
+            "delta_z": delta["value"],
+            "exact": delta["exact"],
+            "evidence": delta["evidence"],
             "framework": self.model.framework.to_dict(),
             "details": self.model.details,
         }
