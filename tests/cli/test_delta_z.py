@@ -122,6 +122,19 @@ def test_lists_of_parameters_make_a_table(run: Run, tmp_path: Path) -> None:
     assert (outcome.code, "lists several classes" in outcome.err) == (2, True)
 
 
+def test_pictures_show_beliefs_and_lists(run: Run, tmp_path: Path) -> None:
+    one = write(tmp_path, DEPENDENT)
+    beliefs, lists = tmp_path / "beliefs.svg", tmp_path / "lists.svg"
+    refused = run("audit", "delta-z", one, "--picture", beliefs)
+    assert (refused.code, "give --epsilon" in refused.err, beliefs.exists()) == (2, True, False)
+    assert run("audit", "delta-z", one, "--epsilon", "1", "--picture", beliefs).code == 0
+    assert "before the release" in beliefs.read_text()
+    several = '[model]\nfamily = "dependent-counts"\nn = [10, 100]\nz0 = "1/10"\nz1 = ["1/4", "9/10"]\n'
+    outcome = run("audit", "delta-z", write(tmp_path, several), "--picture", lists)
+    assert (outcome.code, f"Wrote {lists}" in outcome.out) == (0, True)
+    assert "1/10 to 9/10" in lists.read_text()
+
+
 def test_public_facts_are_told_in_the_words_of_the_curator(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path, DEPENDENT + 'public = "siblings go to one school"\n')
     assert "siblings go to one school" in run("audit", "delta-z", path).out

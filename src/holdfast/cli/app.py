@@ -389,6 +389,12 @@ def delta_z(
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Say what this epsilon would promise.")
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw beliefs, or lists of classes, to this .png, .svg or .pdf file."
+        ),
+    ] = None,
     out: ReportFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -396,7 +402,7 @@ def delta_z(
     """Say how far a secret moves the data, given what is public. It reads no data."""
     from holdfast.cli.delta_z import run  # noqa: PLC0415
 
-    run(model, epsilon, as_json=as_json, out=out)
+    run(model, epsilon, picture=picture, as_json=as_json, out=out)
 
 
 @audit.command()

@@ -5,18 +5,27 @@ from pathlib import Path
 from rich.table import Table
 
 from holdfast.audit.delta_z import DeltaZReport, DeltaZTable, audit_delta_z
+from holdfast.cli.delta_z_picture import draw
 from holdfast.cli.options import optional
-from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
+from holdfast.figures import require_picture
 from holdfast.privacy.evidence import Assumed
 from holdfast.privacy.guarantee import shown
 from holdfast.visible import visible
 
 
-def run(model: Path, epsilon: str | None, *, as_json: bool, out: Path | None) -> None:
-    """Print how far a secret moves the data, given what is public."""
+def run(model: Path, epsilon: str | None, *, picture: Path | None, as_json: bool, out: Path | None) -> None:
+    """Print how far a secret moves the data, given what is public, and draw it."""
     require_new_file(out)
-    deliver(audit_delta_z(model, optional("--epsilon", epsilon)), _words, as_json=as_json, out=out)
+    if picture is not None:
+        require_picture(picture)
+    report = audit_delta_z(model, optional("--epsilon", epsilon))
+    if picture is not None:
+        draw(report, picture)
+    deliver(report, _words, as_json=as_json, out=out)
+    if picture is not None and not as_json:
+        say_wrote(picture)
 
 
 def _words(report: DeltaZReport | DeltaZTable) -> None:
