@@ -33,6 +33,7 @@ from holdfast.outputs import EstimateOutput, Output, StatisticOutput, TableOutpu
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Charge, Row
+from holdfast.privacy.pufferfish import TPGuarantee, tp_of_tables
 from holdfast.public import Public, publish
 from holdfast.resume import charged
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
@@ -61,6 +62,12 @@ class Prepared:
     def guarantee(self) -> Guarantee:
         """What is proved of every release."""
         return self.mechanism.guarantee
+
+    @cached_property
+    def secrets(self) -> TPGuarantee | None:
+        """The same in terms of secrets, where the spec says which laws the data may follow [theory, 7]."""
+        laws = self.spec.privacy.laws
+        return None if laws is None else tp_of_tables(self.guarantee, laws)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -322,7 +329,9 @@ def published_with_warnings(spec: Spec | str | Path, data: Any = None) -> tuple[
 def _prepared(spec: Spec, reading: Reading) -> Prepared:
     require_room(reading.table.schema.size)
     public = publish(spec, reading.table, reading.inferred)
-    return Prepared(spec, reading, public, answer(spec, public))
+    found = Prepared(spec, reading, public, answer(spec, public))
+    found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
+    return found
 
 
 def _longest(level: str) -> int:

@@ -71,6 +71,7 @@ def print_summary(certificate: Certificate, console: Console) -> None:
         ("Kept within", _bounds(certificate)),
         ("Protected", _protected(certificate)),
         ("How strongly", [_strength(certificate)]),
+        ("In secrets", [] if certificate.secrets is None else [certificate.secrets.statement]),
         ("What that means", _meaning(certificate)),
         ("Expected error", _errors(certificate)),
         ("Drawn", _drawn(certificate)),
