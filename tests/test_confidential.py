@@ -124,6 +124,8 @@ def test_a_release_can_be_pickled(kind: str) -> None:
     if "table" in release.outputs:
         assert again.table == release.table
         assert again.table.to_frame().equals(release.table.to_frame())
+    elif "estimate" in release.outputs:
+        assert again.estimates == release.estimates
     else:
         assert again.statistics == release.statistics
 

@@ -12,7 +12,8 @@ from importlib.resources import files
 
 _ENTRY = re.compile(r"@\w+\{(?P<key>[^,\s]+),(?P<body>.*?)\n\}", re.DOTALL)
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*(?:\{(.*?)\}|(\w+)),?\s*$", re.MULTILINE)
-_ACCENT = re.compile(r"\{\\'(\w)\}")
+_ACCENT = re.compile(r"""\{\\(['"])(\w)\}""")
+_MARKS = {"'": "\u0301", '"': "\u0308"}
 _ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 WHERE = ("journal", "booktitle", "howpublished", "publisher", "institution", "note")
 OWN = ("theory", "holdfast")
@@ -93,6 +94,6 @@ def _address(fields: dict[str, str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a field without its TeX: acute accents are all that the bibliography has."""
-    accented = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", f"{found[1]}\u0301"), text)
+    """Return a field without its TeX: acute accents and umlauts are all that the bibliography has."""
+    accented = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _MARKS[found[1]]), text)
     return accented.replace("{", "").replace("}", "").replace("--", "\u2013").strip()
