@@ -158,7 +158,7 @@ class Proposal:
             share = above.kept(Child(table, order.by))
             kept[[order.parent, cell]] *= share
             one, other = int(totals.group[order.parent]), int(totals.group[cell])
-            if one != FREE and other != FREE:
+            if FREE not in (one, other):
                 both = (parents * (above.places - mean[order.parent]) * (means - mean[cell])).sum()
                 ties.append((one, other, float(both)))
         return Moments(mean, variance, kept, tuple(ties))
