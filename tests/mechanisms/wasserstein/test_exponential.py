@@ -175,9 +175,7 @@ def test_totals_and_inequalities_hold_in_every_draw(loss: str, tmp_path: Path) -
 
 
 def test_a_release_verifies_and_says_its_prior(tmp_path: Path) -> None:
-    subject = Subject.of(
-        Case("one total", SEMI, BASES["prior"], FLOOR), WassersteinExponential, tmp_path
-    )
+    subject = Subject.of(Case("one total", SEMI, BASES["prior"], FLOOR), WassersteinExponential, tmp_path)
     release = subject.ready.release(SeededEntropy(1))
     folder = release.write(tmp_path / "out")
     assert verify(folder).kept
@@ -193,7 +191,13 @@ REFUSED: dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str,
     "no prior": ("one total", SEMI, {"base": "prior"}, NOT_NEGATIVE, "no prior: name a file"),
     "a prior of negative counts": ("one total", SEMI, {"prior": "past.csv"}, {}, "set nonnegative = true"),
     "keys of a prior": ("one total", SEMI, {"floor": "1"}, NOT_NEGATIVE, 'floor goes with base = "prior"'),
-    "a negative floor": ("one total", SEMI, {"prior": "past.csv", "floor": "-1"}, NOT_NEGATIVE, "floor is -1"),
+    "a negative floor": (
+        "one total",
+        SEMI,
+        {"prior": "past.csv", "floor": "-1"},
+        NOT_NEGATIVE,
+        "floor is -1",
+    ),
     "counting within bounds": ("one total", SEMI, {"base": "counting"}, NOT_NEGATIVE, "leave out the bounds"),
     "squares of queries": (
         "one total",

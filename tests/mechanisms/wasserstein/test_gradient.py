@@ -163,9 +163,7 @@ def test_ten_percent_less_noise_loses_more_than_epsilon(tmp_path: Path) -> None:
     mechanism = made.mechanism
     assert isinstance(mechanism, KNormGradient)
     tables = conforming_tables(made.public.universe, 200)
-    logs, more = (
-        np.stack([log_weights(mechanism, table, by=by) for table in tables]) for by in (1.0, 1.1)
-    )
+    logs, more = (np.stack([log_weights(mechanism, table, by=by) for table in tables]) for by in (1.0, 1.1))
     assert 0.99 < spent(mechanism.guarantee, tables, logs) <= 1
     assert spent(mechanism.guarantee, tables, more) > 1.05
 
