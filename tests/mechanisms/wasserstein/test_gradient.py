@@ -272,16 +272,12 @@ def test_what_cannot_be_is_refused_in_a_sentence(name: str, tmp_path: Path) -> N
 def test_what_follows_from_the_invariants_is_not_estimated(tmp_path: Path) -> None:
     with pytest.raises(GuaranteeError, match="it follows from what is published"):
         Study({"of": "visits"}, [{"margin": ["visits"]}]).prepared(tmp_path)
+    (tmp_path / "one.csv").write_text("age,visits,n\n10,0,1\n10,1,2\n")
+    spec = {
+        "data": {"path": "one.csv", "cells": ["age", "visits"], "count": "n"},
+        "invariants": TOTAL,
+        "privacy": {"epsilon": "1"},
+        "mechanism": {"name": "wasserstein-k-norm-gradient", **LINEAR},
+    }
     with pytest.raises(SpecError, match="which has one level"):
-        (tmp_path / "one.csv").write_text("age,visits,n\n10,0,1\n10,1,2\n")
-        prepare(
-            Spec.of(
-                {
-                    "data": {"path": "one.csv", "cells": ["age", "visits"], "count": "n"},
-                    "invariants": TOTAL,
-                    "privacy": {"epsilon": "1"},
-                    "mechanism": {"name": "wasserstein-k-norm-gradient", **LINEAR},
-                },
-                folder=tmp_path,
-            )
-        )
+        prepare(Spec.of(spec, folder=tmp_path))

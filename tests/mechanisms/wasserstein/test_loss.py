@@ -82,16 +82,16 @@ def test_queries_move_with_their_columns(kind: str, privacy: Mapping[str, Any], 
 def test_many_queries_are_bounded_by_twice_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.array(QUERIES)
     for kind in ("l1", "l2", "linf"):
-        close = module._widest(matrix, kind, None)  # type: ignore[arg-type]
+        close = module._widest(matrix, kind, None)
         pairs = [
             np.linalg.norm(matrix[:, i] - matrix[:, j], {"l1": 1, "l2": 2, "linf": np.inf}[kind]) ** 2
             for i in range(3)
             for j in range(3)
         ]
         assert close == pytest.approx(max(pairs))
-        assert module._widest(matrix, kind, np.array([0, 1, 0])) <= close  # type: ignore[arg-type]
+        assert module._widest(matrix, kind, np.array([0, 1, 0])) <= close
         monkeypatch.setattr(module, "MOST_PAIRS", 2)
-        assert module._widest(matrix, kind, None) >= close  # type: ignore[arg-type]
+        assert module._widest(matrix, kind, None) >= close
         monkeypatch.undo()
 
 

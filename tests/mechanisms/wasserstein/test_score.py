@@ -26,6 +26,7 @@ NAMES = ["mean", "quantile", "linear", "logistic", "two predictors", "left out"]
 def score_of(name: str, steps: int = 40) -> Score:
     """Return a score of people with a response of 0, 1 or 2 (0 or 1), and predictors between -1 and 1."""
     one, nothing = Fraction(1), Fraction(0)
+    sets: tuple[IntArray, ...]
     ends = [Fraction(-1), Fraction(1, 3), one]
     if name in ("mean", "quantile"):
         responses = tuple(map(Fraction, range(3)))
@@ -34,10 +35,11 @@ def score_of(name: str, steps: int = 40) -> Score:
             return LinearScore(((one,),) * 3, responses, sets, grid)
         return QuantileScore(((one,),) * 3, responses, sets, grid, level=Fraction(1, 3))
     predictors = 2 if name == "two predictors" else 1
-    kinds = [(r, *f) for r, *f in product(range(2), *[ends] * predictors)]
-    rows = tuple((one, *map(Fraction, f)) for _, *f in kinds)
-    responses = tuple(Fraction(r) for r, *_ in kinds)
-    sets = tuple(np.flatnonzero([k[1:] == key for k in kinds]) for key in sorted({k[1:] for k in kinds}))
+    kinds = list(product(map(Fraction, range(2)), *[ends] * predictors))
+    rows = tuple((one, *f) for _, *f in kinds)
+    responses = tuple(r for r, *_ in kinds)
+    among = sorted({k[1:] for k in kinds})
+    sets = tuple(np.flatnonzero([k[1:] == key for k in kinds]) for key in among)
     grid = Grid((Fraction(-2),) * (1 + predictors), (Fraction(3),) * (1 + predictors), steps)
     if name == "left out":
         rows, responses = (*rows, (nothing,) * 2), (*responses, nothing)

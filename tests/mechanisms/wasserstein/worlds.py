@@ -1,4 +1,4 @@
-"""Small worlds of the mechanisms of this folder: what they release is written down again, from definitions."""
+"""Small worlds of the mechanisms of this folder: what they release is written down again by definitions."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -58,7 +58,7 @@ def log_weights(
 
 
 def spent(guarantee: Guarantee, tables: IntArray, logs: Floats) -> float:
-    """Return the largest share of its guarantee that a mechanism loses, its log weights a row for each table."""
+    """Return the largest share of its guarantee that is lost, log weights being a row for each table."""
     assert isinstance(guarantee.intensity, Pure)
     seen = np.isfinite(logs).any(axis=0)
     shares = logs[:, seen] - logsumexp(logs[:, seen], axis=1, keepdims=True)

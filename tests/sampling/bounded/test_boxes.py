@@ -19,7 +19,7 @@ DRAWS = 10_000
 
 @dataclass(frozen=True)
 class Hill:
-    """exp(-rate times the largest distance of a coordinate from a top), with bounds that are rough on purpose."""
+    """exp(-rate times the largest distance of a coordinate from a top); bounds may be rough on purpose."""
 
     sizes: tuple[int, ...]
     top: tuple[int, ...]

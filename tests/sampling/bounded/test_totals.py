@@ -38,7 +38,8 @@ def test_nothing_is_lost_and_nothing_is_added(system: tuple[IntArray, IntArray, 
     matrix, table, rows, least = system
     totals = Totals.of(csr_array(matrix), matrix @ table, low=[0] * 4, rows=rows, least=least)
     assert totals is not None
-    kept = (POINTS @ matrix.T == matrix @ table).all(axis=1) & (POINTS @ rows.T >= least).all(axis=1)
+    sums, more = POINTS @ matrix.T, POINTS @ rows.T
+    kept = (sums == matrix @ table).all(axis=1) & (more >= least).all(axis=1)
     assert np.array_equal(totals.inside(POINTS), kept)
     for cell in range(4):
         low, high = totals.low[cell], totals.high[cell]
