@@ -38,7 +38,7 @@ def named(kind: str) -> str:
 
 RATES = ModelSpec.of({"model": {"kind": "rates", "areas": ["sex"]}, "prior": {"mean": 3.0, "shape": 1.0}})
 WITHOUT_A_LAW = tuple(kind for kind in KINDS if kind.endswith("by a chain"))
-WITHOUT_COUNTS = tuple(kind for kind in KINDS if NAMED[named(kind)].output not in ("table", "statistic"))
+WITHOUT_COUNTS = tuple(kind for kind in KINDS if NAMED[named(kind)].output == "estimate")
 TOO_MANY_TABLES = ("conditioned, inequalities",)
 
 
