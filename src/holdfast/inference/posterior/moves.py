@@ -75,20 +75,26 @@ class Moves:
         """Whether there is nothing to move: one table alone agrees with what is public."""
         return not (self.alone.size or self.paired.size or self.table.size or self.listed.shape[0])
 
-    def listing(self, cells: int, *, every: bool = False) -> csr_array:
+    def listing(self, cells: int, *, every: bool = False, order: IntArray | None = None) -> csr_array:
         """Return moves as rows over so many cells; raises SamplingError where they are too many.
 
-        Of large groups of cells it has as many pairs as connect all tables of counts, or ``every`` one.
+        Of large groups of cells it has as many pairs as connect all tables of counts, or ``every`` one. The
+        pairs are of cells that stand close to each other, and in another ``order`` of all cells, if any.
         """
-        pairs = [_pairs(int(size), every=every) for size in np.diff(self.starts)]
+        pairs = []
+        for begin, end in zip(self.starts[:-1], self.starts[1:], strict=True):
+            group = self.paired[begin:end]
+            pairs.append(group[_pairs(group.size, every=every)])
+            if order is not None and group.size > SMALL:
+                other = group[np.argsort(order[group])]
+                pairs.append(other[_pairs(group.size, every=every)])
         rows, columns = self.table.shape
         squares = rows * (rows - 1) * columns * (columns - 1) // 4
         number = sum(pair.shape[1] for pair in pairs)
         if number + squares + self.alone.size + self.listed.shape[0] > MOST_LISTED:
             raise SamplingError(_TOO_MANY)
         found = [csr_array(eye_array(cells, dtype=np.int64, format="csr")[self.alone])]
-        for begin, pair in zip(self.starts[:-1], pairs, strict=True):
-            found.append(_rows(list(self.paired[begin + pair]), (1, -1), cells))
+        found += [_rows(list(pair), (1, -1), cells) for pair in pairs]
         if squares:
             (r, s), (c, d) = np.triu_indices(rows, k=1), np.triu_indices(columns, k=1)
             r, s = (np.repeat(each, c.size) for each in (r, s))

@@ -112,9 +112,9 @@ class Problem:
         return Walking(self.model, self.facts, self.moves, likelihood)
 
     def _measured(self, likelihood: NoisySums) -> Sliding:
-        """Return moves that change sums along."""
+        """Return moves that change sums along; pairs of cells with many sums in common change few of them."""
         cells, W = self.facts.cells, likelihood.queries
-        listed, slack = self.moves.listing(cells), self.facts.joint[0]
+        listed, slack = self.moves.listing(cells, order=likelihood.order), self.facts.joint[0]
         moves = Moves(listed=csr_array(hstack([listed, listed @ W.T, listed @ slack.T], format="csr")))
         moves.listed.eliminate_zeros()
         released = np.concatenate([np.zeros(cells, dtype=np.int64), likelihood.values])
