@@ -38,7 +38,7 @@ Sampler = Literal["gibbs", "rejection", "importance"]
 Proposals = Literal["noise", "prior"]
 
 LEAST, MOST = 1e-12, 1e12
-"""Numbers of a prior lie between these."""
+"""Numbers of a prior, and exposures that are not 0, lie between these."""
 MOST_DRAWS, MOST_CHAINS = 10_000_000, 256
 
 
