@@ -13,7 +13,8 @@ all rates and numbers of the prior; rejection draws are independent. No warm-up 
 
 NumPyro (extra `bench`) has the same model in plain words: rates are parameters, counts are summed out.
 Without an invariant that is a sum over each county's counts. With the total it is the coefficient of a
-product of 67 series, by a Fourier transform. ``ratio_ppl`` is the smaller ratio of the two.
+product of 67 series, by a Fourier transform. ``ratio_ppl`` is the smaller ratio of the two. With rates
+integrated out by hand as well NumPyro was five times slower: digamma functions of all counts at every step.
 """
 
 import argparse

@@ -66,7 +66,7 @@ def test_defaults() -> None:
         ({"sampler": {"warmup": -1}}, "from 0 to"),
         ({"sampler": {"proposals": "prior"}}, "rejection or importance"),
         ({"constraints": {"nonnegative": True}}, "leave them out"),
-        ({"constraints": {"inequalities": [{"total": True}]}}, "at_least is missing"),
+        ({"constraints": {"inequalities": [{"total": True}]}}, "at_least or at_most"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(change: dict[str, Any], words: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from tests.goodness import two_way
 from tests.inference.posterior.small import AREAS, PARTLY, THREE, TOTAL
 
@@ -39,6 +40,12 @@ FACTS: dict[str, tuple[Ints, list[int], Ints | None, list[int]]] = {
         [1, 1, -3],
     ),
     "crossing floors": (TOTAL, [2, 1, 1, 2], np.array([[1, 1, 0, 0], [0, 1, 1, 0]]), [2, 2]),
+    "nested floors and ceilings": (
+        TOTAL,
+        [2, 1, 1, 2],
+        np.array([[1, 1, 0, 0], [-1, -1, 0, 0], [-1, 0, 0, 0], [0, 0, -1, 0]]),
+        [2, -4, -2, -1],
+    ),
     "a ceiling": (TOTAL, [2, 1, 1, 2], np.array([[-1, 0, 0, 0], [-1, -2, 0, 0]]), [-2, -5]),
 }
 
@@ -133,3 +140,21 @@ def test_facts_find_a_table_or_say_that_there_is_none() -> None:
     fewer = of.without(np.array([False, True, False, False]))
     assert fewer.cells == 3
     assert fewer.possible
+
+
+def test_few_pairs_of_a_large_group_connect_it() -> None:
+    """Neighbours in a circle, and in another order of cells: all of one group, and nothing of another."""
+    order = np.random.default_rng(1).permutation(90)
+    rows = np.zeros((2, 90), dtype=np.int64)
+    rows[0, :50], rows[1, 50:] = 1, 1
+    of = Facts.of(csr_array(rows), np.array([3, 4]))
+    steps = connecting_moves(of).listing(90, order=order)
+    assert not (of.matrix @ steps.T).toarray().any()
+    assert steps.shape[0] < 90 * 20
+    pairs = steps.indices.reshape(-1, 2)
+    graph = csr_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(90, 90))
+    assert connected_components(graph, directed=False)[0] == 2
+    beside = {
+        frozenset(pair) for pair in np.argsort(order)[np.argsort(order) < 50][[[0, 1], [1, 2]]].tolist()
+    }
+    assert beside <= {frozenset(pair) for pair in pairs.tolist()}

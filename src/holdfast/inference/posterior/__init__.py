@@ -15,6 +15,8 @@ public holds of x with certainty: A x = t, x >= 0, and further inequalities. The
     facts.py        what holds of x for certain; a table to start from
     moves.py        steps between such tables that reach all of them
     likelihood.py   p(y | x), from a certificate
+    nodes.py        both for one level of a geography, from measurements
+    released.py     a verified release, with its facts and its likelihood
     problem.py      these four together
     proposals.py, rejection.py, importance.py, gibbs.py   three samplers of one posterior
     sliding.py, walking.py, unswapping.py                 how Gibbs moves the table

@@ -28,6 +28,7 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationInfo, field_va
 
 from holdfast.errors import SpecError
 from holdfast.spec.closest import closest
+from holdfast.spec.geography import Geography
 from holdfast.spec.load import read_toml
 from holdfast.spec.model import Constraints, Data, Spec
 from holdfast.spec.part import Part, Text, of_a_file
@@ -37,7 +38,7 @@ Sampler = Literal["gibbs", "rejection", "importance"]
 Proposals = Literal["noise", "prior"]
 
 LEAST, MOST = 1e-12, 1e12
-"""Numbers of a prior lie between these."""
+"""Numbers of a prior, and exposures that are not 0, lie between these."""
 MOST_DRAWS, MOST_CHAINS = 10_000_000, 256
 
 
@@ -113,6 +114,8 @@ class Model(ModelPart):
     """Of rates: the attributes, beside the areas, whose levels have rates of their own; all unless given."""
     cells: tuple[Text, ...] = ()
     """Of swapped records: the columns to count by."""
+    level: Text | None = None
+    """Of top-down releases: the level whose nodes have the counts; the leaves unless given."""
     per: Positive = 1.0
     """Rates are told for so many units of exposure."""
 
@@ -269,12 +272,13 @@ class ModelSpec(ModelPart):
         """Return a path in the file, relative to its folder."""
         return self.folder / path
 
-    def constrained(self, cells: tuple[str, ...]) -> Spec:
-        """Return the inequalities as those of a spec over the attributes of a table."""
+    def constrained(self, names: tuple[str, ...], levels: tuple[str, ...] = ()) -> Spec:
+        """Return the inequalities as those of a spec over a table, whose first attributes may be levels."""
+        cells = tuple(name for name in names if name not in levels)
         with of_a_file():
-            return Spec(
-                data=Data(cells=cells), constraints=self.constraints, folder=self.folder, file=self.file
-            )
+            geography = Geography(columns=levels) if levels else None
+            data = Data(cells=cells, geography=geography)
+            return Spec(data=data, constraints=self.constraints, folder=self.folder, file=self.file)
 
 
 def _require_none(keys: set[str], kinds: str) -> None:

@@ -4,6 +4,8 @@ Chains are cut in two, so that one that drifts shows as two that differ, and val
 scores of their ranks, so that no moment need exist [vehtari2021]. Draws are chains x draws x numbers.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +40,9 @@ def worth(values: FloatArray, level: float = 0.9) -> Worth:
     """Return what draws are worth; the ends are those of the middle ``level``."""
     flat = values.reshape(*values.shape[:2], -1)
     step = max(1, BATCH // max(1, flat.shape[0] * flat.shape[1]))
-    parts = [_worth(flat[..., at : at + step], level) for at in range(0, flat.shape[2], step)]
+    begins = range(0, flat.shape[2], step)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # sorting lets others run
+        parts = list(pool.map(lambda at: _worth(flat[..., at : at + step], level), begins))
     joined = (np.concatenate([np.zeros(0), *(part[at] for part in parts)]) for at in range(3))
     return Worth(*(each.reshape(values.shape[2:]) for each in joined))
 

@@ -1,16 +1,18 @@
 """What is public of the confidential table, and a table that agrees with it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from holdfast.errors import DataError, InvariantError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.public import Floor, Public
 from holdfast.universe.capacity import capacities
 from holdfast.universe.universe import Universe
 
@@ -57,6 +59,30 @@ class Facts:
         B.eliminate_zeros()
         b = np.zeros(B.shape[0], dtype=np.int64) if least is None else least
         return cls(matrix, np.asarray(values, dtype=np.int64), B, b, design)
+
+    @classmethod
+    def of_release(cls, public: Public) -> "Facts":
+        """Return what is public of the possible cells of a released table."""
+        design = None
+        if public.cliques is not None and not public.schema.nestings:
+            axes = tuple(tuple(public.schema.axis(name) for name in clique) for clique in public.cliques)
+            design = (public.schema.shape, axes)
+        universe = public.universe
+        known = cls.of(universe.matrix, universe.values, design=design)
+        return known.bounded(public.inequalities, public.possible)
+
+    def bounded(self, floors: Iterable[Floor], possible: IntArray) -> "Facts":
+        """Return these facts and further inequalities, which are given over all cells."""
+        rows, least = [self.rows], [self.least]
+        for floor in floors:
+            B = csr_array(floor.block.matrix[:, possible].astype(np.int64))
+            for name, bound in floor.bounds.items():
+                sign = 1 if name == "at_least" else -1
+                rows.append(sign * B)
+                least.append(np.full(B.shape[0], sign * bound, dtype=np.int64))
+        B = csr_array(vstack(rows, format="csr"))
+        B.eliminate_zeros()
+        return replace(self, rows=B, least=np.concatenate(least))
 
     @property
     def cells(self) -> int:

@@ -17,8 +17,8 @@ from holdfast.inference.posterior.model import CountModel, Numbers
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.progress import steps
 
-MOST_VALUES = 400_000_000
-"""Counts that are kept at most, over all draws: 3 GB."""
+MOST_VALUES = 100_000_000
+"""Numbers that are kept at most, over all draws: 4 GB, with what is told of them."""
 BLOCKS = 100
 """Parts in which draws are made, so that it is seen how far they are."""
 

@@ -72,7 +72,7 @@ def _problem(
             )
         swapped = swapped_problem(spec, folder)
         return swapped, _release(swapped.digest, "permutation-swapping", seeded=swapped.seeded)
-    released = released_table(folder, table)
+    released = released_table(folder, table, level=spec.model.level)
     problem = problem_of(spec, released)
     return problem, _release(released.digest, released.mechanism, seeded=released.seeded)
 

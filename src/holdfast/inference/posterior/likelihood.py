@@ -159,6 +159,19 @@ class NoisySums(Tractable):
         """That of the widest noise."""
         return NormForm(self.norm, float(self.rates.min())).width(self.queries.shape[1])
 
+    @property
+    def order(self) -> IntArray:
+        """The place of each cell where cells stand by the sums that they are in, the largest sum first."""
+        place = np.argsort(np.argsort(-np.diff(self.queries.indptr), kind="stable"), kind="stable")
+        columns = self.queries.tocsc()
+        number = np.diff(columns.indptr)
+        cell = np.repeat(np.arange(number.size), number)
+        sums = place[columns.indices]
+        sums = sums[np.lexsort((sums, cell))]
+        keys = np.full((number.size, int(number.max(initial=0))), place.size)
+        keys[cell, np.arange(cell.size) - columns.indptr[cell]] = sums
+        return np.asarray(np.argsort(np.lexsort((np.arange(number.size), *keys.T[::-1]))))
+
     def without(self, absent: NDArray[np.bool_]) -> "NoisySums":
         """Return the likelihood over the other cells."""
         return replace(self, queries=csr_array(self.queries[:, np.flatnonzero(~absent)]))

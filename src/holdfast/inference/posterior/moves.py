@@ -11,8 +11,9 @@ Floors of single cells change nothing: counts above them are a table with the sa
 B x >= b add slacks s = B x - b >= 0 to the table, which moves change along, and a Markov basis of A need not
 connect the tables that are left. Here they are connected by
 
-    sums of nested or disjoint sets of cells, in A and in B: the tables are an M-convex set, or a projection
-        of one, and single records that come, go or move connect it [murota2003];
+    sums of nested or disjoint sets of cells, in A and in B, bounded from below or above: the tables are an
+        M-convex set, or a projection of one, and single records that come, go or move connect it
+        [murota2003];
     comparisons x_i >= x_j + b, b >= 0, of each cell i with at most one other and without a circle: with
         x_i - x_j - b in place of x_i it is a table of counts without further inequalities, and moves of
         its design are moves here.
@@ -39,9 +40,15 @@ MOST_LISTED = 500_000
 """Moves that are listed one by one."""
 MOST_TABLES = 20_000
 """Tables that are listed to see whether they are connected."""
+SMALL = 16
+"""Cells of a group whose pairs are all listed in any case."""
 SOME = 100
 """Tables that are looked at for the shortest way out of those that are connected."""
 _NONE = np.zeros(0, dtype=np.int64)
+_TOO_MANY = (
+    f"there are more than {MOST_LISTED:,} moves between tables: use coarser attributes, of a top-down release"
+    " a higher level in [model], or leave the inequalities out."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,24 +75,26 @@ class Moves:
         """Whether there is nothing to move: one table alone agrees with what is public."""
         return not (self.alone.size or self.paired.size or self.table.size or self.listed.shape[0])
 
-    def listing(self, cells: int) -> csr_array:
-        """Return all of them as rows over so many cells; raises SamplingError where they are too many."""
-        sizes = np.diff(self.starts)
-        rows, columns = self.table.shape
-        pairs, squares = (
-            int((sizes * (sizes - 1) // 2).sum()),
-            rows * (rows - 1) * columns * (columns - 1) // 4,
-        )
-        if pairs + squares + self.alone.size + self.listed.shape[0] > MOST_LISTED:
-            raise SamplingError(
-                f"there are more than {MOST_LISTED:,} moves between tables: use coarser attributes, or"
-                " leave the inequalities out."
-            )
-        found = [csr_array(eye_array(cells, dtype=np.int64, format="csr")[self.alone])]
+    def listing(self, cells: int, *, every: bool = False, order: IntArray | None = None) -> csr_array:
+        """Return moves as rows over so many cells; raises SamplingError where they are too many.
+
+        Of large groups of cells it has as many pairs as connect all tables of counts, or ``every`` one. The
+        pairs are of cells that stand close to each other, and in another ``order`` of all cells, if any.
+        """
+        pairs = []
         for begin, end in zip(self.starts[:-1], self.starts[1:], strict=True):
             group = self.paired[begin:end]
-            one, other = np.triu_indices(group.size, k=1)
-            found.append(_rows([group[one], group[other]], (1, -1), cells))
+            pairs.append(group[_pairs(group.size, every=every)])
+            if order is not None and group.size > SMALL:
+                other = group[np.argsort(order[group])]
+                pairs.append(other[_pairs(group.size, every=every)])
+        rows, columns = self.table.shape
+        squares = rows * (rows - 1) * columns * (columns - 1) // 4
+        number = sum(pair.shape[1] for pair in pairs)
+        if number + squares + self.alone.size + self.listed.shape[0] > MOST_LISTED:
+            raise SamplingError(_TOO_MANY)
+        found = [csr_array(eye_array(cells, dtype=np.int64, format="csr")[self.alone])]
+        found += [_rows(list(pair), (1, -1), cells) for pair in pairs]
         if squares:
             (r, s), (c, d) = np.triu_indices(rows, k=1), np.triu_indices(columns, k=1)
             r, s = (np.repeat(each, c.size) for each in (r, s))
@@ -166,14 +175,15 @@ def _of_design(facts: Facts) -> csr_array:
 
 
 def _laminar(facts: Facts) -> bool:
-    """Whether A and B are sums over sets of cells that are nested or disjoint."""
+    """Whether A and B are sums, from below or above, over sets of cells that are nested or disjoint."""
     rows, _ = facts.joint
-    for part in (facts.matrix, rows):
-        if (part.data != 1).any():
-            return False
-    sets = np.concatenate([facts.matrix.toarray(), rows.toarray()]).astype(np.float64)
-    common, sizes = sets @ sets.T, sets.sum(axis=1)
-    return bool(((common == 0) | (common == np.minimum(sizes[:, None], sizes))).all())
+    sets = abs(csr_array(vstack([facts.matrix, rows], format="csr")))
+    sizes = np.diff(sets.indptr)
+    one_sign = np.abs(np.asarray(rows.sum(axis=1)).ravel()) == np.diff(rows.indptr)
+    if (facts.matrix.data != 1).any() or (sets.data != 1).any() or not one_sign.all():
+        return False
+    common = (sets @ sets.T).tocoo()
+    return bool((common.data == np.minimum(sizes[common.row], sizes[common.col])).all())
 
 
 def _records(facts: Facts) -> csr_array:
@@ -183,7 +193,7 @@ def _records(facts: Facts) -> csr_array:
     tied[facts.matrix.indices] = True
     order = np.argsort(kinds.of_cell, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(kinds.of_cell))]).astype(np.int64)
-    return Moves(np.flatnonzero(~tied), order, starts).listing(facts.cells)
+    return Moves(np.flatnonzero(~tied), order, starts).listing(facts.cells, every=True)
 
 
 def _comparing(facts: Facts) -> csr_array | None:
@@ -242,6 +252,19 @@ def _seen(facts: Facts) -> csr_array:
         nearest, far = divmod(int(np.argmin(apart)), len(outside))
         fresh = [outside[far] - inside[nearest]]
         moves += fresh
+
+
+def _pairs(size: int, *, every: bool) -> IntArray:
+    """Return pairs of cells that records go between: each two, or those 1, 2, 4, ... apart in a circle.
+
+    Records go around a circle one by one, so that neighbours are enough to connect all tables of counts.
+    """
+    if size <= SMALL or (every and size * (size - 1) // 2 <= MOST_LISTED):
+        return np.stack(np.triu_indices(size, k=1))
+    if every:
+        raise SamplingError(_TOO_MANY)
+    cells, apart = np.arange(size), 1 << np.arange(size.bit_length() - 1)
+    return np.stack([np.tile(cells, apart.size), ((cells + apart[:, None]) % size).ravel()])
 
 
 def _rows(cells: list[IntArray], entries: tuple[int, ...], width: int) -> csr_array:

@@ -22,10 +22,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import rfft
-from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.privacy.zero import zero
 
 Power = Literal[1, 2]
 Spectrum = NDArray[np.complex128]
@@ -92,7 +92,7 @@ class TotalNormaliser:
         edge = 0.4 * self.rate if self.power == 1 else 1.0
         more = 0.0
         if moments(-edge)[0] < 0 < moments(edge)[0]:
-            more = float(brentq(lambda each: moments(each)[0], -edge, edge, xtol=1e-3 * edge))
+            more = zero(lambda each: moments(each)[0], -edge, edge, xtol=1e-3 * edge, rtol=1e-9)
         deviation = sqrt(moments(more)[1])
         points = 1 << ceil(log(max(32 * deviation, 2 * self._reach, FEWEST_POINTS), 2))
         return self._first_slope + more, points

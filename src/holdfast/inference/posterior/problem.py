@@ -5,8 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack, vstack
-from scipy.sparse.linalg import lsqr
+from scipy.sparse import csr_array, hstack
 
 from holdfast.data.invariants import floor_blocks, inequality_blocks
 from holdfast.data.schema import Schema
@@ -30,7 +29,7 @@ from holdfast.inference.posterior.released import ReleasedTable
 from holdfast.inference.posterior.sliding import NormForm, Sliding
 from holdfast.inference.posterior.walking import Walking
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.public import Public
+from holdfast.public import Floor
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.closest import closest
 
@@ -113,9 +112,9 @@ class Problem:
         return Walking(self.model, self.facts, self.moves, likelihood)
 
     def _measured(self, likelihood: NoisySums) -> Sliding:
-        """Return moves that change sums along."""
+        """Return moves that change sums along; pairs of cells with many sums in common change few of them."""
         cells, W = self.facts.cells, likelihood.queries
-        listed, slack = self.moves.listing(cells), self.facts.joint[0]
+        listed, slack = self.moves.listing(cells, order=likelihood.order), self.facts.joint[0]
         moves = Moves(listed=csr_array(hstack([listed, listed @ W.T, listed @ slack.T], format="csr")))
         moves.listed.eliminate_zeros()
         released = np.concatenate([np.zeros(cells, dtype=np.int64), likelihood.values])
@@ -142,7 +141,7 @@ class Problem:
 
 def problem_of(spec: ModelSpec, released: ReleasedTable) -> Problem:
     """Return the posterior that a model and a release make together; raises where there is none."""
-    public, schema = released.public, released.public.schema
+    schema, possible = released.schema, released.possible
     for name in (*spec.model.areas, *(spec.model.by or ())):
         if name not in schema.names:
             raise SpecError(
@@ -151,44 +150,32 @@ def problem_of(spec: ModelSpec, released: ReleasedTable) -> Problem:
             )
     if spec.model.cells:
         raise SpecError("[model] cells are for swapped records, and this is a table: leave them out.")
-    facts = facts_of(spec, public)
-    size = sizes_of(spec, schema)[public.possible]
+    facts = facts_of(spec, released)
+    size = sizes_of(spec, schema)[possible]
     absent = size == 0
     within = facts.without(absent)
-    _require_possible(facts, within, absent, schema, public.possible)
-    cells = public.possible[~absent]
+    _require_possible(facts, within, absent, schema, possible)
+    cells = possible[~absent]
     totals = _totals(spec, schema, cells, within)
     model, groups, pools = model_over(spec, schema, cells, size[~absent], totals)
     likelihood = released.likelihood.without(absent)
     if isinstance(likelihood, NoisyStatistic):
         counts = _with_statistic(likelihood, within)
-    elif isinstance(likelihood, NoisySums):
-        counts = _least_squares(likelihood, within)
     else:
-        counts = likelihood.released[likelihood.cells]
+        counts = released.counts[~absent]
     named = Named(schema.names, tuple(schema.cell(int(cell)) for cell in cells))
     return Problem(model, within, likelihood, counts, named, groups, pools)
 
 
-def facts_of(spec: ModelSpec, public: Public) -> Facts:
+def facts_of(spec: ModelSpec, released: ReleasedTable) -> Facts:
     """Return what is public of a table, with the inequalities of the model."""
-    universe, possible = public.universe, public.possible
-    blocks = [(floor.block, floor.at_least) for floor in public.inequalities]
-    asked = spec.constrained(public.schema.names)
-    further = zip(inequality_blocks(asked, public.schema), asked.constraints.inequalities, strict=True)
-    blocks += [(block, item.at_least) for block, item in further]
-    blocks += floor_blocks(asked, public.schema, public.count)
-    rows = [
-        csr_array((0, possible.size), dtype=np.int64),
-        *(block.matrix[:, possible] for block, _ in blocks),
+    schema, asked = released.schema, spec.constrained(released.schema.names, released.levels)
+    floors = [
+        Floor(block, item.at_least, item.at_most)
+        for block, item in zip(inequality_blocks(asked, schema), asked.constraints.inequalities, strict=True)
     ]
-    least = [np.zeros(0, dtype=np.int64), *(np.full(block.matrix.shape[0], b) for block, b in blocks)]
-    design = None
-    if public.cliques is not None and not public.schema.nestings:
-        axes = tuple(tuple(public.schema.axis(name) for name in clique) for clique in public.cliques)
-        design = (public.schema.shape, axes)
-    B = csr_array(vstack(rows, format="csr").astype(np.int64))
-    return Facts.of(universe.matrix, universe.values, B, np.concatenate(least).astype(np.int64), design)
+    floors += [Floor(block, least) for block, least in floor_blocks(asked, schema, released.count)]
+    return released.facts.bounded(floors, released.possible)
 
 
 def model_over(
@@ -290,12 +277,6 @@ def _with_statistic(likelihood: NoisyStatistic, facts: Facts) -> IntArray:
     found = facts.nearest(np.zeros(facts.cells, dtype=np.int64))
     more = np.rint(likelihood.values).astype(np.int64) - found[0::4]
     return facts.nearest(found + np.kron(more, np.array([1, -1, -1, 1])))
-
-
-def _least_squares(likelihood: NoisySums, facts: Facts) -> IntArray:
-    """Return the table that agrees with what is public nearest to one that fits the measurements best."""
-    fitted = lsqr(likelihood.queries.astype(np.float64), likelihood.values.astype(np.float64))[0]
-    return facts.nearest(fitted)
 
 
 def tractable(likelihood: AnyLikelihood) -> Tractable:

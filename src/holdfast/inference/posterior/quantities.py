@@ -10,6 +10,7 @@ from holdfast.data.files import open_file
 from holdfast.data.repeats import first_repeat
 from holdfast.data.schema import Schema
 from holdfast.errors import DataError
+from holdfast.inference.posterior.asked import LEAST, MOST
 from holdfast.lattice.arrays import FloatArray
 
 
@@ -35,26 +36,28 @@ def read_numbers(path: Path, column: str, schema: Schema) -> FloatArray:
         raise DataError(
             f"{path}, {source.row(second)} has the levels of {source.row(first)}: list each combination once."
         )
-    listed = np.full(int(np.prod(shape)), np.nan)
-    listed[rows] = _numbers(columns, column)
+    numbers, order = _numbers(columns, column), np.argsort(rows)
     of_cell = np.ravel_multi_index([schema.codes(name) for name in names], shape)
-    found: FloatArray = listed[of_cell]
-    missing = np.flatnonzero(np.isnan(found) & schema.possible)
+    place = np.minimum(np.searchsorted(rows[order], of_cell), max(rows.size - 1, 0))
+    told = rows[order][place] == of_cell if rows.size else np.zeros(of_cell.size, dtype=np.bool_)
+    missing = np.flatnonzero(~told & schema.possible)
     if missing.size:
         raise DataError(
             f"{path} has no {column!r} for the cell {schema.in_words(int(missing[0]))}: list every"
             " combination of levels."
         )
-    return np.where(schema.possible, found, 0.0)
+    return np.where(schema.possible, numbers[order][place], 0.0)
 
 
 def _numbers(columns: Columns, name: str) -> FloatArray:
     values = columns.frame[name].cast(pl.Float64, strict=False)
-    bad = (~(values.is_finite() & (values >= 0)).fill_null(value=False)).arg_true()
+    usual = (values == 0) | ((values >= LEAST) & (values <= MOST))
+    bad = (~usual.fill_null(value=False)).arg_true()
     if bad.len():
         place = int(bad[0])
+        told = columns.frame[name][place]
         raise DataError(
-            f"{columns.source.place(place, name)} is {str(columns.frame[name][place])!r}: give a number that"
-            " is not negative."
+            f"{columns.source.place(place, name)} is {'empty' if told is None else repr(str(told))}: give 0, or"
+            f" a number from {LEAST:g} to {MOST:g}."
         )
     return values.to_numpy()

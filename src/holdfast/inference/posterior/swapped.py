@@ -106,6 +106,11 @@ def _require_plain(certificate: RecordsCertificate, spec: ModelSpec) -> None:
             "these records were swapped as households, whose rows follow each other: a posterior is offered"
             " for records that are swapped one by one."
         )
+    if spec.model.level is not None:
+        raise SpecError(
+            "[model] level is for top-down releases, and these are swapped records: name the columns of areas"
+            " in cells instead."
+        )
     if spec.constraints.inequalities:
         raise SpecError(
             "[constraints] bind tables with noise, and these are swapped records: leave them out."

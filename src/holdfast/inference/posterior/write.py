@@ -42,7 +42,7 @@ def _write_inference_data(posterior: Posterior, path: Path) -> bool:
             warnings.simplefilter("ignore")  # of its own future
             import arviz  # noqa: PLC0415 - an extra
 
-            inference_data(posterior, arviz).to_netcdf(str(path))
+            inference_data(posterior, arviz).to_netcdf(str(path), compress=False)  # draws hardly shrink
     except ImportError:
         return False
     return True
