@@ -56,8 +56,8 @@ def _numbers(columns: Columns, name: str) -> FloatArray:
     if bad.len():
         place = int(bad[0])
         told = columns.frame[name][place]
+        said = "empty" if told is None else repr(str(told))
         raise DataError(
-            f"{columns.source.place(place, name)} is {'empty' if told is None else repr(str(told))}: give 0, or"
-            f" a number from {LEAST:g} to {MOST:g}."
+            f"{columns.source.place(place, name)} is {said}: give 0, or a number from {LEAST:g} to {MOST:g}."
         )
     return values.to_numpy()
