@@ -251,9 +251,11 @@ REFUSED: dict[str, tuple[Study, str]] = {
     "too many steps": (Study({"of": "visits", "steps": 1 << 21}), "from 1 to 1,048,576"),
     "no steps": (Study({"of": "visits", "steps": 0}), "from 1 to 1,048,576"),
     "three outcomes": (
-        Study({"estimate": "logistic", "of": "visits", "on": ["visits"]}),
+        Study({"estimate": "logistic", "of": "visits", "on": ["sex"]}),
         "has 3 levels: a logistic regression takes two",
     ),
+    "a response on itself": (Study({**LINEAR, "on": ["visits"]}), "name an attribute twice"),
+    "a predictor twice": (Study({**LINEAR, "on": ["age", "age"]}), "name an attribute twice"),
     "an unknown event": (Study({**LOGISTIC, "event": "x"}), "event = 'x' is no level of sex"),
     "an unknown place": (Study({"of": "visits", "where": {"place": "x"}}), "place"),
     "zcdp": (Study({"of": "visits"}, SEX, {"standard": "zcdp", "rho": "1"}), "pure"),
