@@ -15,6 +15,8 @@ from tests.mechanisms.wasserstein.worlds import exponential, log_weights, spent
 
 from holdfast.certificate.verify import verify
 from holdfast.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.mechanisms.wasserstein import exponential as exponential_module
+from holdfast.mechanisms.wasserstein import laws
 from holdfast.mechanisms.wasserstein.cost import LISTED, SAME, TWICE
 from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
 from holdfast.privacy.evidence import Proved
@@ -269,3 +271,18 @@ def test_a_chain_is_charged_for_its_distance(tmp_path: Path) -> None:
     assert parameters["epsilon"] <= 2
     drawn = mechanism.law(subject.counts).sample(SeededEntropy(2), 500)
     assert (drawn >= 0).all()
+
+
+def test_tables_that_are_too_large_are_refused_before_any_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With bounds every cell has a table of its own, and thinning keeps ever less: both have a limit."""
+    monkeypatch.setattr(exponential_module, "MOST_CELLS", 2)
+    with pytest.raises(SamplingError, match="for at most 2 cells, and there are 3"):
+        exponential(tmp_path, "one total", SEMI, {}, NOT_NEGATIVE)
+    exponential(tmp_path, "one total", SEMI, {}, {})  # noise that all tables share has no such limit
+    monkeypatch.undo()
+    monkeypatch.setattr(laws, "THINNED", 5)
+    monkeypatch.setattr(laws, "RELEASES", 1)
+    with pytest.raises(SamplingError, match="6 cells are too many to thin"):
+        exponential(tmp_path, "2 x 3", SEMI, LOSSES["l2"], NOT_NEGATIVE)

@@ -73,6 +73,8 @@ STEPS = 1 << 12
 """Parameters that a calibration chooses from: from half of what a constant normaliser allows to all of it."""
 
 
+MOST_CELLS = 20_000
+"""Cells of tables with bounds or a prior: each has a table of its own, of a millisecond."""
 CONFIDENCE = 0.99
 SPARE = (4, 16, 64)
 """How many times the fewest pairs of chains that could show a distance are run, one try after the other."""
@@ -164,6 +166,12 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
     ) -> "WassersteinExponential":
         """Take the parameter that meets the target, for exact draws or for a chain."""
         measure = measure_of(public, options)
+        if not measure.constant and public.universe.cells > MOST_CELLS:
+            raise SamplingError(
+                "tables with bounds or a prior are drawn cell by cell, for at most"
+                f" {MOST_CELLS:,} cells, and there are {public.universe.cells:,}: release fewer of them at a"
+                " time, or leave out bounds and prior."
+            )
         measure.totals  # noqa: B018 - what has no mass is refused before anything else
         loss = TableLoss(options.loss, _queries(public, options), measure.largest)
         intensity = target.intensity
@@ -352,6 +360,8 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         Whether a release is refused must not depend on the confidential table.
         """
         checked_rate(self.kappa)
+        zeros = self.measure.pseudo is not None and not all(self.measure.pseudo)
+        floor = " give the prior a floor," if zeros else ""
         # in extreme tables a count is all that another one may be, which no table of people is like
         for table in stand_ins[:1] if self.design.ordered else stand_ins:
             try:
@@ -359,8 +369,8 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
             except SamplingError as error:
                 raise SamplingError(
                     "not every table with these invariants can be released exactly in reasonable time"
-                    f' ({str(error).partition(":")[0]}): keep fewer margins or bounds, set loss = "l1", or'
-                    " ask for a chain (chain = true)."
+                    f' ({str(error).partition(":")[0]}): keep fewer margins or bounds, set loss = "l1",'
+                    f"{floor} or ask for a chain (chain = true)."
                 ) from None
 
     def _evidence(self) -> list[Evidence]:

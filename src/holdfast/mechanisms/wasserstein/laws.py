@@ -35,6 +35,8 @@ RELEASES = 5000
 CELLS = 40
 """Cells of universes that are looked through for a list at most."""
 FUNCTIONS = 2.0**-47
+THINNED = 400
+"""Cells of draws that are thinned at most: what is kept of them falls with their number."""
 GROUPS = 2
 """Totals that a norm may tie together without a trial."""
 SELDOM = 1e-5
@@ -135,6 +137,10 @@ class Design:
     def _thinned(self, counts: IntArray, *, patient: bool) -> ThinnedLaw:
         """Return draws of the l1 law at a rate that is below the loss everywhere, thinned to it."""
         universe, base = self.base.universe, self.base
+        if not patient and universe.cells > THINNED:
+            raise SamplingError(
+                f"{universe.cells:,} cells are too many to thin draws of the l1 law: keep fewer."
+            )
         rate = self.kappa * self.loss.per_l1(universe.cells)
         if not rate:
             raise SamplingError(
