@@ -303,3 +303,9 @@ def test_one_of_several_tables(tmp_path: Path) -> None:
     assert (posterior.draws.tables.sum(axis=2) == 30).all()
     with pytest.raises(ReleaseError, match="name one with --table"):
         infer(tmp_path / "out", model, seed=1)
+
+
+def test_a_table_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.inference.posterior.problem.MOST_CELLS", 7)
+    with pytest.raises(ReleaseError, match="has 8 cells, and a posterior is offered for 7 at most"):
+        found(tmp_path, RATES)

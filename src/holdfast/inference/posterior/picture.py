@@ -9,6 +9,8 @@ from holdfast.inference.posterior.results import Posterior
 from holdfast.visible import visible
 
 MOST_SHOWN = 70
+WIDE = 100
+"""Rates that are farther apart than this factor stand on a logarithmic axis."""
 OURS, NAIVE = "#1f5a73", "#c98b4b"
 
 
@@ -19,8 +21,9 @@ def draw(posterior: Posterior, path: Path) -> None:
     one = posterior.quantities[0]
     summary = posterior.summaries[one.name]
     order = np.argsort(summary["mean"])
-    if order.size > MOST_SHOWN:  # evenly over all of them
-        order = order[np.linspace(0, order.size - 1, MOST_SHOWN).round().astype(np.int64)]
+    every = order.size
+    if every > MOST_SHOWN:  # evenly over all of them
+        order = order[np.linspace(0, every - 1, MOST_SHOWN).round().astype(np.int64)]
     figure = Figure(figsize=(8, 1.8 + 0.22 * order.size), layout="constrained")
     axes = figure.subplots()
     places = np.arange(order.size)
@@ -36,7 +39,10 @@ def draw(posterior: Posterior, path: Path) -> None:
     axes.set_ylim(-0.8, order.size - 0.2)
     per = posterior.spec.model.per
     axes.set_xlabel(one.name + (f" per {per:,g}" if per != 1 else ""))
-    axes.set_title(f"{posterior.level:.0%} intervals", fontsize=10)
+    if one.name == "rate" and summary["mean"].max() > WIDE * summary["mean"].min():
+        axes.set_xscale("log")
+    shown = "" if order.size == every else f", {order.size} of {every:,}"
+    axes.set_title(f"{posterior.level:.0%} intervals{shown}", fontsize=10)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
     save_figure(figure, path)

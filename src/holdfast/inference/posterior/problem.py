@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, hstack
 
 from holdfast.data.invariants import floor_blocks, inequality_blocks
 from holdfast.data.schema import Schema
-from holdfast.errors import DataError, SamplingError, SpecError
+from holdfast.errors import DataError, ReleaseError, SamplingError, SpecError
 from holdfast.inference.intervals import in_row_space
 from holdfast.inference.posterior.asked import ModelSpec
 from holdfast.inference.posterior.correcting import Correcting
@@ -33,6 +33,8 @@ from holdfast.public import Floor
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.closest import closest
 
+MOST_CELLS = 200_000
+"""A sweep over so many cells takes a fifth of a second, and draws have a column for each."""
 FEW_TABLES = 5_000
 LOOKS = 8
 """Draws of noise that show whether it keeps the invariants."""
@@ -150,6 +152,7 @@ def problem_of(spec: ModelSpec, released: ReleasedTable) -> Problem:
             )
     if spec.model.cells:
         raise SpecError("[model] cells are for swapped records, and this is a table: leave them out.")
+    require_few(possible.size)
     facts = facts_of(spec, released)
     size = sizes_of(spec, schema)[possible]
     absent = size == 0
@@ -165,6 +168,15 @@ def problem_of(spec: ModelSpec, released: ReleasedTable) -> Problem:
         counts = released.counts[~absent]
     named = Named(schema.names, tuple(schema.cell(int(cell)) for cell in cells))
     return Problem(model, within, likelihood, counts, named, groups, pools)
+
+
+def require_few(cells: int) -> None:
+    """Raise where a table is too large to draw from."""
+    if cells > MOST_CELLS:
+        raise ReleaseError(
+            f"the table has {cells:,} cells, and a posterior is offered for {MOST_CELLS:,} at most: use a"
+            " release by coarser attributes, or of a top-down release a higher level in [model]."
+        )
 
 
 def facts_of(spec: ModelSpec, released: ReleasedTable) -> Facts:

@@ -55,9 +55,9 @@ def _numbers(columns: Columns, name: str) -> FloatArray:
     bad = (~usual.fill_null(value=False)).arg_true()
     if bad.len():
         place = int(bad[0])
-        told = columns.frame[name][place]
-        said = "empty" if told is None else repr(str(told))
+        value = columns.frame[name][place]
+        told = "empty" if value is None else repr(str(value))
         raise DataError(
-            f"{columns.source.place(place, name)} is {said}: give 0, or a number from {LEAST:g} to {MOST:g}."
+            f"{columns.source.place(place, name)} is {told}: give 0, or a number from {LEAST:g} to {MOST:g}."
         )
     return values.to_numpy()

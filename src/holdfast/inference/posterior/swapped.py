@@ -18,7 +18,7 @@ from holdfast.data.schema import Schema
 from holdfast.errors import ReleaseError, SpecError
 from holdfast.inference.posterior.asked import ModelSpec
 from holdfast.inference.posterior.model import CountModel
-from holdfast.inference.posterior.problem import Named, coded, model_over, sizes_of
+from holdfast.inference.posterior.problem import Named, coded, model_over, require_few, sizes_of
 from holdfast.inference.posterior.unswapping import Unswapping
 from holdfast.joint.verify import verify
 from holdfast.lattice.arrays import IntArray
@@ -55,6 +55,7 @@ def swapped_problem(spec: ModelSpec, folder: str | Path) -> SwappedProblem:
     certificate = records_certificate_of(content, CERTIFICATE)
     _require_plain(certificate, spec)
     frame, schema = _frame(spec, certificate, folder)
+    require_few(schema.size)
     names, design = schema.names, certificate.mechanism
     of_key = set(design.stratify)
     moving = [name for name in names if name in design.swap]
