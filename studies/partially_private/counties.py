@@ -11,7 +11,7 @@ from holdfast.lattice.arrays import IntArray
 FILE = "pennsylvania_covid.csv"
 COUNTIES, MONTHS = 67, 24
 WAVES = ((1.5, 1.2, 0.3), (9.0, 1.6, 1.0), (13.5, 1.2, 0.4), (21.5, 1.8, 1.6))
-"""Of invented waves: the month of the peak, the deviation in months, and the percent of people at the peak."""
+"""Of invented waves: the month of the peak, the deviation in months, the percent of people at the peak."""
 FATAL = 0.016
 
 

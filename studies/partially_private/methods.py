@@ -18,6 +18,7 @@ Every draw is an exact one of its law: noise on the lattice, or counts with tota
 [holdfast, mechanisms/wasserstein/laws.py].
 """
 
+import time
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
@@ -94,9 +95,14 @@ def processed(release: IntArray, total: int) -> IntArray:
     return np.concatenate(whole_ordered(*np.split(release, 2, axis=1), total), axis=1)
 
 
-def month_of(counties: Counties, month: int, setting: Setting, draws: int) -> dict[str, IntArray]:
-    """Return releases of a month by all four methods."""
-    found = {
-        method: released(counties, month, setting, method, draws) for method in (NAIVE, CONGENIAL, PRIOR)
-    }
+def month_of(
+    counties: Counties, month: int, setting: Setting, draws: int, seconds: dict[str, float] | None = None
+) -> dict[str, IntArray]:
+    """Return releases of a month by all four methods; CPU seconds are noted in ``seconds``."""
+    found: dict[str, IntArray] = {}
+    for method in (NAIVE, CONGENIAL, PRIOR):
+        began = time.process_time()
+        found[method] = released(counties, month, setting, method, draws)
+        if seconds is not None:
+            seconds[method] = time.process_time() - began
     return {PROCESSED: processed(found[NAIVE], int(counties.cases[month].sum())), **found}
