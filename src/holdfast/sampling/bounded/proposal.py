@@ -3,9 +3,9 @@
 The target is a product of weights w_j(y_j) given what `Totals` says. All cells are drawn from their tables
 but one pivot in each group, whose count follows from the total. A proposal is accepted with the product of
 what its counts are accepted with, times w(pivot) / max w, if it keeps all else. The tilts of a group change
-nothing, as the differences to the centre add up to 0 in it; they are chosen so that independent counts have
-the total on average, and the pivot is the cell that varies most: one proposal in about sqrt(cells) is
-accepted.
+nothing, as the differences to the centre add up to 0 in it; they are chosen so that counts that are not tied
+by totals have the totals on average, and the pivot is the cell that then varies most: one proposal in about
+sqrt(cells) is accepted for each total.
 
 A child is drawn once its parent is known, from the part of its table that is below; what is left out is
 paid for in the table of its parent. So are the children of a pivot, if no total ties them; other orders that
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import flint
 import numpy as np
@@ -28,8 +29,10 @@ from holdfast.sampling.entropy import Entropy
 
 LONGEST = 1 << 20
 """Counts between the bounds of a child, whose table has all of them."""
-NEWTON = 40
-"""Tries for a tilt."""
+NEWTON, HALVED = 40, 12
+"""Steps to a tilt, and how often one is halved."""
+MOST_TIED = 500
+"""Groups whose covariances are all looked at."""
 LONGEST_STEP = 1.0
 TINY = 1e-9
 NEAR = 0.3
@@ -138,10 +141,25 @@ class Proposal:
         return sum(table.cap if cell in pivots else table.bound for cell, table in self._tables.items())
 
     @cached_property
-    def moments(self) -> tuple[Floats, Floats]:
-        """The mean and the variance of every cell's table."""
-        found = np.array([self._tables[cell].moments() for cell in range(self._plan.totals.cells)])
-        return found[:, 0], found[:, 1]
+    def moments(self) -> "Moments":
+        """The moments of every cell, of children given that they stay below their parents."""
+        totals, shares = self._plan.totals, dict[int, Floats]()
+        mean, variance = np.zeros(totals.cells), np.zeros(totals.cells)
+        ties: list[tuple[int, int, float]] = []
+        for cell in self._plan.order:
+            table, order = self._tables[cell], self._plan.parent.get(cell)
+            if order is None:
+                shares[cell] = table.shares
+                mean[cell], variance[cell] = table.moments(shares[cell])
+                continue
+            above, parents = self._tables[order.parent], shares[order.parent]
+            shares[cell], means = table.below(above, parents, order.by)
+            mean[cell], variance[cell] = table.moments(shares[cell])
+            one, other = int(totals.group[order.parent]), int(totals.group[cell])
+            if one != FREE and other != FREE:
+                both = parents @ ((above.places - mean[order.parent]) * (means - mean[cell]))
+                ties.append((one, other, float(both)))
+        return Moments(mean, variance, tuple(ties))
 
     def draw(self, size: int, entropy: Entropy) -> tuple[IntArray, Floats, Floats]:
         """Return points, the log of what each is accepted with, and how far off that may be."""
@@ -172,36 +190,60 @@ class Proposal:
         return value
 
 
-def proposal_for(plan: Plan, weights: Weights, start: Floats) -> Proposal:
-    """Return proposals whose sums are near to the totals on average, tilts sought from a ``start``.
+class Moments(NamedTuple):
+    """Means and variances of cells, and covariances of parents and children by their groups."""
 
-    The mean of a sum grows with its tilt, and the variance is how fast: steps of Newton, halved between tilts
-    that are known to be too small and too large.
+    mean: Floats
+    variance: Floats
+    ties: tuple[tuple[int, int, float], ...]
+
+    def step(self, gaps: Floats, groups: Sequence[IntArray]) -> Floats:
+        """Return a step of Newton that closes the gaps between the totals and their means."""
+        spread = np.array([max(float(self.variance[cells].sum()), TINY) for cells in groups])
+        if self.ties and len(groups) <= MOST_TIED:
+            covariance = np.diag(spread)
+            for one, other, value in self.ties:
+                covariance[one, other] += value * (2 if one == other else 1)
+                covariance[other, one] += 0 if one == other else value
+            step = np.linalg.lstsq(covariance, gaps, rcond=TINY)[0]
+            if step @ gaps > 0:
+                return np.asarray(step)
+        return np.asarray(gaps / spread)
+
+
+def tilts_for(totals: Totals, weights: Weights, start: Floats) -> tuple[Floats, Moments]:
+    """Return tilts by which sums are near to the totals on average, sought from a ``start``, and the moments.
+
+    They are where the mass of all counts that keep bounds and orders is least. The log of it is convex in the
+    tilts, with the means of the sums less the totals for its gradient and their covariance for its second
+    derivative: steps of Newton, halved while they lead up.
     """
-    totals = plan.totals
-    groups = [totals.members(number) for number in range(totals.sums.size)]
-    low, high = np.full(start.size, -np.inf), np.full(start.size, np.inf)
+    groups, plan = [totals.members(number) for number in range(totals.sums.size)], Plan.of(totals, ())
     found = Proposal(plan, weights, start)
     for _ in range(NEWTON):
-        mean, variance = found.moments
+        moments = found.moments
         gaps = np.array(
-            [float(total - mean[cells].sum()) for total, cells in zip(totals.sums, groups, strict=True)]
+            [
+                float(total - moments.mean[cells].sum())
+                for total, cells in zip(totals.sums, groups, strict=True)
+            ]
         )
-        spread = np.array([max(float(variance[cells].sum()), TINY) for cells in groups])
+        spread = np.array([max(float(moments.variance[cells].sum()), TINY) for cells in groups])
         if (np.abs(gaps) <= NEAR * np.sqrt(spread)).all():
             break
-        low, high = np.where(gaps > 0, found.tilts, low), np.where(gaps < 0, found.tilts, high)
-        tilts = found.tilts + np.clip(gaps / spread, -LONGEST_STEP, LONGEST_STEP)
-        known = np.isfinite(low) & np.isfinite(high) & ((tilts <= low) | (tilts >= high))
-        middle = np.add(low, high, out=tilts.copy(), where=known) / 2
-        found = Proposal(plan, weights, np.where(known, middle, tilts))
-    return found
+        step = moments.step(gaps, groups)
+        step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
+        for halved in range(HALVED):
+            following = Proposal(plan, weights, found.tilts + step / 2**halved)
+            if following.log_mass <= found.log_mass:
+                break
+        else:
+            break
+        found = following
+    return found.tilts, found.moments
 
 
-def pivots_of(totals: Totals, weights: Weights) -> tuple[int, ...]:
+def pivots_of(totals: Totals, moments: Moments) -> tuple[int, ...]:
     """Return the cell of each group that varies most."""
-    free = Proposal(Plan.of(totals, ()), weights, np.zeros(totals.sums.size))
-    variance = free.moments[1]
-    return tuple(
-        int(cells[np.argmax(variance[cells])]) for cells in map(totals.members, range(totals.sums.size))
-    )
+    groups = map(totals.members, range(totals.sums.size))
+    return tuple(int(cells[np.argmax(moments.variance[cells])]) for cells in groups)

@@ -29,7 +29,7 @@ from scipy.special import gammaln
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.bounded.losses import FUNCTIONS, MixedLoss, SumLoss, Term
-from holdfast.sampling.bounded.proposal import Plan, Proposal, Weights, pivots_of, proposal_for
+from holdfast.sampling.bounded.proposal import Plan, Proposal, Weights, pivots_of, tilts_for
 from holdfast.sampling.bounded.totals import Totals
 from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
 from holdfast.sampling.decisions.coin import toss_coins
@@ -116,7 +116,8 @@ class _Part:
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan.of(self._totals, pivots_of(self._totals, self._weights(self._reference)))
+        self._tilts, moments = tilts_for(self._totals, self._weights(self._reference), self._tilts)
+        return Plan.of(self._totals, pivots_of(self._totals, moments))
 
     @property
     def _reference(self) -> Term:
@@ -141,9 +142,9 @@ class _Part:
         if key not in self._masses:
             if (plan := self._within(term)) is None:
                 return -inf, self._tilts
-            found = proposal_for(plan, self._weights(term), self._tilts)
-            self._tilts = found.tilts
-            self._masses[key] = found.log_mass, found.tilts
+            weights = self._weights(term)
+            self._tilts, _ = tilts_for(plan.totals, weights, self._tilts)
+            self._masses[key] = Proposal(plan, weights, self._tilts).log_mass, self._tilts
         return self._masses[key]
 
     @cached_property

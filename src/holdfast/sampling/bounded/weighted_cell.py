@@ -49,6 +49,7 @@ FUNCTIONS = 2.0**-47
 STEEP = 2.0**-20
 """A slope of log w at which blocks are short enough."""
 FARTHEST = 1 << 60
+TINY = 1e-300
 
 
 @dataclass(frozen=True)
@@ -269,14 +270,37 @@ class CellTable:
         self.bound = float((logs[some] - self._log_numbers[some]).max()) + slack
         self._bin_logs = logs[:-2]
 
-    def moments(self) -> tuple[float, float]:
-        """Return the mean and the variance of what is proposed, tails left out, about."""
-        share = np.exp(self._bin_logs - self._bin_logs.max())
-        share /= share.sum()
-        places = self.width * np.arange(self.bins, dtype=np.float64)
-        mean = float(share @ places)
-        spread = float(share @ (places - mean) ** 2) + (self.width**2 - 1) / 12
-        return self.first + mean + (self.width - 1) / 2, spread
+    @cached_property
+    def shares(self) -> Floats:
+        """How often each bin is proposed, tails left out, about."""
+        masses = np.exp(self._bin_logs - self._bin_logs.max())
+        return np.asarray(masses / masses.sum())
+
+    @property
+    def places(self) -> Floats:
+        """The middle of each bin."""
+        return np.asarray(self.first + (self.width - 1) / 2 + self.width * np.arange(self.bins))
+
+    def moments(self, shares: Floats) -> tuple[float, float]:
+        """Return the mean and the variance of the bins, with shares of them."""
+        places = self.places
+        mean = float(shares @ places)
+        return mean, float(shares @ (places - mean) ** 2) + (self.width**2 - 1) / 12
+
+    def below(self, parent: "CellTable", parents: Floats, by: int) -> tuple[Floats, Floats]:
+        """Return the shares of bins below a parent, and the mean below each bin of it; for a child.
+
+        ``parents`` are the shares of the parent's bins.
+        """
+        right = parent.first + parent.width * np.arange(1, parent.bins + 1, dtype=np.int64) - 1
+        place = np.clip(right - by - self.first, -1, self.bins - 1)
+        sums = self._sums[: self.bins].astype(np.float64)
+        numbers = np.diff(sums, prepend=0.0)
+        reached = np.where(place < 0, np.inf, sums[place])
+        each = np.bincount(place[place >= 0], (parents / reached)[place >= 0], minlength=self.bins)
+        shares = numbers * np.cumsum(each[::-1])[::-1]
+        means = np.where(place < 0, 0.0, np.cumsum(numbers * self.places)[place] / reached)
+        return shares / max(float(shares.sum()), TINY), means
 
     @cached_property
     def cap(self) -> float:
