@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 
 from studies.command import DATA, Part, bar, run
-from studies.partially_private import synthesis
+from studies.partially_private import dependence, power, rates, synthesis
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
-REAL: dict[str, Any] = {"synthesis": synthesis}
+REAL: dict[str, Any] = {"synthesis": synthesis, "rates": rates}
 """Parts by the name of their module that have a file, and a stand-in for it."""
-COMPUTED: dict[str, Any] = {}
+COMPUTED: dict[str, Any] = {"dependence": dependence, "power": power}
 """Parts that need no file."""
 STAND_IN = "_stand_in"
 """What is added to the name of a part where its file is missing."""

@@ -8,9 +8,7 @@ what is public by themselves are at the same bounds, where the truth is not.
 import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.postprocess.contraction import Contractions, contractions
@@ -38,6 +35,7 @@ from studies.partially_private.methods import (
     Setting,
     month_of,
 )
+from studies.partially_private.workers import spread
 from studies.picture import BLUE, GREEN, GREY, ORANGE, RED, panels
 
 __all__ = ["FILE", "invented", "read"]
@@ -57,8 +55,6 @@ EFFECTS = {
 }
 ONE = 3
 """The month that the quick run has: June 2020."""
-FEW = 8
-"""Tasks for which no processes are started."""
 Floats = NDArray[np.float64]
 
 
@@ -90,21 +86,14 @@ class Drawn(NamedTuple):
 def drawn(counties: Counties, draws: int, task: Task) -> Drawn:
     """Draw one month in one setting."""
     seconds: dict[str, float] = {}
-    with threadpool_limits(1):
-        releases = month_of(counties, task.month, task.setting, draws, seconds)
-    return Drawn(task, releases, seconds)
+    return Drawn(task, month_of(counties, task.month, task.setting, draws, seconds), seconds)
 
 
 def everything(counties: Counties, size: Size, bar: Bar[Any]) -> list[Drawn]:
     """Draw all months in all settings, the longest first, on all processors."""
     tasks = [Task(month, setting) for setting in SETTINGS for month in size.months]
     tasks.sort(key=lambda task: (NORMS.index(task.setting.norm), -int(counties.cases[task.month].sum())))
-    work = partial(drawn, counties, size.draws)
-    if len(tasks) <= FEW:
-        return [work(task) for task in bar(tasks, "releases")]
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        coming = [pool.submit(work, task) for task in tasks]
-        return [each.result() for each in bar(coming, "releases")]
+    return spread(partial(drawn, counties, size.draws), tasks, bar, "releases")
 
 
 class Releases(NamedTuple):
@@ -202,10 +191,8 @@ def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "synthesis
     wrong = [violated(releases, source) for releases in by_setting.values()]
     numbers = {what: Number(float(sum(one[what] for one in wrong)), truth=0) for what in wrong[0]}
     numbers["cases"] = Number(float(source.cases.sum()))
-    lines = [
-        f"{source.title}: {source.people.size} counties, {len(size.months)} months,"
-        f" {size.draws} draws of each."
-    ]
+    what = f"{source.people.size} counties, {len(size.months)} months"
+    lines = [f"{source.title}: {what}, {size.draws} draws of each."]
     for setting, releases in by_setting.items():
         parts = {source.months[ONE]: releases.only(ONE)}
         if len(releases.months) > 1:
