@@ -15,9 +15,10 @@ else is kept of it, as demographic counts, is kept exactly, and makes s smaller:
 within its own demographic group [holdfast, mechanisms/wasserstein/score.py].
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -47,6 +48,7 @@ from holdfast.mechanisms.wasserstein.score import (
     LinearScore,
     LogisticScore,
     QuantileScore,
+    Rows,
     Score,
     ScoreDensity,
 )
@@ -264,11 +266,15 @@ class KNormGradient(TableMechanism[GradientOptions, GradientRecord]):
 
     @property
     def caveat(self) -> str:
-        """That no error is stated."""
-        return (
+        """That no error is stated, and where the intercept is."""
+        said = (
             "How far an estimate is from that of the data depends on the confidential table: no error is"
             " stated. Estimates lie on a grid, within bounds that were chosen beforehand."
         )
+        if not (middles := self.model.middles):
+            return said
+        places = " and ".join(f"{name} = {float(middle):.12g}" for name, middle in middles.items())
+        return f"{said} The intercept is that at {places}, the middle of the levels."
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -340,6 +346,7 @@ class Model:
         kind: the kind of record in each cell.
         within: whether a record changes within its pattern of invariants alone.
         low, high: where the numbers lie, on the scale that they are released in.
+        middles: the middle of each predictor's levels, where the intercept is.
 
     """
 
@@ -349,6 +356,7 @@ class Model:
     within: bool
     low: tuple[Fraction, ...]
     high: tuple[Fraction, ...]
+    middles: Mapping[str, Fraction]
 
     @classmethod
     def of(
@@ -360,36 +368,19 @@ class Model:
     ) -> "Model":
         """Build the score of an estimate; ``ranges`` are those that were released with."""
         schema, possible = public.schema, public.possible
-        used = _used(schema, asked)[possible]
-        response = _response(schema, asked)[possible]
-        predictors = [_numbers(schema, name, "on")[possible] for name in asked.on]
-        if len(predictors) > MOST_PREDICTORS:
+        response = _response(schema, asked, possible)
+        if len(asked.on) > MOST_PREDICTORS:
             raise SpecError(
-                f"[mechanism] on names {len(predictors)} predictors, and {MOST_PREDICTORS} are the most that"
+                f"[mechanism] on names {len(asked.on)} predictors, and {MOST_PREDICTORS} are the most that"
                 " are drawn exactly: take some out."
             )
-        middles = [(min(column) + max(column)) / 2 for column in predictors]
-        halves = [(max(column) - min(column)) / 2 for column in predictors]
-        for name, half in zip(asked.on, halves, strict=True):
-            if not half:
+        predictors = [_numbers(schema, name, "on", possible) for name in asked.on]
+        for name, predictor in zip(asked.on, predictors, strict=True):
+            if not predictor.half:
                 raise SpecError(f"[mechanism] on names {name!r}, which has one level: take it out.")
-        rows = [
-            (
-                Fraction(1),
-                *((column[cell] - m) / h for column, m, h in zip(predictors, middles, halves, strict=True)),
-            )
-            for cell in range(possible.size)
-        ]
-        keys = list(zip(rows, response, used.tolist(), strict=True))
-        place = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        if len(place) > MOST_KINDS:
-            raise SpecError(
-                f"[mechanism] of and on have {len(place):,} combinations of levels, and {MOST_KINDS:,} are"
-                " the most: recode them to fewer."
-            )
-        kind = np.array([place[key] for key in keys], dtype=np.int64)
-        kinds = list(place)
+        rows, responses, kind = _kinds(response, predictors, _used(schema, asked)[possible])
         within = _within(premises)
+        halves = [predictor.half for predictor in predictors]
         low, high = ranges or _ranges(asked, response, halves)
         scales = (Fraction(1), *halves)
         grid = Grid(
@@ -397,31 +388,28 @@ class Model:
             tuple(value * scale for value, scale in zip(high, scales, strict=True)),
             asked.steps,
         )
-        parts = (
-            tuple(row for row, _, _ in kinds),
-            tuple(r for _, r, _ in kinds),
-            np.array([flag for _, _, flag in kinds], dtype=np.bool_),
-            _sets(kind, premises.universe.patterns.of_cell if within else None),
-            grid,
-        )
+        sets = _sets(kind, premises.universe.patterns.of_cell if within else None)
         score: Score
         if asked.estimate == "quantile":
-            score = QuantileScore(*parts, level=asked.level or Fraction(1, 2))
+            score = QuantileScore(rows, responses, sets, grid, level=asked.level or Fraction(1, 2))
         else:
-            score = (LogisticScore if asked.estimate == "logistic" else LinearScore)(*parts)
-        if not score.widest:
+            score = (LogisticScore if asked.estimate == "logistic" else LinearScore)(
+                rows, responses, sets, grid
+            )
+        if not score.moves:
             raise GuaranteeError(
                 "no record moves this estimate within the invariants, so it follows from what is published,"
                 " and there is nothing to protect: estimate something else, or keep less."
             )
         single = {"mean": ("mean",), "quantile": ("quantile",)}
         names = single.get(asked.estimate, ("intercept", *asked.on))
-        return cls(names, score, kind, within, low, high)
+        middles = {name: each.middle for name, each in zip(asked.on, predictors, strict=True)}
+        return cls(names, score, kind, within, low, high, middles)
 
     @property
     def least(self) -> Fraction:
         """What s is taken to be at least."""
-        return self.score.widest * SMALL
+        return self.score.reach * SMALL
 
     def kinds_of(self, counts: IntArray) -> IntArray:
         """Return how many records of each kind a table has."""
@@ -453,12 +441,60 @@ def _used(schema: Schema, asked: GradientOptions) -> NDArray[np.bool_]:
     return select(schema, asked.where, place="[mechanism] where")
 
 
-def _response(schema: Schema, asked: GradientOptions) -> "NDArray[Any]":
-    """Return the response of each cell as a rational."""
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """An attribute whose levels are numbers: these, and the level of each possible cell."""
+
+    levels: tuple[Fraction, ...]
+    codes: IntArray
+
+    @cached_property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The least and the largest number of a possible cell."""
+        found = [self.levels[code] for code in np.unique(self.codes).tolist()]
+        return min(found), max(found)
+
+    @property
+    def middle(self) -> Fraction:
+        """The number in the middle between them."""
+        return sum(self.ends, Fraction(0)) / 2
+
+    @property
+    def half(self) -> Fraction:
+        """How far both are from there."""
+        return (self.ends[1] - self.ends[0]) / 2
+
+
+def _kinds(
+    response: _Numbers, predictors: Sequence[_Numbers], used: NDArray[np.bool_]
+) -> tuple[Rows, tuple[Fraction, ...], IntArray]:
+    """Return the features and the response of each kind of record, and the kind of each cell."""
+    columns = (response, *predictors)
+    codes = np.stack([np.where(used, column.codes, -1) for column in columns])
+    found, kind = np.unique(codes, axis=1, return_inverse=True)
+    if found.shape[1] > MOST_KINDS:
+        raise SpecError(
+            f"[mechanism] of and on have {found.shape[1]:,} combinations of levels, and {MOST_KINDS:,} are"
+            " the most: recode them to fewer."
+        )
+    rows, responses, nothing = [], [], Fraction(0)
+    for own, *others in found.T.tolist():
+        left_out = own < 0
+        responses.append(nothing if left_out else response.levels[own])
+        features = (
+            (each.levels[code] - each.middle) / each.half
+            for each, code in zip(predictors, others, strict=True)
+        )
+        rows.append((nothing,) * len(columns) if left_out else (Fraction(1), *features))
+    return tuple(rows), tuple(responses), np.asarray(kind.ravel(), dtype=np.int64)
+
+
+def _response(schema: Schema, asked: GradientOptions, possible: IntArray) -> _Numbers:
+    """Return the response of each cell; of a logistic regression, whether it is the event."""
     if asked.of is None:
         raise SpecError("[mechanism] of is missing: name the attribute that is estimated.")
     if asked.estimate != "logistic":
-        return _numbers(schema, asked.of, "of")
+        return _numbers(schema, asked.of, "of", possible)
     levels = _attribute(schema, asked.of, "of").levels
     if len(levels) != 2:
         raise SpecError(
@@ -467,20 +503,22 @@ def _response(schema: Schema, asked: GradientOptions) -> "NDArray[Any]":
     event = asked.event if asked.event is not None else levels[-1]
     if event not in levels:
         raise SpecError(f"[mechanism] event = {event!r} is no level of {asked.of}: {closest(event, levels)}")
-    values = np.array([Fraction(int(level == event)) for level in levels], dtype=object)
-    return np.asarray(values[schema.codes(asked.of)])
+    return _Numbers(
+        tuple(Fraction(int(level == event)) for level in levels), schema.codes(asked.of)[possible]
+    )
 
 
-def _numbers(schema: Schema, name: str, key: str) -> "NDArray[Any]":
-    """Return the number that a level of an attribute is, for each cell."""
+def _numbers(schema: Schema, name: str, key: str, possible: IntArray) -> _Numbers:
+    """Return an attribute by the numbers that its levels are."""
     levels = _attribute(schema, name, key).levels
     values = [number(level) for level in levels]
-    if None in values:
-        wrong = levels[values.index(None)]
-        raise SpecError(
-            f"[mechanism] {key} names {name!r}, whose level {wrong!r} is no number: recode it to numbers."
-        )
-    return np.asarray(np.array(values, dtype=object)[schema.codes(name)])
+    for level, value in zip(levels, values, strict=True):
+        if value is None:
+            raise SpecError(
+                f"[mechanism] {key} names {name!r}, whose level {level!r} is no number: recode it to numbers."
+            )
+    found = tuple(value for value in values if value is not None)
+    return _Numbers(found, schema.codes(name)[possible])
 
 
 def _attribute(schema: Schema, name: str, key: str) -> Any:
@@ -493,17 +531,18 @@ def _attribute(schema: Schema, name: str, key: str) -> Any:
 
 
 def _ranges(
-    asked: GradientOptions, response: "NDArray[Any]", halves: list[Fraction]
+    asked: GradientOptions, response: _Numbers, halves: list[Fraction]
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """Return where the numbers lie by default: what the levels of the response and the predictors allow."""
     if asked.estimate == "logistic":
         bound = asked.bound or WIDE
         sides = (bound, *(bound / half for half in halves))
         return tuple(-side for side in sides), sides
-    low = min(response) if asked.low is None else asked.low
-    high = max(response) if asked.high is None else asked.high
+    least, most = response.ends
+    low = least if asked.low is None else asked.low
+    high = most if asked.high is None else asked.high
     if not low < high:
         raise SpecError(f"[mechanism] low = {low} is not below high = {high}: correct one of them.")
-    bound = asked.bound or Fraction(max(response) - min(response)) or Fraction(1)
+    bound = asked.bound or most - least or Fraction(1)
     sides = tuple(bound / half for half in halves)
     return (low, *(-side for side in sides)), (high, *sides)

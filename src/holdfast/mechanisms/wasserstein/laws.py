@@ -107,6 +107,11 @@ class Design:
                 return thinned
 
     @property
+    def ordered(self) -> bool:
+        """Whether counts stay below others, and are drawn after them."""
+        return self.method == "totals" and self.base.totals is not None and bool(self.base.totals.orders)
+
+    @property
     def _may_be_rare(self) -> bool:
         """Whether proposals may be accepted so seldom that public tables are tried first.
 

@@ -1,6 +1,6 @@
 """Scores: gradients of a loss by record, how far one record moves them, and the weights that follow.
 
-An estimate minimises a sum over records of a smooth loss; at theta its gradient is
+An estimate minimises a sum over records of a convex loss; at theta its gradient is
 
     G(theta) = sum over kinds u of x_u g_u(theta),
 
@@ -10,39 +10,42 @@ changes within a set of kinds moves G by at most the largest range of a coordina
     s(theta) = max over sets, max over j of (max g_uj - min g_uj).
 
 Where the invariants fix how many records each pattern of cells has, tables that agree differ by moves
-within patterns, and the sets are these; else all kinds are one set [theory, 7]. Kinds that a selection
-leaves out have g = 0.
+within patterns, and the sets are these; else all kinds are one set [theory, 7]. Records that a selection
+leaves out are of one kind, with g = 0.
 
 * mean, and linear regression: g = f (f theta - r), f the features with a 1 in front, r the response;
 * logistic regression: g = f (1 / (1 + exp(-f theta)) - r), r 0 or 1;
-* the quantile of level q: g = 1 {r <= theta} - q.
+* the quantile of level q: its loss has a kink at r, where the gradient is anything from -q to 1 - q. Of all
+  gradients of the table the one nearest to 0 counts, so that theta is the quantile where that is 0. Its ends
+  are those of g from 1 {r < theta} - q to 1 {r <= theta} - q, and s is the larger of their two ranges.
 
 Features are centred at the middle of their levels and scaled to [-1, 1], so that the coordinates are alike.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
+from math import ceil, floor
 from typing import ClassVar
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.decisions.enclosure import ball_of
 from holdfast.sampling.decisions.floats import Floats
 
-FUNCTIONS = 2.0**-46
+ROUNDING = 2.0**-52
+"""Covers a sum of two terms, and a 64th of a function that is right to 2^-47."""
 SLACK = 1e-9
 """Added to bounds of boxes: more than floats are off, relatively."""
 AT_ONCE = 1 << 22
 NEWTON, RIDGE = 12, 1e-6
 SMALL = Fraction(1, 1 << 20)
-"""Where records hardly move a score, they are taken to move it by this part of what they can."""
+"""Where records hardly move a score, they are taken to move it by this part of what it is at most."""
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -81,82 +84,78 @@ class Grid:
 class Score(ABC):
     """Kinds of records, the sets that one record stays in, and what a record adds to the gradient.
 
-    ``rows`` are the features and the response of each kind, and ``used`` says which kinds count.
+    ``features`` and ``response`` have an entry for each kind; features that are all 0 are of records that
+    are left out.
     """
 
     features: Rows = field(repr=False)
     response: tuple[Fraction, ...] = field(repr=False)
-    used: NDArray[np.bool_] = field(repr=False)
     sets: tuple[IntArray, ...] = field(repr=False)
     grid: Grid
 
+    @property
     @abstractmethod
-    def residual(self, value: Fraction, kind: int) -> flint.arb:
-        """Return a ball around what the features of a kind are multiplied by, f theta being ``value``."""
+    def reach(self) -> Fraction:
+        """What no residual on the grid is above in size: residuals are what features are multiplied by."""
 
     @abstractmethod
-    def residuals(self, index: IntArray | Floats) -> Floats:
-        """Return the same in floats, for each point (a row) and kind (a column)."""
+    def balls(self, value: Fraction, kind: int) -> tuple[flint.arb, flint.arb]:
+        """Return balls around the least and the largest residual of a kind, f theta being ``value``."""
+
+    @abstractmethod
+    def at(self, index: IntArray) -> tuple[Floats, Floats]:
+        """Return the same in floats, for each point (a row) and kind (a column); one array if they agree."""
 
     @abstractmethod
     def corners(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
         """Return the least and the largest residual of each kind in each box: they grow with f theta."""
 
-    def away(self, counts: Floats, first: IntArray, last: IntArray) -> Floats | None:
-        """Return how far G is at most from what it is in the middle of each box; None where it may jump."""
+    def around(self, counts: Floats, first: IntArray, last: IntArray) -> tuple[Floats, Floats] | None:
+        """Return G in the middle of each box, and how far it is from there at most; None if it may jump."""
         del counts, first, last
         return None
 
+    @property
+    def moves(self) -> bool:
+        """Whether a record moves the score at all."""
+        return any(members.size > 1 for members in self.sets)
+
     @cached_property
-    def _f(self) -> Floats:
+    def f(self) -> Floats:
+        """The features in floats, one kind a row."""
         return np.array([[float(value) for value in row] for row in self.features])
 
     @cached_property
-    def _r(self) -> Floats:
+    def r(self) -> Floats:
+        """The responses in floats."""
         return np.array([float(value) for value in self.response])
-
-    @cached_property
-    def widest(self) -> Fraction:
-        """A bound of s at the middle of the grid; 0 where no record moves the score."""
-        middle = tuple((low + high) / 2 for low, high in zip(self.grid.low, self.grid.high, strict=True))
-        with flint.ctx.workprec(128):
-            return Fraction(float(self._largest_range(middle).upper())).limit_denominator(10**9)
-
-    def terms(self, point: tuple[Fraction, ...]) -> list[list[flint.arb]]:
-        """Return balls around g of each kind at a point, at the working precision."""
-        found = []
-        for kind, row in enumerate(self.features):
-            if not self.used[kind]:
-                found.append([flint.arb(0)] * len(row))
-                continue
-            value = sum((f * theta for f, theta in zip(row, point, strict=True)), Fraction(0))
-            residual = self.residual(value, kind)
-            found.append([ball_of(f) * residual for f in row])
-        return found
-
-    def _largest_range(self, point: tuple[Fraction, ...]) -> flint.arb:
-        return _widest(self.terms(point), self.sets)
 
     def log_weight(self, counts: IntArray, index: IntArray, kappa: Fraction, least: Fraction) -> flint.arb:
         """Return a ball around -kappa ||G|| / s at a point of the grid; s is ``least`` at least."""
-        terms = self.terms(self.grid.point(index))
-        size = flint.arb(0)
-        for j in range(len(terms[0])):
-            total = sum((flint.arb(int(x)) * g[j] for x, g in zip(counts, terms, strict=True)), flint.arb(0))
-            size = size.max(abs(total))
-        return -ball_of(kappa) * size / _widest(terms, self.sets).max(ball_of(least))
+        point = self.grid.point(index)
+        ends = [
+            self.balls(sum((f * theta for f, theta in zip(row, point, strict=True)), Fraction(0)), kind)
+            for kind, row in enumerate(self.features)
+        ]
+        size, spread = flint.arb(0), ball_of(least)
+        for column in zip(*self.features, strict=True):
+            g = [
+                (ball_of(f) * low, ball_of(f) * high) if f >= 0 else (ball_of(f) * high, ball_of(f) * low)
+                for f, (low, high) in zip(column, ends, strict=True)
+            ]
+            for side, sign in ((0, 1), (1, -1)):
+                terms = (sign * int(x) * each[side] for x, each in zip(counts, g, strict=True) if x)
+                size = size.max(sum(terms, flint.arb(0)))
+                for members in self.sets:
+                    spread = spread.max(_range([g[int(kind)][side] for kind in members]))
+        return -ball_of(kappa) * size / spread
 
 
-def _widest(terms: list[list[flint.arb]], sets: tuple[IntArray, ...]) -> flint.arb:
-    found = flint.arb(0)
-    for members in sets:
-        for j in range(len(terms[0])):
-            values = [terms[int(kind)][j] for kind in members]
-            high = low = values[0]
-            for value in values[1:]:
-                high, low = high.max(value), low.min(value)
-            found = found.max(high - low)
-    return found
+def _range(values: list[flint.arb]) -> flint.arb:
+    high = low = values[0]
+    for value in values[1:]:
+        high, low = high.max(value), low.min(value)
+    return high - low
 
 
 class SmoothScore(Score):
@@ -173,30 +172,34 @@ class SmoothScore(Score):
     def slope(self, values: Floats) -> Floats:
         """Return its derivative."""
 
-    def residuals(self, index: IntArray | Floats) -> Floats:
+    def residuals(self, values: Floats) -> Floats:
         """Return the function of f theta, minus the response."""
-        return np.asarray(self.fitted(self.grid.floats(index) @ self._f.T) - self._r)
+        return np.asarray(self.fitted(values) - self.r)
+
+    def at(self, index: IntArray) -> tuple[Floats, Floats]:
+        """Return the residuals, twice."""
+        found = self.residuals(self.grid.floats(index) @ self.f.T)
+        return found, found
 
     def corners(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
         """Return the residuals at the ends of what f theta can be."""
         values, reach = self._values(first, last)
-        return self.fitted(values - reach) - self._r, self.fitted(values + reach) - self._r
+        return self.residuals(values - reach), self.residuals(values + reach)
 
-    def away(self, counts: Floats, first: IntArray, last: IntArray) -> Floats:
-        """Return the slopes in the middle times the box, and what they change at most on the way."""
+    def around(self, counts: Floats, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+        """Return G, and the slopes there times the box, with what they change at most on the way."""
         values, reach = self._values(first, last)
         half = (self.grid.floats(last) - self.grid.floats(first)) / 2
-        x = np.where(self.used, counts, 0.0)
-        weighted = x * self.slope(values)
-        bent = self.curvature * (x * reach * reach) @ np.abs(self._f)
-        for j, column in enumerate(self._f.T):
-            bent[:, j] += (np.abs((weighted * column) @ self._f) * half).sum(axis=1)
-        return np.asarray(bent)
+        weighted = counts * self.slope(values)
+        away = self.curvature * (counts * reach * reach) @ np.abs(self.f)
+        for j, column in enumerate(self.f.T):
+            away[:, j] += (np.abs((weighted * column) @ self.f) * half).sum(axis=1)
+        return (counts * self.residuals(values)) @ self.f, np.asarray(away)
 
     def _values(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
         """Return f theta in the middle of each box, and how far it is from there."""
         low, high = self.grid.floats(first), self.grid.floats(last)
-        return (low + high) / 2 @ self._f.T, (high - low) / 2 @ np.abs(self._f).T
+        return (low + high) / 2 @ self.f.T, (high - low) / 2 @ np.abs(self.f).T
 
 
 class LinearScore(SmoothScore):
@@ -204,9 +207,19 @@ class LinearScore(SmoothScore):
 
     curvature = 0.0
 
-    def residual(self, value: Fraction, kind: int) -> flint.arb:
+    @cached_property
+    def reach(self) -> Fraction:
+        """How large f theta and r are together."""
+        sides = [max(abs(low), abs(high)) for low, high in zip(self.grid.low, self.grid.high, strict=True)]
+        return max(
+            abs(r) + sum((abs(f) * side for f, side in zip(row, sides, strict=True)), Fraction(0))
+            for row, r in zip(self.features, self.response, strict=True)
+        )
+
+    def balls(self, value: Fraction, kind: int) -> tuple[flint.arb, flint.arb]:
         """Return f theta - r."""
-        return ball_of(value - self.response[kind])
+        found = ball_of(value - self.response[kind])
+        return found, found
 
     def fitted(self, values: Floats) -> Floats:
         """Return f theta."""
@@ -222,9 +235,15 @@ class LogisticScore(SmoothScore):
 
     curvature = 0.097  # 1 / (6 sqrt(3)) = 0.0962...
 
-    def residual(self, value: Fraction, kind: int) -> flint.arb:
+    @property
+    def reach(self) -> Fraction:
+        """A chance, less 0 or 1."""
+        return Fraction(1)
+
+    def balls(self, value: Fraction, kind: int) -> tuple[flint.arb, flint.arb]:
         """Return 1 / (1 + exp(-f theta)) - r."""
-        return 1 / (1 + ball_of(-value).exp()) - ball_of(self.response[kind])
+        found = 1 / (1 + ball_of(-value).exp()) - ball_of(self.response[kind])
+        return found, found
 
     def fitted(self, values: Floats) -> Floats:
         """Return 1 / (1 + exp(-f theta))."""
@@ -242,23 +261,33 @@ class QuantileScore(Score):
 
     level: Fraction = Fraction(1, 2)
 
+    @property
+    def reach(self) -> Fraction:
+        """0 or 1, less the level."""
+        return Fraction(1)
+
     @cached_property
-    def _from(self) -> IntArray:
-        """The first point of the grid that is not below the response of each kind."""
+    def _places(self) -> tuple[IntArray, IntArray]:
+        """The first points of the grid that are above the response of each kind, and not below it."""
         low, high, steps = self.grid.low[0], self.grid.high[0], self.grid.steps
-        return np.array([ceil((r - low) * steps / (high - low)) for r in self.response], dtype=np.int64)
+        places = [(r - low) * steps / (high - low) for r in self.response]
+        above = np.array([floor(place) + 1 for place in places], dtype=np.int64)
+        return above, np.array([ceil(place) for place in places], dtype=np.int64)
 
-    def residual(self, value: Fraction, kind: int) -> flint.arb:
-        """Return 1 {r <= theta} - level."""
-        return ball_of(int(self.response[kind] <= value) - self.level)
+    def balls(self, value: Fraction, kind: int) -> tuple[flint.arb, flint.arb]:
+        """Return 1 {r < theta} - level and 1 {r <= theta} - level."""
+        r = self.response[kind]
+        return ball_of(int(r < value) - self.level), ball_of(int(r <= value) - self.level)
 
-    def residuals(self, index: IntArray | Floats) -> Floats:
-        """Return 1 {r <= theta} - level."""
-        return np.asarray((index >= self._from).astype(np.float64) - float(self.level))
+    def at(self, index: IntArray) -> tuple[Floats, Floats]:
+        """Return the same at each point."""
+        return self.corners(index, index)
 
     def corners(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
-        """Return the residuals at both ends."""
-        return self.residuals(first), self.residuals(last)
+        """Return the least residual at the first point, and the largest at the last."""
+        above, reached = self._places
+        level = float(self.level)
+        return (first >= above).astype(np.float64) - level, (last >= reached).astype(np.float64) - level
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,33 +310,18 @@ class ScoreDensity:
 
     def log_density(self, points: IntArray) -> tuple[Floats, Floats]:
         """Return the log weight of each point, and how far off it may be."""
-        score, rows = self.score, max(1, AT_ONCE // max(1, self.counts.size))
-        found = np.empty(points.shape[0])
-        for begin in range(0, points.shape[0], rows):
-            terms = self._used(score.residuals(points[begin : begin + rows]))
-            gradient = (terms * self.counts) @ score._f
-            spread = np.zeros(terms.shape[0])
-            for members in score.sets:
-                for f in score._f[members].T:
-                    g = terms[:, members] * f
-                    spread = np.maximum(spread, g.max(axis=1) - g.min(axis=1))
-            size = np.abs(gradient).max(axis=1)
-            found[begin : begin + rows] = -float(self.kappa) * size / np.maximum(spread, float(self.least))
-        return found, self._off(found)
-
-    def _used(self, residuals: Floats) -> Floats:
-        return np.where(self.score.used, residuals, 0.0)
-
-    def _off(self, logs: Floats) -> Floats:
-        """Return how far logs may be off: sums of n terms of size R by n R 2^-46, and s by R 2^-46."""
-        score = self.score
-        farthest = max(
-            float(max(abs(a), abs(b))) for a, b in zip(score.grid.low, score.grid.high, strict=True)
-        )
-        reach = 1 + float(np.abs(score._r).max()) + farthest * score._f.shape[1]
-        records = float(np.abs(self.counts).sum()) + 1
-        share = reach / float(self.least)
-        return np.asarray(FUNCTIONS * (1 + share * (float(self.kappa) * records + np.abs(logs))))
+        found, off = np.empty(points.shape[0]), np.empty(points.shape[0])
+        for part in self._parts(points.shape[0]):
+            least, most = self.score.at(points[part])
+            size, spread = np.zeros(least.shape[0]), np.zeros(least.shape[0])
+            for low, high in self._columns(least, most):
+                under, over = low @ self._x, high @ self._x
+                size = np.maximum(size, np.maximum(under, -over))
+                for g in (low,) if high is low else (low, high):
+                    for members in self.score.sets:
+                        spread = np.maximum(spread, np.ptp(g[:, members], axis=1))
+            found[part], off[part] = self._log(size, spread)
+        return found, off
 
     def upper(self, first: IntArray, last: IntArray) -> Floats:
         """Return what the log weight is at most in each box.
@@ -316,11 +330,57 @@ class ScoreDensity:
         is in the middle; s is at most what the corners say.
         """
         found = np.empty(first.shape[0])
-        rows = max(1, AT_ONCE // max(1, self.counts.size * self.score._f.shape[1]))
-        for begin in range(0, first.shape[0], rows):
-            part = slice(begin, begin + rows)
+        for part in self._parts(first.shape[0]):
             found[part] = self._upper(first[part], last[part])
         return found
+
+    def _upper(self, first: IntArray, last: IntArray) -> Floats:
+        score, x = self.score, self._x
+        least, most = score.corners(first, last)
+        around = score.around(x, first, last)
+        size, spread = np.zeros(first.shape[0]), np.zeros(first.shape[0])
+        for j, (low, high) in enumerate(self._columns(least, most)):
+            under, over = low @ x, high @ x
+            if around is not None:
+                middle, away = around[0][:, j], around[1][:, j]
+                under, over = np.maximum(under, middle - away), np.minimum(over, middle + away)
+            size = np.maximum(size, np.maximum(under, -over))
+            for members in score.sets:
+                spread = np.maximum(spread, high[:, members].max(axis=1) - low[:, members].min(axis=1))
+        if (likely := self._likely) is not None:
+            size = np.maximum(size, self._outwards(first, last, least, most, likely))
+        logs, off = self._log(size, spread)
+        return np.asarray(np.minimum(logs * (1 - SLACK) + 2 * off, 0.0))
+
+    @cached_property
+    def _x(self) -> Floats:
+        return self.counts.astype(np.float64)
+
+    def _parts(self, size: int) -> Iterator[slice]:
+        rows = max(1, AT_ONCE // max(1, self.counts.size))
+        return (slice(begin, begin + rows) for begin in range(0, size, rows))
+
+    def _columns(self, least: Floats, most: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """Return the least and the largest of each coordinate of g, for residuals between two ends."""
+        for column in self.score.f.T:
+            if most is least:
+                g = least * column
+                yield g, g
+            else:
+                up = column >= 0
+                yield np.where(up, least, most) * column, np.where(up, most, least) * column
+
+    def _log(self, size: Floats, spread: Floats) -> tuple[Floats, Floats]:
+        """Return -kappa size / s, and how far off: a sum over n records by n reach, s by reach, roundings."""
+        score = self.score
+        s = np.maximum(spread, float(self.least))
+        logs = -float(self.kappa) * np.maximum(size, 0.0) / s
+        farthest = max(
+            float(max(abs(a), abs(b))) for a, b in zip(score.grid.low, score.grid.high, strict=True)
+        )
+        reach = 1 + float(np.abs(score.r).max()) + farthest * score.f.shape[1]
+        lost = float(self.kappa) * (float(self._x.sum()) + 1) + np.abs(logs)
+        return logs, ROUNDING * (64 + self.counts.size) * (1 + reach / s * lost)
 
     @cached_property
     def _likely(self) -> Floats | None:
@@ -328,13 +388,12 @@ class ScoreDensity:
         score = self.score
         if len(score.grid.low) == 1 or not isinstance(score, SmoothScore):
             return None
-        f, x = score._f, np.where(score.used, self.counts, 0).astype(np.float64)
         low, high = (np.array([float(v) for v in ends]) for ends in (score.grid.low, score.grid.high))
         theta = (low + high) / 2
         for _ in range(NEWTON):
-            values = f @ theta
-            gradient = f.T @ (x * (score.fitted(values) - score._r))
-            slopes = (f.T * (x * score.slope(values))) @ f + RIDGE * np.eye(theta.size)
+            values = score.f @ theta
+            gradient = score.f.T @ (self._x * score.residuals(values))
+            slopes = (score.f.T * (self._x * score.slope(values))) @ score.f + RIDGE * np.eye(theta.size)
             theta = np.clip(theta - np.linalg.solve(slopes, gradient), low, high)
         return np.asarray(theta)
 
@@ -348,27 +407,5 @@ class ScoreDensity:
         score = self.score
         u = (score.grid.floats(first) + score.grid.floats(last)) / 2 - likely
         u /= np.maximum(np.abs(u).sum(axis=1, keepdims=True), 1e-300)
-        along = u @ score._f.T
-        found = np.minimum(along * least, along * most) @ self.counts.astype(np.float64)
-        return np.asarray(found)
-
-    def _upper(self, first: IntArray, last: IntArray) -> Floats:
-        score, x = self.score, self.counts.astype(np.float64)
-        least, most = map(self._used, score.corners(first, last))
-        away = score.away(x, first, last)
-        centre = None if away is None else self._used(score.residuals((first + last) / 2))
-        size, spread = np.zeros(first.shape[0]), np.zeros(first.shape[0])
-        for j, column in enumerate(score._f.T):
-            bottom = np.where(column >= 0, least * column, most * column)
-            top = np.where(column >= 0, most * column, least * column)
-            under, over = bottom @ x, top @ x
-            if away is not None and centre is not None:
-                middle = (centre * column) @ x
-                under, over = np.maximum(under, middle - away[:, j]), np.minimum(over, middle + away[:, j])
-            size = np.maximum(size, np.maximum(under, -over))
-            for members in score.sets:
-                spread = np.maximum(spread, top[:, members].max(axis=1) - bottom[:, members].min(axis=1))
-        if (likely := self._likely) is not None:
-            size = np.maximum(size, self._outwards(first, last, least, most, likely))
-        logs = -float(self.kappa) * np.maximum(size, 0.0) / np.maximum(spread, float(self.least))
-        return np.asarray(np.minimum(logs * (1 - SLACK) + 2 * self._off(logs), 0.0))
+        along = u @ score.f.T
+        return np.asarray(np.minimum(along * least, along * most) @ self._x)

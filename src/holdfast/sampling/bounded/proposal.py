@@ -4,7 +4,7 @@ The target is a product of weights w_j(y_j) given what `Totals` says. All cells 
 but one pivot in each group, whose count follows from the total. A proposal is accepted with the product of
 what its counts are accepted with, times w(pivot) / max w, if it keeps all else. The tilts of a group change
 nothing, as the differences to the centre add up to 0 in it; they are chosen so that counts that are not tied
-by totals have the totals on average, and the pivot is the cell that then varies most: one proposal in about
+by totals have the totals on average, and the pivot is a cell that then varies much: one proposal in about
 sqrt(cells) is accepted for each total.
 
 A child is drawn once its parent is known, from the part of its table that is below; what is left out is
@@ -144,7 +144,7 @@ class Proposal:
     def moments(self) -> "Moments":
         """The moments of every cell, of children given that they stay below their parents."""
         totals, shares = self._plan.totals, dict[int, Floats]()
-        mean, variance = np.zeros(totals.cells), np.zeros(totals.cells)
+        mean, variance, kept = np.zeros(totals.cells), np.zeros(totals.cells), np.ones(totals.cells)
         ties: list[tuple[int, int, float]] = []
         for cell in self._plan.order:
             table, order = self._tables[cell], self._plan.parent.get(cell)
@@ -155,11 +155,13 @@ class Proposal:
             above, parents = self._tables[order.parent], shares[order.parent]
             shares[cell], means = table.below(above, parents, order.by)
             mean[cell], variance[cell] = table.moments(shares[cell])
+            share = above.kept(Child(table, order.by))
+            kept[[order.parent, cell]] *= share
             one, other = int(totals.group[order.parent]), int(totals.group[cell])
-            if one != FREE and other != FREE:
-                both = parents @ ((above.places - mean[order.parent]) * (means - mean[cell]))
+            if FREE not in (one, other):
+                both = (parents * (above.places - mean[order.parent]) * (means - mean[cell])).sum()
                 ties.append((one, other, float(both)))
-        return Moments(mean, variance, tuple(ties))
+        return Moments(mean, variance, kept, tuple(ties))
 
     def draw(self, size: int, entropy: Entropy) -> tuple[IntArray, Floats, Floats]:
         """Return points, the log of what each is accepted with, and how far off that may be."""
@@ -191,10 +193,18 @@ class Proposal:
 
 
 class Moments(NamedTuple):
-    """Means and variances of cells, and covariances of parents and children by their groups."""
+    """What counts are like that keep bounds and orders.
+
+    Attributes:
+        mean, variance: of each cell.
+        kept: how often its orders would be kept if they did not have to.
+        ties: covariances of parents and children, with their groups.
+
+    """
 
     mean: Floats
     variance: Floats
+    kept: Floats
     ties: tuple[tuple[int, int, float], ...]
 
     def step(self, gaps: Floats, groups: Sequence[IntArray]) -> Floats:
@@ -244,6 +254,7 @@ def tilts_for(totals: Totals, weights: Weights, start: Floats) -> tuple[Floats, 
 
 
 def pivots_of(totals: Totals, moments: Moments) -> tuple[int, ...]:
-    """Return the cell of each group that varies most."""
+    """Return the cell of each group that varies most, the less so if its orders then are often broken."""
+    worth = np.sqrt(moments.variance) * moments.kept
     groups = map(totals.members, range(totals.sums.size))
-    return tuple(int(cells[np.argmax(moments.variance[cells])]) for cells in groups)
+    return tuple(int(cells[np.argmax(worth[cells])]) for cells in groups)

@@ -284,8 +284,15 @@ class CellTable:
     def moments(self, shares: Floats) -> tuple[float, float]:
         """Return the mean and the variance of the bins, with shares of them."""
         places = self.places
-        mean = float(shares @ places)
-        return mean, float(shares @ (places - mean) ** 2) + (self.width**2 - 1) / 12
+        mean = float((shares * places).sum())
+        return mean, float((shares * (places - mean) ** 2).sum()) + (self.width**2 - 1) / 12
+
+    def kept(self, child: Child) -> float:
+        """Return about how often a child would be within reach if it did not have to."""
+        right = self.first + self.width * np.arange(1, self.bins + 1, dtype=np.int64) - 1
+        shares = child.log_shares(right)
+        plain = self._bin_logs[shares > -inf] - shares[shares > -inf]
+        return float(np.exp(self._bin_logs - plain.max()).sum() / np.exp(plain - plain.max()).sum())
 
     def below(self, parent: "CellTable", parents: Floats, by: int) -> tuple[Floats, Floats]:
         """Return the shares of bins below a parent, and the mean below each bin of it; for a child.
