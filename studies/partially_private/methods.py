@@ -92,7 +92,8 @@ def released(counties: Counties, month: int, setting: Setting, method: str, draw
 
 def processed(release: IntArray, total: int) -> IntArray:
     """Return releases moved to what is public."""
-    return np.concatenate(whole_ordered(*np.split(release, 2, axis=1), total), axis=1)
+    cases, deaths = np.split(release, 2, axis=1)
+    return np.concatenate(whole_ordered(cases, deaths, total), axis=1)
 
 
 def month_of(

@@ -64,7 +64,7 @@ def report(design: Design, noise: Noise, rate: float, size: Size) -> PowerReport
 
 def study(size: Size, bar: Bar[Any]) -> Outcome:
     """Compute the powers of both tests."""
-    found = {case: report(*case[:3], size) for case in bar(CASES, "powers")}
+    found = {case: report(case[0], case[1], case[2], size) for case in bar(CASES, "powers")}
     numbers: dict[str, Number] = {}
     lines = [f"{PEOPLE} people, H_0: at most {NULL:g} are cases, level {LEVEL:g}; power released, projected:"]
     for (design, noise, rate, title), each in found.items():
@@ -102,8 +102,10 @@ def _picture(found: dict[tuple[Design, Noise, float, str], PowerReport]) -> Figu
         theta = [one.theta for one in each.powers]
         top.plot(theta, [one.released for one in each.powers], color=BLUE, label="from (Y, Z)")
         top.plot(theta, [one.projected for one in each.powers], "--", color=ORANGE, label="from projected Y*")
-        top.plot(theta, [one.simulated_released for one in each.powers], "o", color=BLUE, markersize=3)
-        top.plot(theta, [one.simulated_projected for one in each.powers], "s", color=ORANGE, markersize=2.5)
+        top.plot(theta, [one.simulated_released or 0 for one in each.powers], "o", color=BLUE, markersize=3)
+        top.plot(
+            theta, [one.simulated_projected or 0 for one in each.powers], "s", color=ORANGE, markersize=2.5
+        )
         top.axhline(LEVEL, color=GREY, linewidth=0.7)
         top.set_title(f"{title};\nmoved: {each.moved:.0%} of releases under H_0", fontsize=10)
         below.fill_between(theta, [one.lost for one in each.powers], color=ORANGE, alpha=0.5)
@@ -112,5 +114,5 @@ def _picture(found: dict[tuple[Design, Noise, float, str], PowerReport]) -> Figu
             ax.grid(alpha=0.3)
     axes[0].set_ylabel(f"power at level {LEVEL:g}; dots are simulated")
     axes[len(found)].set_ylabel("power lost")
-    axes[0].legend(fontsize=8, loc="upper left")
+    axes[1].legend(fontsize=8, loc="upper left")
     return figure

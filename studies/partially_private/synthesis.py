@@ -216,8 +216,12 @@ def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "synthesis
 
 
 def _told(setting: Setting, when: str, told: dict[str, Number]) -> list[str]:
-    heads = ("|error| of cases", "|error| of deaths", "median relative error, percent")
-    heads += ("95th percentile of relative errors",)
+    heads = (
+        "|error| of cases",
+        "|error| of deaths",
+        "median relative error, percent",
+        "95th percentile of relative errors",
+    )
     lines = [
         f"  {setting.title}, {when}: |error| of cases, of deaths; relative error, median and 95th percentile"
     ]
