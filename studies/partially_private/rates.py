@@ -100,11 +100,12 @@ QUICK, FULL = Size(8, 5, 500), Size(100, 40, 2_000)
 
 
 class World(NamedTuple):
-    """Some counties: their people, last month's cases if they make a prior, and epsilon."""
+    """Some counties: their people and cases, last month's cases if they make a prior, and epsilon."""
 
     title: str
     names: tuple[str, ...]
     people: IntArray
+    cases: IntArray
     past: IntArray | None
     epsilon: Fraction
     lengthier: int = 1
@@ -140,15 +141,17 @@ class World(NamedTuple):
 def worlds(counties: Counties) -> tuple[World, ...]:
     """Return all counties with their sum alone, and the smallest ones with a prior."""
     few = np.sort(counties.by_size[:SMALLEST])
+    cases = counties.cases[MONTH]
+    whole = World("67 counties, with the sum", counties.names, counties.people, cases, None, Fraction(1))
     names, past = tuple(counties.names[place] for place in few), counties.past(MONTH)[few]
-    hundredth, tenth, one = Fraction(1, 100), Fraction(1, 10), Fraction(1)
-    every = "67 counties, with the sum"
-    small = f"{SMALLEST} smallest counties, prior"
+    small = World(
+        f"{SMALLEST} smallest counties, prior", names, counties.people[few], cases[few], past, Fraction(1)
+    )
     return (
-        World(every, counties.names, counties.people, None, hundredth, 2),
-        World(every, counties.names, counties.people, None, one),
-        World(small, names, counties.people[few], past, tenth),
-        World(small, names, counties.people[few], past, one),
+        whole._replace(epsilon=Fraction(1, 100), lengthier=2),
+        whole,
+        small._replace(epsilon=Fraction(1, 10)),
+        small,
     )
 
 
@@ -213,10 +216,10 @@ def simulated(world: World, draws: int, seed: int) -> Told | None:
     return Told(numbers, float(worth(np.log(found.posterior.parameters)).ess_bulk.min()))
 
 
-def of_real(world: World, cases: IntArray, draws: int, seed: int) -> Told:
+def of_real(world: World, draws: int, seed: int) -> Told:
     """Release the real cases, and tell whose share is held, how long intervals are, and errors."""
-    truth = cases / world.people
-    found = Inferred.of(world, world.prepared(cases), SIMULATED_SEEDS + seed, draws)
+    truth = world.cases / world.people
+    found = Inferred.of(world, world.prepared(world.cases), SIMULATED_SEEDS + seed, draws)
     share, rates = found.posterior.tables / world.people, found.naive.parameters
     numbers = {
         f"{POSTERIOR}, coverage at {LEVEL:g} of real rates": held(share, truth, LEVEL),
@@ -230,11 +233,26 @@ def of_real(world: World, cases: IntArray, draws: int, seed: int) -> Told:
     return Told(numbers, float(worth(np.log(found.posterior.parameters)).ess_bulk.min()))
 
 
-def collected(every: Sequence[Told | None]) -> dict[str, Number]:
+class Task(NamedTuple):
+    """A release to infer from: the number of its world, whether its cases are real, and a seed."""
+
+    world: int
+    real: bool
+    seed: int
+
+
+def _run(every: Sequence[World], draws: int, task: Task) -> Told | None:
+    world = every[task.world]
+    return of_real(world, draws, task.seed) if task.real else simulated(world, draws, task.seed)
+
+
+def collected(some: Sequence[Told]) -> dict[str, Number]:
     """Return means over releases; the posterior must hold simulated rates as often as its level says."""
     truth = {f"{POSTERIOR}, coverage at {level:g} of simulated rates": level for level in LEVELS}
-    some = [each.numbers for each in every if each is not None]
-    return {what: mean(np.array([one[what] for one in some]), truth.get(what)) for what in some[0]}
+    return {
+        what: mean(np.array([each.numbers[what] for each in some]), truth.get(what))
+        for what in some[0].numbers
+    }
 
 
 def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "rates") -> Outcome:
@@ -243,14 +261,18 @@ def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "rates") -
     runs = f"{size.simulated} simulated truths, {size.real} releases of the real one"
     lines = [f"{source.title}, {source.months[MONTH]}: {runs}, {size.draws:,} draws or more of each."]
     found: dict[str, dict[str, Number]] = {}
-    for world in worlds(source):
-        places = [source.names.index(county) for county in world.names]
+    every = worlds(source)
+    tasks = [Task(number, False, seed) for number in range(len(every)) for seed in range(size.simulated)]
+    tasks += [Task(number, True, seed) for number in range(len(every)) for seed in range(size.real)]
+    heard = list(zip(tasks, spread(partial(_run, every, size.draws), tasks, bar, "posteriors"), strict=True))
+    for number, world in enumerate(every):
         title = f"{world.title}, epsilon {float(world.epsilon):g}"
-        drawn = spread(partial(simulated, world, size.draws), range(size.simulated), bar, title)
-        again = partial(of_real, world, source.cases[MONTH][places], size.draws)
-        real = spread(again, range(size.real), bar, f"{title}, real")
+        drawn, real = (
+            [each for task, each in heard if each is not None and task[:2] == (number, kind)]
+            for kind in (False, True)
+        )
         found[title] = told = collected(drawn) | collected(real)
-        effective = np.median([each.effective for each in (*drawn, *real) if each is not None])
+        effective = np.median([each.effective for each in (*drawn, *real)])
         lines.append(f"  {title}: {effective:.0f} effective draws of the worst rate, median over releases")
         lines += [f"    {what:<54}{each.value:>10.3f} ({each.error:.3f})" for what, each in told.items()]
         numbers |= {f"{title}: {what}": each for what, each in told.items()}
@@ -262,12 +284,12 @@ def _picture(source: Counties, size: Size) -> Figure:
     """Draw the intervals of one release of all counties, for two epsilons."""
     ways = [world for world in worlds(source) if world.past is None]
     figure, axes = panels(len(ways), 1, (14, 4.6 * len(ways)), sharex=True)
-    cases, order = source.cases[MONTH], source.by_size
+    order = source.by_size
     for ax, world in zip(axes, ways, strict=True):
-        found = Inferred.of(world, world.prepared(cases), 1, size.draws)
+        found = Inferred.of(world, world.prepared(world.cases), 1, size.draws)
         _bars(ax, found.posterior.parameters, order, BLUE, f"posterior, {LEVEL:.0%} intervals", -0.17)
         _bars(ax, found.naive.parameters, order, ORANGE, "naive analysis", 0.17)
-        truth = PER * cases[order] / source.people[order]
+        truth = PER * world.cases[order] / source.people[order]
         ax.plot(range(order.size), truth, "_", color="black", markersize=8, label="cases that were counted")
         ax.set_yscale("symlog", linthresh=10)
         ax.set_ylim(0, 40_000)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from studies.outcome import Bar
 
-FEW = 16
+FEW = 60
 """Tasks for which no processes are started."""
 
 Task = TypeVar("Task")

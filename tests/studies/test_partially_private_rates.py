@@ -92,9 +92,10 @@ def test_every_drawn_table_is_as_public_as_the_total_and_others_are_refused(
 ) -> None:
     counties = invented()
     world = worlds(counties)[3]
-    cases = counties.cases[rates.MONTH][[counties.names.index(name) for name in world.names]]
+    cases = world.cases
     ready = world.prepared(cases)
     assert (ready.counts == cases).all()
+    assert cases.tolist() == [counties.cases[rates.MONTH][counties.names.index(name)] for name in world.names]
     found = Inferred.of(world, ready, 1, 100)
     assert (found.posterior.tables.sum(axis=2) == cases.sum()).all()
     assert (found.posterior.tables >= 0).all()
