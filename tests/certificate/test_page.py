@@ -108,7 +108,8 @@ def test_the_page_is_well_formed_and_its_sections_are_in_order(kind: str) -> Non
     heading = "<bdi>Households</bdi>" if published else "Certificate of release"
     assert re.findall(r"<h1>(.*?)</h1>", html) == [heading]
     headings = re.findall(r"<h2.*?>(.*?)</h2>", html)
-    bounds = ["Kept within bounds"] if kind.startswith("conditioned") or "bounds" in kind else []
+    bounded = released(kind).certificate.constraints.nonnegative or kind.startswith("conditioned")
+    bounds = ["Kept within bounds"] if bounded or "bounds" in kind else []
     about = ["About this publication"] if published else []
     assert headings == [*about, SECTIONS[0], *bounds, *SECTIONS[1:], "References"]
     ids = [attributes["id"] for _, attributes in found.tags if "id" in attributes]

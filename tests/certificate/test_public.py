@@ -14,7 +14,12 @@ from holdfast.certificate.public import Published, mechanism_of, noise_of, publi
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.sampling.entropy import SeededEntropy
 
-ADDITIVE = [kind for kind in KINDS if kind.startswith(("lattice", "k-norm", "household"))]
+ADDITIVE = [
+    kind
+    for kind in KINDS
+    if kind == "wasserstein-exponential"
+    or (kind.startswith(("lattice", "k-norm", "household")) and not kind.startswith("k-norm-gradient"))
+]
 
 
 def read(kind: str) -> Certificate:

@@ -164,8 +164,9 @@ def _errors(certificate: Certificate) -> list[str]:
     if certificate.topdown is not None:
         return ["on invented counts of the same form, cells of the lowest level:", *_biases(certificate)]
     if expected is None:
-        table = NAMED[certificate.mechanism.name].output == "table"
-        return [NOT_SIMULATED[certificate.mechanism.additive] if table else STATISTIC]
+        record = certificate.mechanism
+        told = NAMED[record.name].output == "table" or not record.additive
+        return [NOT_SIMULATED[record.additive] if told else STATISTIC]
     lines = [f"per cell: {_plus_minus(expected.cell)}"]
     for row in expected.margins[:MOST_ROWS]:
         name = " x ".join(row.attributes) or "total"

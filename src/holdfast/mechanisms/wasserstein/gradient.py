@@ -108,6 +108,8 @@ class GradientOptions(MechanismOptions):
                 raise ValueError(f'{key} does not go with estimate = "{self.estimate}": leave it out')
         if belongs["on"] and not self.on and self.of is not None:
             raise ValueError(f'has estimate = "{self.estimate}" and no predictors: name some with on')
+        if len({*self.on, self.of}) != len(self.on) + 1:
+            raise ValueError("of and on name an attribute twice: name each once")
         if self.level is not None and not 0 < self.level < 1:
             raise ValueError(f'level is {self.level}: give a share between 0 and 1, such as "1/2"')
         if not 1 <= self.steps <= MOST_STEPS:
