@@ -36,6 +36,7 @@ studies: $(READY)
 	$(BIN)/python -m studies.integer_subspace.run
 	$(BIN)/python -m studies.swapping.run
 	$(BIN)/python -m studies.topdown.run
+	$(BIN)/python -m studies.partially_private.run
 
 format: $(READY)
 	$(BIN)/ruff check --fix

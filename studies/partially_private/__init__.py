@@ -1,0 +1,1 @@
+"""Cases and deaths of Pennsylvania, and the figures of [partially-private-data, Section 4]."""
