@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.drafts import require_new
+from holdfast.certificate.write import charged_draft
+from holdfast.drafts import drafted
 from holdfast.errors import SpecError
 from holdfast.inference.posterior.asked import ModelSpec, SamplerChoice, read_model
 from holdfast.inference.posterior.draws import Draws
@@ -40,15 +41,20 @@ def infer(
     spec = _spec(model, draws)
     if not 0 < level < 1:
         raise SpecError(f"the level is {level:g}: give a probability between 0 and 1, such as 0.9.")
-    target = None if out is None else require_new(out)
-    problem, release = _problem(spec, Path(folder), table)
+    if out is None:
+        return _posterior(spec, Path(folder), table, seed, level)
+    with drafted(out, charged_draft) as draft:  # what cannot be written is refused first
+        posterior = _posterior(spec, Path(folder), table, seed, level)
+        write_posterior(posterior, draft)
+    return posterior
+
+
+def _posterior(spec: ModelSpec, folder: Path, table: str | None, seed: int | None, level: float) -> Posterior:
+    problem, release = _problem(spec, folder, table)
     found = _drawn(problem, spec.sampler, seed)
     ignoring = naive(problem.model, problem.released, draws=min(NAIVE_DRAWS, max(found.size, 400)), seed=seed)
     named = (problem.cells, problem.groups, problem.pools)
-    posterior = Posterior.of(spec, found, ignoring, named, level=level, release=release, seed=seed)
-    if target is not None:
-        write_posterior(posterior, target)
-    return posterior
+    return Posterior.of(spec, found, ignoring, named, level=level, release=release, seed=seed)
 
 
 def _spec(model: str | Path | Mapping[str, Any] | ModelSpec, draws: int | None) -> ModelSpec:

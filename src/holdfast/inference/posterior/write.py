@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.certificate.text import canonical
-from holdfast.certificate.write import cannot_write, charged_draft
+from holdfast.certificate.write import cannot_write
 from holdfast.data.write import write_frame
-from holdfast.drafts import drafted
+from holdfast.drafts import Draft
 from holdfast.inference.posterior.picture import draw
 from holdfast.inference.posterior.results import Posterior
 from holdfast.version import VERSION
@@ -21,17 +21,16 @@ DRAWS, SUMMARY, REPORT, PICTURE, ARVIZ = (
 )
 
 
-def write_posterior(posterior: Posterior, folder: Path) -> bool:
-    """Write a new folder; returns whether it has the draws for ArviZ, which need the extra `infer`."""
-    with drafted(folder, charged_draft) as draft:
-        with cannot_write(folder):
-            write_frame(posterior.draws_frame(), draft.path / DRAWS)
-            write_frame(posterior.to_frame(), draft.path / SUMMARY)
-            (draft.path / REPORT).write_text(canonical(posterior.to_dict()), encoding="utf-8")
-            draw(posterior, draft.path / PICTURE)
-            told = _write_inference_data(posterior, draft.path / ARVIZ)
-            draft.seal()
-        draft.publish()
+def write_posterior(posterior: Posterior, draft: Draft) -> bool:
+    """Fill a folder; returns whether it has the draws for ArviZ, which need the extra `infer`."""
+    with cannot_write(draft.folder):
+        write_frame(posterior.draws_frame(), draft.path / DRAWS)
+        write_frame(posterior.to_frame(), draft.path / SUMMARY)
+        (draft.path / REPORT).write_text(canonical(posterior.to_dict()), encoding="utf-8")
+        draw(posterior, draft.path / PICTURE)
+        told = _write_inference_data(posterior, draft.path / ARVIZ)
+        draft.seal()
+    draft.publish()
     return told
 
 
