@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
@@ -251,12 +251,14 @@ def shown(counties: Counties) -> list[int]:
 
 def figure_1(counties: Counties, by_setting: dict[Setting, Releases], norm: Norm) -> Figure:
     """Draw the rates of three counties: boxes over draws, and the truth."""
-    figure, axes = panels(len(METHODS), len(EPSILONS), (14, 13), sharex=True, sharey=True)
+    figure, axes = panels(
+        len(METHODS), len(EPSILONS), (14, 13), sharex=True, sharey="row", height_ratios=(1, 1.5, 1, 1)
+    )
     for row, method in enumerate(METHODS):
         for column, epsilon in enumerate(EPSILONS):
             ax = axes[row * len(EPSILONS) + column]
             releases = by_setting[Setting(norm, epsilon)]
-            _rates(ax, counties, releases.by_method[method][:, :, 0], legend=row == column == 0)
+            _rates(ax, counties, releases.by_method[method][:, :, 0], legend=row == 0 and column == 1)
             ax.set_title(f"{method}, epsilon {float(epsilon):g}")
             if column == 0:
                 ax.set_ylabel("cases, percent of people")
@@ -289,14 +291,18 @@ def _rates(ax: Axes, counties: Counties, cases: IntArray, *, legend: bool) -> No
         truth = 100 * counties.cases[:, place] / people
         label = f"{counties.names[place]}, {people:,} people"
         ax.plot(at, truth, color=colour, linewidth=1.1, alpha=0.8, label=label)
-    ax.set_yscale("symlog", linthresh=0.5, linscale=0.8)
-    ax.set_ylim(-200, 200)
+    ax.set_yscale("symlog", linthresh=0.1, linscale=0.6)
+    below = bool((cases < 0).any())
+    ax.set_ylim(-200 if below else -0.03, 200)
+    ticks = [0, 0.1, 1, 10, 100]
+    ax.set_yticks([*(-tick for tick in ticks if below and tick >= 1), *ticks])
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
     ax.axhline(0, color=GREY, linewidth=0.6)
     ax.set_xticks(range(0, MONTHS, 4), counties.months[::4], fontsize=8)
     ax.grid(axis="y", alpha=0.25)
     if legend:
-        ax.legend(fontsize=8, loc="lower right")
+        ax.legend(fontsize=8, loc="upper left", ncols=3)
 
 
 def figure_2(counties: Counties, by_setting: dict[Setting, Releases]) -> Figure:
