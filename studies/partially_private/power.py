@@ -13,6 +13,7 @@ so in the first design, and not in the second with double geometric noise, where
 [theory, 7].
 """
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,12 +82,13 @@ def study(size: Size, bar: Bar[Any]) -> Outcome:
         for theta, one in powers.items():
             numbers[f"{key}: power at {theta:g}, released"] = Number(one.released)
             numbers[f"{key}: power at {theta:g}, projected"] = Number(one.projected)
-            numbers[f"{key}: simulated power at {theta:g}, released"] = Number(
-                one.simulated_released or 0.0, one.standard_error or 0.0, truth=one.released
-            )
-            numbers[f"{key}: simulated power at {theta:g}, projected"] = Number(
-                one.simulated_projected or 0.0, one.standard_error or 0.0, truth=one.projected
-            )
+            for end, power, share in (
+                ("released", one.released, one.simulated_released),
+                ("projected", one.projected, one.simulated_projected),
+            ):
+                numbers[f"{key}: simulated power at {theta:g}, {end}"] = Number(
+                    share or 0.0, sqrt(power * (1 - power) / size.draws), truth=power
+                )
     numbers["largest loss of one count with geometric noise"] = Number(
         max(abs(one.lost) for one in found[CASES[2]].powers), 1e-10, truth=0
     )

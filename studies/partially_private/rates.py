@@ -21,8 +21,10 @@ counties, and they are not drawn anew, so here 90 percent is a hope.
 import tempfile
 import tomllib
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,6 +62,8 @@ MEAN, SHAPE = Believed(0.001, 2.0), Believed(3.0, 2.0)
 SMALLEST = 6
 PER = 100_000
 WARMUP = 300
+FEWEST = 0.02
+"""The error of a coverage nearer to 0 or 1 is that of this share."""
 SIMULATED_SEEDS = 10_000
 """Seeds below it are those of simulated truths."""
 POSTERIOR, NAIVE = "posterior", "naive analysis"
@@ -96,7 +100,7 @@ class Size(NamedTuple):
     draws: int
 
 
-QUICK, FULL = Size(8, 5, 500), Size(100, 40, 2_000)
+QUICK, FULL = Size(8, 6, 500), Size(100, 40, 2_000)
 
 
 class World(NamedTuple):
@@ -246,13 +250,22 @@ def _run(every: Sequence[World], draws: int, task: Task) -> Told | None:
     return of_real(world, draws, task.seed) if task.real else simulated(world, draws, task.seed)
 
 
-def collected(some: Sequence[Told]) -> dict[str, Number]:
-    """Return means over releases; the posterior must hold simulated rates as often as its level says."""
+def collected(some: Sequence[Told], counties: int) -> dict[str, Number]:
+    """Return means over releases; the posterior must hold simulated rates as often as its level says.
+
+    The error of a coverage is that over releases, and no less than if all intervals were independent: few
+    releases may be alike by chance.
+    """
     truth = {f"{POSTERIOR}, coverage at {level:g} of simulated rates": level for level in LEVELS}
-    return {
-        what: mean(np.array([each.numbers[what] for each in some]), truth.get(what))
-        for what in some[0].numbers
-    }
+    found = {}
+    for what in some[0].numbers:
+        number = mean(np.array([each.numbers[what] for each in some]), truth.get(what))
+        if "coverage" in what:
+            share = min(max(number.value, FEWEST), 1 - FEWEST) if number.truth is None else number.truth
+            alone = sqrt(share * (1 - share) / (counties * len(some)))
+            number = replace(number, error=max(number.error, alone))
+        found[what] = number
+    return found
 
 
 def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "rates") -> Outcome:
@@ -271,7 +284,7 @@ def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "rates") -
             [each for task, each in heard if each is not None and task[:2] == (number, kind)]
             for kind in (False, True)
         )
-        found[title] = told = collected(drawn) | collected(real)
+        found[title] = told = collected(drawn, world.people.size) | collected(real, world.people.size)
         effective = np.median([each.effective for each in (*drawn, *real)])
         lines.append(f"  {title}: {effective:.0f} effective draws of the worst rate, median over releases")
         lines += [f"    {what:<54}{each.value:>10.3f} ({each.error:.3f})" for what, each in told.items()]

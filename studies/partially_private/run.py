@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="studies.partially_private.run", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--quick", action="store_true", help="fewer draws: under a minute")
+    parser.add_argument("--quick", action="store_true", help="one month and few draws: about a minute")
     parser.add_argument(
         "--part",
         nargs="+",
