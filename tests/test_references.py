@@ -9,6 +9,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +60,7 @@ def test_brackets_that_cite_are_told_from_those_that_do_not() -> None:
 def test_enough_citations_are_found() -> None:
     assert len([c for c in _in_text() if c.file.suffix == ".py"]) >= 20
     assert len([c for c in _in_text() if c.file.suffix == ".md"]) >= 20
-    assert len(list(_carried())) >= 6
+    assert len(_carried()) >= 6
 
 
 def test_every_key_looks_like_one() -> None:
@@ -101,21 +102,26 @@ def test_reasons_in_words_hide_no_citation(path: Path) -> None:
             assert not re.match(rf"({keys})\b", part), f"{part!r} lacks the comma after its key"
 
 
-def _all() -> list[Cited]:
-    return [*_in_text(), *_carried()]
+def _all() -> tuple[Cited, ...]:
+    return (*_in_text(), *_carried())
 
 
+@cache
 def _keys() -> list[str]:
     text = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
     return re.findall(r"^@\w+\{([^,\s]+),", text, re.M)
 
 
-def _in_text() -> Iterator[Cited]:
-    for path in [*SOURCES, *STUDIES, *PAGES]:
-        source = path.read_text(encoding="utf-8")
-        text = _prose(source) if path.suffix == ".py" else _without_code(source)
-        for bracket in _brackets(text):
-            yield from filter(None, (_cited(path, part) for part in bracket.split("; ")))
+@cache
+def _in_text() -> tuple[Cited, ...]:
+    return tuple(chain.from_iterable(map(_cited_in, [*SOURCES, *STUDIES, *PAGES])))
+
+
+def _cited_in(path: Path) -> Iterator[Cited]:
+    source = path.read_text(encoding="utf-8")
+    text = _prose(source) if path.suffix == ".py" else _without_code(source)
+    for bracket in _brackets(text):
+        yield from filter(None, (_cited(path, part) for part in bracket.split("; ")))
 
 
 def _brackets(text: str) -> set[str]:
@@ -142,9 +148,10 @@ def _without_code(page: str) -> str:
     return re.sub(r"`[^`\n]+`", "", re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S))
 
 
-def _carried() -> Iterator[Cited]:
-    for path in SOURCES:
-        yield from filter(None, (_cited(path, part) for part in _parts_carried(path)))
+@cache
+def _carried() -> tuple[Cited, ...]:
+    parts = ((path, part) for path in SOURCES for part in _parts_carried(path))
+    return tuple(filter(None, (_cited(path, part) for path, part in parts)))
 
 
 def _parts_carried(path: Path) -> Iterator[str]:

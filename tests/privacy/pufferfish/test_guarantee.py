@@ -113,9 +113,10 @@ def test_pairs_are_semi_adjacency_in_other_words(seed: int) -> None:
     assert not of_pairs("1/2").implied_by(semi("1"))
 
 
-@pytest.mark.parametrize("seed", range(15))
-@pytest.mark.parametrize("scope", [SCOPE, TOTAL], ids=["margins", "total"])
-def test_independent_records_imply_semi_dp_by_chains(seed: int, scope: Scope) -> None:
+@pytest.mark.parametrize(
+    ("scope", "seed"), [*((SCOPE, seed) for seed in range(15)), *((TOTAL, seed) for seed in range(3))]
+)
+def test_independent_records_imply_semi_dp_by_chains(scope: Scope, seed: int) -> None:
     """Product laws on two values a person are enough for the bound; it is met for every mechanism."""
     data = datasets(scope)
     rng = np.random.default_rng(seed)
