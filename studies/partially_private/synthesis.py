@@ -8,6 +8,7 @@ what is public by themselves are at the same bounds, where the truth is not.
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -176,10 +177,15 @@ def numbers_of(releases: Releases, counties: Counties) -> dict[str, Number]:
         kinds = dict(zip(EFFECTS.values(), (flags.case_zeros, flags.death_zeros, flags.rates), strict=True))
         for group, places in extremes(counties).items():
             found |= {
-                f"{method}: {kind}, {group}": mean(each[:, :, places].mean(axis=(1, 2)))
-                for kind, each in kinds.items()
+                f"{method}: {kind}, {group}": _share(each[:, :, places]) for kind, each in kinds.items()
             }
     return found
+
+
+def _share(flags: NDArray[np.bool_]) -> Number:
+    """Return a share of counts, by draw, month and place; its error is no less than that of one count."""
+    found = mean(flags.mean(axis=(1, 2)))
+    return replace(found, error=max(found.error, 1 / flags.size))
 
 
 def study(source: Counties, size: Size, bar: Bar[Any], *, name: str = "synthesis") -> Outcome:
