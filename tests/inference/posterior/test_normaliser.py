@@ -12,6 +12,7 @@ from scipy.special import gammaln, logsumexp
 from tests.goodness import LEVEL, p_value
 from tests.inference.posterior.small import posterior
 
+from holdfast.errors import SamplingError
 from holdfast.inference.posterior.asked import ModelSpec
 from holdfast.inference.posterior.correcting import Correcting
 from holdfast.inference.posterior.gibbs import gibbs
@@ -77,6 +78,60 @@ def test_large_totals_do_not_depend_on_the_plan() -> None:
     slope, points = one._plan
     object.__setattr__(other, "_plan", (slope + 0.01, 2 * points))
     assert one.log(x) == pytest.approx(other.log(x), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_past_counts_that_contradict_the_table(seed: int) -> None:
+    """Coefficients far below the largest terms, against sums of logarithms in which nothing cancels."""
+    generator = np.random.default_rng(seed)
+    cells, total = int(generator.integers(2, 5)), int(generator.choice([3, 60, 300]))
+    pseudo = generator.choice([0.01, 0.5, 1.0, 50.0, 1e5], cells)
+    rate, power = float(generator.choice([0.02, 0.5, 4.0])), int(generator.choice([1, 2]))
+    centre, x = (generator.multinomial(total, generator.dirichlet(np.ones(cells) / 2)) for _ in range(2))
+    counts, found = np.arange(total + 1), np.where(np.arange(total + 1) == 0, 0.0, -np.inf)
+    for a, own in zip(pseudo, x, strict=True):
+        terms = gammaln(counts + a) - gammaln(counts + 1.0) - rate * np.abs(counts - own) ** float(power)
+        found = np.array([logsumexp(found[: n + 1] + terms[n::-1]) for n in counts])
+    one = TotalNormaliser(total, pseudo, rate, power, np.zeros_like(x), centre)  # type: ignore[arg-type]
+    assert one.log(x) == pytest.approx(found[-1], rel=1e-12, abs=1e-6)
+    assert one._alone(x) == pytest.approx(found[-1], rel=1e-12, abs=1e-6)
+
+
+def test_what_is_too_large_to_multiply_is_refused() -> None:
+    low = np.zeros(2, dtype=np.int64)
+    x = np.array([500_000, 9_500_000])
+    with pytest.raises(SamplingError, match="past counts and release are so far apart"):
+        TotalNormaliser(10_000_000, np.array([0.5, 1e7]), 2.0, 1, low, x)._alone(x)
+
+
+def test_a_prior_that_contradicts_the_table_has_its_wide_posterior(tmp_path: Path) -> None:
+    """Past counts outweigh the noise, so the release tells little: the posterior is much wider than it."""
+    (tmp_path / "data.csv").write_text("level,n\na,200\nb,100\n")
+    (tmp_path / "past.csv").write_text("level,n\na,0\nb,1000\n")
+    asked = Spec.of(
+        {
+            "data": {"path": "data.csv", "cells": ["level"], "count": "n"},
+            "invariants": [{"total": True}],
+            "constraints": {"nonnegative": True},
+            "privacy": {"epsilon": "4"},
+            "mechanism": {"name": "wasserstein-exponential", "prior": "past.csv"},
+        },
+        folder=tmp_path,
+    )
+    out = prepare(asked).release(SeededEntropy(4)).write(tmp_path / "out")
+    of = problem_of(ModelSpec.of({"model": {"kind": "counts"}}), released_table(out))
+    assert isinstance(of.likelihood, WeightedTotals)
+    every = np.stack([np.arange(301), 300 - np.arange(301)], axis=1)
+    weights = gammaln(every + np.array([0.5, 1000.0])) - gammaln(every + 1.0)
+    logs = weights.sum(axis=1) - np.abs(every[:, :1] - every[:, 0]) * 2 * of.likelihood.form.rate
+    law = logs[np.arange(301), of.released[0]] - logsumexp(logs, axis=1)  # a flat prior on tables
+    law = np.exp(law - logsumexp(law))
+    mean = law @ every[:, 0]
+    deviation = np.sqrt(law @ (every[:, 0] - mean) ** 2)
+    assert deviation > 30
+    drawn = gibbs(of, draws=2000, thin=3, warmup=200, seed=1).tables[..., 0]
+    assert drawn.mean() == pytest.approx(mean, abs=0.2 * deviation)
+    assert drawn.std() == pytest.approx(deviation, rel=0.15)
 
 
 WASSERSTEIN = {"name": "wasserstein-exponential", "prior": "past.csv", "concentration": "1/2"}

@@ -8,9 +8,13 @@ them, and for one total n it is a coefficient:
 
 By a discrete Fourier transform of N points the coefficient is that of the sum modulo N. With the slope
 l = log(n / (n + sum of a_j)) the h_j(k) e^(l k) are negative binomial laws whose means have the sum n; a
-little more or less makes n the mean of the sum of releases, so that the coefficient is no small number. N is
-many deviations of the sum: what is folded onto the coefficient is below the rounding of floats. So are the
-terms that are left out, below e^-45 of the largest.
+little more or less makes n the mean of the sum of releases of one table, the centre. N is many deviations of
+the sum: what is folded onto the coefficient is below the rounding of floats. So are the terms that are left
+out, below e^-45 of the largest.
+
+A transform is right up to the rounding of its largest terms, so a coefficient below SMALL of them all is not
+taken from it. Such a table has a slope of its own, and if that does not help, as where a release has two
+likely places, its series are multiplied term by term: they are positive, and nothing cancels.
 """
 
 from collections import OrderedDict
@@ -24,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 from scipy.special import gammaln
 
+from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.privacy.zero import zero
 
@@ -33,6 +38,15 @@ NEGLIGIBLE = 45.0
 KEPT = 1 << 23
 """Numbers of series that are kept, as the same counts come back: 128 MB."""
 FEWEST_POINTS = 64
+SMALL = 1e-7
+"""Coefficients below this are not told from the rounding of a transform to nine digits."""
+FAR_OUT = 20.0
+"""Deviations from its mean that a sum of terms with exponential tails is not seen beyond."""
+STEEP = 60.0
+"""The most that a slope of its own is off the first one."""
+MOST_TERMS = 1 << 24
+MOST_PRODUCTS = 1 << 30
+"""Terms, and products of two, that one table may take."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +59,90 @@ class TotalNormaliser:
     power: Power
     low: IntArray
     centre: IntArray
-    _series: "OrderedDict[tuple[int, int], tuple[float, Spectrum]]" = field(default_factory=OrderedDict)
+    _series: "OrderedDict[tuple[int, int], tuple[float, float, float, Spectrum]]" = field(
+        default_factory=OrderedDict
+    )
 
     def log(self, table: IntArray) -> float:
         """Return log C of a table."""
         slope, points = self._plan
         product = np.ones(points // 2 + 1, dtype=np.complex128)
-        logs = 0.0
+        logs, mean, variance = 0.0, 0.0, 0.0
         for cell, x in enumerate(table.tolist()):
-            size, spectrum = self._transformed(cell, x)
+            size, own, spread, spectrum = self._transformed(cell, x)
             product *= spectrum
-            logs += size
+            logs, mean, variance = logs + size, mean + own, variance + spread
         share = float((product * self._turn).real.sum()) / points
-        return logs + log(max(share, 1e-300)) - slope * self.total
+        if share < SMALL or self._folded(points, mean, variance):
+            return self._alone(table)
+        return logs + log(share) - slope * self.total
+
+    def _folded(self, points: int, mean: float, variance: float) -> bool:
+        """Whether sums that are not the total, but equal it modulo the points, may count."""
+        return points - abs(mean - self.total) < FAR_OUT * sqrt(variance)
+
+    def _alone(self, table: IntArray) -> float:
+        """Return log C of a table by series of its own, with all their terms."""
+        if table.size * (self.total + 1) > MOST_TERMS:
+            raise self._too_large
+        series = [self._every_term(cell, x) for cell, x in enumerate(table.tolist())]
+        slope = self._own_slope(series)
+        logs, mean, variance, parts = 0.0, 0.0, 0.0, []
+        for counts, terms in series:
+            tilted = terms + slope * counts
+            top, (own, spread) = float(tilted.max()), _moments(counts, tilted)
+            parts.append((int(counts[0]), np.exp(tilted - top)))
+            logs, mean, variance = logs + top, mean + own, variance + spread
+        points = 1 << ceil(log(max(32 * sqrt(variance), FEWEST_POINTS), 2))
+        product = np.ones(points // 2 + 1, dtype=np.complex128)
+        for first, shares in parts:
+            places = np.arange(first, first + shares.size) % points
+            whole = float(shares.sum())
+            product *= rfft(np.bincount(places, weights=shares / whole, minlength=points))
+        share = float((product * _turn(points, self.total)).real.sum()) / points
+        if share >= SMALL and not self._folded(points, mean, variance):
+            return (
+                logs + sum(log(float(shares.sum())) for _, shares in parts) + log(share) - slope * self.total
+            )
+        return logs + self._multiplied(parts) - slope * self.total
+
+    def _every_term(self, cell: int, x: int) -> tuple[IntArray, FloatArray]:
+        counts = np.arange(int(self.low[cell]), self.total + 1)
+        apart = np.abs(counts - x).astype(np.float64)
+        logs = _log_weights(float(self.pseudo[cell]), counts) - self.rate * apart**self.power
+        return counts, logs
+
+    def _own_slope(self, series: list[tuple[IntArray, FloatArray]]) -> float:
+        """Return the slope that makes the total the mean of the sum of releases, or one that is steep."""
+
+        def off(slope: float) -> float:
+            return sum(_moments(counts, terms + slope * counts)[0] for counts, terms in series) - self.total
+
+        low, high = self._first_slope - STEEP, self._first_slope + STEEP
+        if off(low) >= 0 or off(high) <= 0:
+            return low if off(low) >= 0 else high
+        return zero(off, low, high, xtol=1e-6, rtol=1e-9)
+
+    def _multiplied(self, parts: list[tuple[int, FloatArray]]) -> float:
+        """Return the logarithm of a coefficient by multiplying series term by term."""
+        if (self.total + 1) ** 2 * len(parts) > MOST_PRODUCTS:
+            raise self._too_large
+        left = self.total - sum(first for first, _ in parts)
+        found, logs = np.ones(1), 0.0
+        for _, shares in parts:
+            found = np.convolve(found, shares)[: left + 1]
+            top = float(found.max())
+            found, logs = found / top, logs + log(top)
+        if left >= found.size or not found[left] > 0:
+            raise self._too_large
+        return logs + log(float(found[left]))
+
+    @property
+    def _too_large(self) -> SamplingError:
+        return SamplingError(
+            "past counts and release are so far apart that the law of the release cannot be worked out for"
+            f" totals of {self.total:,}: ask for a posterior of another release."
+        )
 
     @property
     def work(self) -> float:
@@ -82,31 +167,25 @@ class TotalNormaliser:
         def moments(more: float) -> tuple[float, float]:
             mean, variance = 0.0, 0.0
             for cell, x in enumerate(self.centre.tolist()):
-                counts, logs = self._terms(cell, x, self._first_slope + more)
-                weights = np.exp(logs - logs.max())
-                weights /= weights.sum()
-                own = float(weights @ counts)
-                mean, variance = mean + own, variance + float(weights @ (counts - own) ** 2)
+                own, spread = _moments(*self._terms(cell, x, self._first_slope + more))
+                mean, variance = mean + own, variance + spread
             return mean - self.total, variance
 
         edge = 0.4 * self.rate if self.power == 1 else 1.0
-        more = 0.0
         if moments(-edge)[0] < 0 < moments(edge)[0]:
             more = zero(lambda each: moments(each)[0], -edge, edge, xtol=1e-3 * edge, rtol=1e-9)
+        else:
+            more = edge if moments(edge)[0] <= 0 else -edge
         deviation = sqrt(moments(more)[1])
         points = 1 << ceil(log(max(32 * deviation, 2 * self._reach, FEWEST_POINTS), 2))
         return self._first_slope + more, points
 
     @cached_property
     def _turn(self) -> Spectrum:
-        points = self._plan[1]
-        sides = np.full(points // 2 + 1, 2.0)
-        sides[0] = sides[-1] = 1.0
-        angle = 2j * np.pi * (self.total % points) / points
-        return np.asarray(sides * np.exp(angle * np.arange(sides.size)))
+        return _turn(self._plan[1], self.total)
 
-    def _transformed(self, cell: int, x: int) -> tuple[float, Spectrum]:
-        """Return the logarithm of the sum of a series, and the transform of its shares."""
+    def _transformed(self, cell: int, x: int) -> tuple[float, float, float, Spectrum]:
+        """Return the logarithm of the sum of a series, and of its shares mean, variance and transform."""
         known = self._series.get((cell, x))
         if known is not None:
             return known
@@ -116,7 +195,7 @@ class TotalNormaliser:
         shares = np.exp(logs - top)
         whole = float(shares.sum())
         folded = np.bincount(counts % points, weights=shares / whole, minlength=points)
-        found = (top + log(whole), np.asarray(rfft(folded)))
+        found = (top + log(whole), *_moments(counts, logs), np.asarray(rfft(folded)))
         self._series[cell, x] = found
         if len(self._series) * points > KEPT and len(self._series) > 2 * self.pseudo.size:
             self._series.popitem(last=False)
@@ -149,6 +228,22 @@ class TotalNormaliser:
             low, high = max(0, min(x, mean) - 2 * self._reach), max(x, mean) + 2 * self._reach
             found.append((low, _log_weights(a, np.arange(low, high + 1))))
         return found
+
+
+def _turn(points: int, total: int) -> Spectrum:
+    """Return what a transform is multiplied by, and summed, for the coefficient of a total."""
+    sides = np.full(points // 2 + 1, 2.0)
+    sides[0] = sides[-1] = 1.0
+    angle = 2j * np.pi * (total % points) / points
+    return np.asarray(sides * np.exp(angle * np.arange(sides.size)))
+
+
+def _moments(counts: IntArray, logs: FloatArray) -> tuple[float, float]:
+    """Return the mean and the variance of counts by the logarithms of their weights."""
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    mean = float(weights @ counts)
+    return mean, float(weights @ (counts - mean) ** 2)
 
 
 def _log_weights(a: float, counts: IntArray) -> FloatArray:
