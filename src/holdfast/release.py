@@ -67,7 +67,11 @@ class Prepared:
     def secrets(self) -> TPGuarantee | None:
         """The same in terms of secrets, where the spec says which laws the data may follow [theory, 7]."""
         laws = self.spec.privacy.laws
-        return None if laws is None else tp_of_tables(self.guarantee, laws)
+        return (
+            None
+            if laws is None
+            else tp_of_tables(self.guarantee, laws, bounded=bool(self.public.inequalities))
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:

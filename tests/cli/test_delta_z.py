@@ -122,6 +122,11 @@ def test_lists_of_parameters_make_a_table(run: Run, tmp_path: Path) -> None:
     assert (outcome.code, "lists several classes" in outcome.err) == (2, True)
 
 
+def test_two_secrets_differ(run: Run, tmp_path: Path) -> None:
+    outcome = run("audit", "delta-z", write(tmp_path, LAWS.replace("is well", "is ill")))
+    assert (outcome.code, "both 'Ann is ill'" in outcome.err) == (2, True)
+
+
 def test_pictures_show_beliefs_and_lists(run: Run, tmp_path: Path) -> None:
     one = write(tmp_path, DEPENDENT)
     beliefs, lists = tmp_path / "beliefs.svg", tmp_path / "lists.svg"

@@ -148,3 +148,13 @@ def test_a_law_that_is_not_public_is_refused(run: Run, example: Path, tmp_path: 
     assert outcome.code == 2
     assert "Markov chain" in sentence(outcome.err)
     assert not (tmp_path / "posterior").exists()
+
+
+def test_a_changed_release_is_told_in_silence(run: Run, release: Path, tmp_path: Path) -> None:
+    table = release / "table.csv"
+    table.write_text(table.read_text().replace("Alpha", "Alpba", 1))
+    asked = ("infer", release, "--model", release.parent / "model.toml", "--out", tmp_path / "new", "--quiet")
+    outcome = run(*asked)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "is not the certified release" in outcome.err
+    assert not (tmp_path / "new").exists()

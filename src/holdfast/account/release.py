@@ -18,7 +18,7 @@ def charge_of(
     dataset = ledger.fingerprint(reading.identity)
     laws = certificate.target.laws
     if ledger.standard == "tp" and laws is not None:
-        promise = tp_of_tables(guarantee, laws)
+        promise = tp_of_tables(guarantee, laws, bounded=bool(public.inequalities))
         return tp_charge(dataset=dataset, guarantee=promise, certificate=certificate.settled)
     return new_charge(
         dataset=dataset,

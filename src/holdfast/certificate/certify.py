@@ -37,7 +37,7 @@ from holdfast.mechanisms.topdown.bias import bias
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.premises import Premises
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
-from holdfast.privacy.guarantee import Guarantee, Promise, Unit
+from holdfast.privacy.guarantee import Promise, Unit
 from holdfast.privacy.intensity import (
     Approximate,
     Functional,
@@ -110,7 +110,7 @@ def certify(
         mechanism=mechanism.record(),
         target=TargetSection(**dict(privacy)),
         guarantee=guarantee,
-        secrets=None if privacy.laws is None else _secrets(mechanism.guarantee, privacy.laws),
+        secrets=None if privacy.laws is None else _secrets(public, mechanism, privacy.laws),
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
         topdown=_topdown(public, mechanism, tuple(biases), microdata=microdata),
@@ -147,9 +147,10 @@ def guarantee_section(guarantee: Promise) -> GuaranteeSection:
     )
 
 
-def _secrets(guarantee: Guarantee, laws: Laws) -> SecretsSection:
+def _secrets(public: Public, mechanism: AnyMechanism, laws: Laws) -> SecretsSection:
     """Return what is written of a guarantee in terms of secrets."""
-    return SecretsSection.model_validate(tp_of_tables(guarantee, laws).to_dict())
+    promise = tp_of_tables(mechanism.guarantee, laws, bounded=bool(public.inequalities))
+    return SecretsSection.model_validate(promise.to_dict())
 
 
 def _unit(unit: Unit) -> UnitSection:

@@ -1,5 +1,6 @@
 """`holdfast verify`: nothing heavy is loaded for a quick one."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +11,13 @@ from rich.console import Console
 from holdfast.certificate.checks import Verification, ViolatedError
 from holdfast.certificate.sign import SIGNATURE, read_public_key, signed_by
 from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
+from holdfast.cli.quiet import QUIET
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.errors import SpecError
 from holdfast.postprocess.form import is_processed
 from holdfast.progress import doing
+from holdfast.visible import visible
 
 
 def run(
@@ -68,6 +71,8 @@ def violations(*, as_json: bool) -> Iterator[None]:
     try:
         yield
     except ViolatedError as error:
+        if QUIET.get():
+            sys.stderr.write(f"error: {visible(str(error))}\n")
         report(error.verification, as_json=as_json)
 
 

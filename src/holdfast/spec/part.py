@@ -78,7 +78,7 @@ def spoken_of(file: str) -> Iterator[None]:
     except HoldfastError as error:
         if not file:
             error.args = (as_arguments(str(error)),)
-        elif isinstance(error, SpecError) and str(error).startswith("["):
+        elif str(error).startswith("["):
             error.args = (f"{file}, {error}",)
         raise
 

@@ -206,6 +206,9 @@ def test_what_is_hopeless_is_refused() -> None:
     )
     with pytest.raises(SamplingError, match="positive weight"):
         importance(nobody, draws=100, proposals="noise", seed=1)
+    for sampler in (gibbs, rejection, importance):
+        with pytest.raises(SamplingError, match="ask for 1,250,000 or fewer"):
+            sampler(far, draws=10_000_000, seed=1)
 
 
 def test_seeds_repeat_and_chains_differ() -> None:

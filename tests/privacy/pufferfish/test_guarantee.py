@@ -298,3 +298,13 @@ def test_conditioning_as_it_is_released_is_within_what_is_stated() -> None:
     assert promise.delta is not None
     mended = conditioned_intensity(Pure(2 * mechanism.kappa), promise.delta)
     assert stated <= float(mended.epsilon) + 1e-9
+
+
+def test_inequalities_may_tie_records_that_are_independent() -> None:
+    """One of two people is in a0: then one moves with the other, though the total alone ties nobody."""
+    assert tp_of_tables(semi("1", 1, TOTAL), "independent").delta == delta_of_tables(
+        framework_of_tables(TOTAL, "independent")
+    )
+    with pytest.raises(GuaranteeError, match="inequalities may tie records"):
+        tp_of_tables(semi("1", 1, TOTAL), "independent", bounded=True)
+    assert tp_of_tables(semi("1", 1, TOTAL), "pairs", bounded=True).intensity.epsilon == 1

@@ -5,12 +5,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from holdfast.errors import SamplingError
 from holdfast.inference.posterior.asked import Sampler
 from holdfast.inference.posterior.model import CountModel, Numbers
 from holdfast.lattice.arrays import FloatArray, IntArray
 
 BATCH = 1 << 22
 """Parameters that are drawn at once."""
+MOST_VALUES = 100_000_000
+"""Numbers that are kept at most, over all draws: 4 GB, with what is told of them."""
+
+
+def require_memory(model: CountModel, draws: int) -> None:
+    """Raise SamplingError where so many draws are not to be kept."""
+    each = model.cells + model.groups
+    if draws * each > MOST_VALUES:
+        raise SamplingError(
+            f"{draws:,} draws of {each:,} numbers do not fit the memory: ask for {MOST_VALUES // each:,} or"
+            " fewer."
+        )
 
 
 @dataclass(frozen=True, eq=False)

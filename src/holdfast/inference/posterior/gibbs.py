@@ -11,14 +11,11 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.draws import Draws, require_memory
 from holdfast.inference.posterior.model import CountModel, Numbers
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.progress import steps
 
-MOST_VALUES = 100_000_000
-"""Numbers that are kept at most, over all draws: 4 GB, with what is told of them."""
 BLOCKS = 100
 """Parts in which draws are made, so that it is seen how far they are."""
 
@@ -99,12 +96,7 @@ def gibbs(
     """
     model, mover = problem.model, problem.mover
     each = draws // chains
-    if draws * (model.cells + model.groups) > MOST_VALUES:
-        most = MOST_VALUES // (model.cells + model.groups)
-        raise SamplingError(
-            f"{draws:,} draws of {model.cells + model.groups:,} numbers do not fit the memory: ask for"
-            f" {most:,} or fewer."
-        )
+    require_memory(model, draws)
     roots = np.random.SeedSequence(seed).spawn(chains)
     running = []
     for root in roots:

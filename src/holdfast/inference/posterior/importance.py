@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.errors import SamplingError
 from holdfast.inference.posterior.asked import Proposals
 from holdfast.inference.posterior.diagnostics import pareto_k
-from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.draws import Draws, require_memory
 from holdfast.inference.posterior.problem import Problem, tractable
 from holdfast.inference.posterior.proposals import Proposed, from_noise, tables_of_prior
 from holdfast.inference.posterior.rejection import BATCH, chosen_proposals
@@ -24,6 +24,7 @@ def importance(
     problem: Problem, *, draws: int, proposals: Proposals | None = None, seed: int | None = None
 ) -> Draws:
     """Return weighted tables, in one chain; raises SamplingError where none has a weight."""
+    require_memory(problem.model, draws)
     generator = np.random.default_rng(seed)
     chosen = chosen_proposals(problem, proposals)
     likelihood = tractable(problem.likelihood)

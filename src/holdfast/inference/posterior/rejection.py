@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.errors import SamplingError
 from holdfast.inference.posterior.asked import Proposals
-from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.draws import Draws, require_memory
 from holdfast.inference.posterior.likelihood import Exchanged
 from holdfast.inference.posterior.problem import Problem, tractable
 from holdfast.inference.posterior.proposals import Proposed, from_noise, log_bound, tables_of_prior
@@ -29,6 +29,7 @@ def rejection(
     problem: Problem, *, draws: int, proposals: Proposals | None = None, seed: int | None = None
 ) -> Draws:
     """Return independent draws, in one chain; raises SamplingError where too few tables are accepted."""
+    require_memory(problem.model, draws)
     generator = np.random.default_rng(seed)
     chosen = chosen_proposals(problem, proposals)
     model = problem.model

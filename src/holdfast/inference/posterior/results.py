@@ -119,7 +119,7 @@ class Posterior:
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before relying on it, a sentence each."""
         worst, told, found = self.worst, self.draws.told, []
-        if worst.get("r_hat", 1.0) > MOST_R_HAT:
+        if worst.get("r_hat", 1.0) > MOST_R_HAT and "acceptance" not in told:
             found.append(
                 f"the chains do not agree: R-hat is up to {worst['r_hat']:.3f}, and should be below"
                 f" {MOST_R_HAT}, so ask for more draws or a larger thin in [sampler]."

@@ -58,11 +58,18 @@ def framework_of_tables(
     )
 
 
-def tp_of_tables(guarantee: Guarantee, laws: TableLaws) -> TPGuarantee:
+def tp_of_tables(guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False) -> TPGuarantee:
     """Return what a guarantee between tables says of the secrets of single records, for a class of laws.
 
-    Raises GuaranteeError where it says nothing of them.
+    ``bounded`` says that inequalities are public, too. They leave fewer pairs of tables, and fewer laws on
+    tables; but records that are independent given the invariants are others than those given both. Raises
+    GuaranteeError where a guarantee says nothing of the secrets.
     """
+    if bounded and laws == "independent":
+        raise GuaranteeError(
+            "[privacy] laws = 'independent' is for invariants alone, as inequalities may tie records to each"
+            ' other: set laws = "pairs" or "everything".'
+        )
     distance = guarantee.unit.distance if laws == "pairs" else None
     framework = framework_of_tables(guarantee.scope, laws, distance=distance, whom=guarantee.unit.whom)
     return TPGuarantee.of(guarantee, framework, delta_of_tables(framework))

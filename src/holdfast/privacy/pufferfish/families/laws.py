@@ -58,6 +58,11 @@ class ListedLaws:
     def __post_init__(self) -> None:
         if not self.pairs:
             raise GuaranteeError("no pair of laws is listed: give the law of the data given each secret.")
+        for place, pair in enumerate(self.pairs):
+            if len(set(pair.secrets)) == 1:
+                raise GuaranteeError(
+                    f"the secrets of law {place + 1} are both {pair.secrets[0]!r}: name two that differ."
+                )
         self.transports  # noqa: B018  raises where a law is none
 
     @property
