@@ -10,7 +10,7 @@ import pytest
 from tests.example import changed
 
 import holdfast.premises
-from holdfast.errors import InvariantError
+from holdfast.errors import InvariantError, SpecError
 from holdfast.inference.table_intervals import table_intervals
 from holdfast.public import Public
 from holdfast.release import prepare, published
@@ -69,6 +69,13 @@ def test_a_value_published_before_must_be_the_value(tmp_path: Path, invariant: d
     public_of(tmp_path, invariants=[{**invariant, "equals": 14}])
     with pytest.raises(InvariantError, match="says equals = 15, but the data give 14: correct one of them"):
         public_of(tmp_path, invariants=[{**invariant, "equals": 15}])
+
+
+def test_two_bounds_that_meet_are_an_invariant(tmp_path: Path) -> None:
+    """A guarantee counts with the invariants: an equation among the bounds would be missing there."""
+    bounds = {"where": {"sex": "m"}, "at_least": 7, "at_most": 7, "name": "men"}
+    with pytest.raises(SpecError, match="'men' has at_least = at_most = 7, which is an equation"):
+        public_of(tmp_path, constraints={"inequalities": [bounds], "nonnegative": True})
 
 
 def test_cliques_are_for_plain_margins_only(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from holdfast.data.declare import count_column
 from holdfast.data.invariants import InvariantBlock, floor_blocks, inequality_blocks, invariant_blocks
 from holdfast.data.schema import Schema
 from holdfast.data.table import Table
-from holdfast.errors import InvariantError
+from holdfast.errors import InvariantError, SpecError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.product import Margins
 from holdfast.premises import Premises
@@ -220,6 +220,11 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
         *(Floor(block, least) for block, least in floor_blocks(spec, schema, count_column(spec))),
     )
     for floor in floors:
+        if floor.at_least == floor.at_most:
+            raise SpecError(
+                f"the inequality {floor.block.name!r} has at_least = at_most = {floor.at_least}, which is an"
+                " equation: make it an invariant, so that the guarantee takes it into account."
+            )
         short = floor.broken(floor.block.evaluate(table.counts))
         if short.size:
             _require_possible(floor, short, schema, held)
