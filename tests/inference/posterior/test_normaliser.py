@@ -143,7 +143,7 @@ RELEASES: dict[str, tuple[dict[str, Any], type]] = {
 }
 
 
-def made(name: str, folder: Path, **constraints: Any) -> Problem:
+def made(name: str, folder: Path, epsilon: str = "1", **constraints: Any) -> Problem:
     (folder / "data.csv").write_text("level,n\na,4\nb,0\nc,2\nd,3\n")
     (folder / "past.csv").write_text("level,n\na,3\nb,1\nc,4\nd,0\n")
     asked = Spec.of(
@@ -151,7 +151,7 @@ def made(name: str, folder: Path, **constraints: Any) -> Problem:
             "data": {"path": "data.csv", "cells": ["level"], "count": "n"},
             "invariants": [{"total": True}],
             "constraints": {"nonnegative": True, **constraints},
-            "privacy": {"epsilon": "8" if name == "prior, squared" else "1"},
+            "privacy": {"epsilon": "8" if name == "prior, squared" else epsilon},
             "mechanism": RELEASES[name][0],
         },
         folder=folder,
@@ -202,6 +202,24 @@ def test_sums_of_cells_are_bounded_another_way(tmp_path: Path) -> None:
     of = made("conditioned", tmp_path, inequalities=asked)
     assert isinstance(of.likelihood, WithinBounds)
     assert of.likelihood.noise.epsilon > Fraction(0)
+
+
+def test_bounds_that_noise_seldom_keeps_are_listed(tmp_path: Path) -> None:
+    """A sum of cells is bounded, and noise is wide: all releases are summed, as by the law itself."""
+    of = made(
+        "conditioned", tmp_path, epsilon="1/8", inequalities=[{"where": {"level": ["a", "b"]}, "at_least": 3}]
+    )
+    assert isinstance(of.likelihood, ListedReleases)
+    law = posterior(of, 9, of.likelihood.log_prob)
+    tables = np.array(list(law))
+    kept = np.array([y for y in product(range(10), repeat=4) if sum(y) == 9 and y[0] + y[1] >= 3])
+    rate = float(of.likelihood.mechanism.kappa)  # type: ignore[attr-defined]
+    weights = -rate * np.abs(kept - tables[:, None]).sum(axis=2)
+    own = -rate * np.abs(of.released - tables).sum(axis=1) - logsumexp(weights, axis=1)
+    assert np.allclose(of.likelihood.log_prob(tables), own)
+    assert (tables[:, 0] + tables[:, 1] >= 3).all()
+    drawn = gibbs(of, draws=1000, thin=8, warmup=50, seed=6).tables.reshape(1000, -1)
+    assert p_value(drawn, law) > LEVEL
 
 
 def listed_law(of: Problem, folder: Path) -> Any:

@@ -14,6 +14,7 @@ Tables are over the cells that a model has; cells that it gives no records are 0
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -46,6 +47,8 @@ MOST_RELEASES = 2_000
 """Releases that are listed for every table."""
 MOST_CELLS = 24
 """Cells of a table whose mechanism draws a release for every step of a chain."""
+SELDOM, LOOKS = 0.05, 400
+"""A share of draws of noise, seen in so many, that is too small to draw a release for every step."""
 MOST_LAWS = 2_000
 """Laws of tables that a chain remembers."""
 
@@ -274,10 +277,19 @@ class ListedReleases(Tractable):
         if key not in self._known:
             whole = np.zeros(self.released.size, dtype=np.int64)
             whole[self.cells] = table
-            law = self.mechanism.law(whole)
-            logs = np.asarray(law.log_prob(np.concatenate([self.released[None], self.releases])))
+            logs = self._log_weights(whole, np.concatenate([self.released[None], self.releases]))
             self._known[key] = float(logs[0] - logsumexp(logs[1:]))
         return self._known[key]
+
+    def _log_weights(self, table: IntArray, releases: IntArray) -> FloatArray:
+        """Return log p(y | x) for some releases, up to one constant."""
+        if not isinstance(self.mechanism, Conditioned):
+            return np.asarray(self.mechanism.law(table).log_prob(releases))
+        bounds = self.mechanism.inequalities  # one noise for all tables, within these
+        inside = (releases >= 0).all(axis=1) if self.mechanism.nonnegative else True
+        inside = inside & (True if bounds is None else bounds.hold(releases))
+        apart = np.abs(releases - table).sum(axis=1).astype(np.float64)
+        return np.asarray(np.where(inside, -float(self.mechanism.kappa) * apart, -np.inf))
 
 
 class Exchanged(ABC):
@@ -327,6 +339,19 @@ class WithinBounds(Exchanged):
     def width(self) -> int:
         """As without bounds."""
         return NormForm("l1", float(self.noise.epsilon)).width(self.cells.size)
+
+    @property
+    def seldom(self) -> bool:
+        """Whether noise around the release hardly ever is within the bounds."""
+        return self._share < SELDOM
+
+    @cached_property
+    def _share(self) -> float:
+        some = self.released + self.noise.sample(SeededEntropy(0), LOOKS)
+        inside = (some @ self.rows.T >= self.least).all(axis=1)
+        if self.nonnegative:
+            inside &= (some >= 0).all(axis=1)
+        return float(inside.mean())
 
     def without(self, absent: NDArray[np.bool_]) -> "WithinBounds":
         """Return the likelihood over the other cells."""
@@ -461,7 +486,8 @@ def likelihood_of(mechanism: AnyMechanism, released: NDArray[Any]) -> AnyLikelih
         isinstance(mechanism, Conditioned)
         and (bounded := _within_bounds(mechanism, released, cells)) is not None
     ):
-        return bounded
+        listed = _listed(mechanism, released, cells) if bounded.seldom else None
+        return listed or bounded
     return _drawn_anew(mechanism, released, cells)
 
 
@@ -521,13 +547,19 @@ def _within_bounds(mechanism: Conditioned, released: IntArray, cells: IntArray) 
     return WithinBounds(noise, released, cells, mechanism.nonnegative, rows, least)
 
 
+def _listed(mechanism: AnyMechanism, released: IntArray, cells: IntArray) -> ListedReleases | None:
+    """Return a likelihood of few releases without negative counts; None where they are others."""
+    if not isinstance(mechanism, WassersteinExponential | Conditioned) or not mechanism.traits.nonnegative:
+        return None
+    universe = mechanism.premises.universe
+    every = Facts.of(universe.matrix, universe.values).tables(MOST_RELEASES)
+    return None if every is None else ListedReleases(mechanism, released, cells, every)
+
+
 def _drawn_anew(mechanism: AnyMechanism, released: IntArray, cells: IntArray) -> ListedReleases | AnyLaw:
     """Return a likelihood from the mechanism itself, which takes as long as its draws do."""
-    if isinstance(mechanism, WassersteinExponential) and mechanism.traits.nonnegative:
-        universe = mechanism.premises.universe
-        every = Facts.of(universe.matrix, universe.values).tables(MOST_RELEASES)
-        if every is not None:
-            return ListedReleases(mechanism, released, cells, every)
+    if (listed := _listed(mechanism, released, cells)) is not None:
+        return listed
     if released.size > MOST_CELLS:
         raise ReleaseError(
             f"the law of this release of {mechanism.name} has a normaliser for every table, and none that is"
