@@ -256,6 +256,7 @@ REFUSED: dict[str, tuple[Study, str]] = {
     ),
     "a response on itself": (Study({**LINEAR, "on": ["visits"]}), "name an attribute twice"),
     "a predictor twice": (Study({**LINEAR, "on": ["age", "age"]}), "name an attribute twice"),
+    "too many predictors": (Study({**LOGISTIC, "on": ["a", "b", "c", "d"]}), "and 3 are the most that are"),
     "an unknown event": (Study({**LOGISTIC, "event": "x"}), "event = 'x' is no level of sex"),
     "an unknown place": (Study({"of": "visits", "where": {"place": "x"}}), "place"),
     "zcdp": (Study({"of": "visits"}, SEX, {"standard": "zcdp", "rho": "1"}), "pure"),

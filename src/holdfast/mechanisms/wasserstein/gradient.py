@@ -70,7 +70,8 @@ from holdfast.spec.rational import PositiveRational, Rational
 Estimate = Literal["mean", "quantile", "linear", "logistic"]
 STEPS = 4096
 MOST_STEPS = 1 << 20
-MOST_PREDICTORS = 4
+MOST_PREDICTORS = {"linear": 4, "logistic": 3}
+"""Predictors of a regression that is drawn in reasonable time."""
 MOST_KINDS = 20_000
 """Kinds of records that a score is summed over at most."""
 SELDOM = 1e-4
@@ -371,10 +372,10 @@ class Model:
         """Build the score of an estimate; ``ranges`` are those that were released with."""
         schema, possible = public.schema, public.possible
         response = _response(schema, asked, possible)
-        if len(asked.on) > MOST_PREDICTORS:
+        if len(asked.on) > (most := MOST_PREDICTORS.get(asked.estimate, 0)):
             raise SpecError(
-                f"[mechanism] on names {len(asked.on)} predictors, and {MOST_PREDICTORS} are the most that"
-                " are drawn exactly: take some out."
+                f"[mechanism] on names {len(asked.on)} predictors, and {most} are the most that are drawn"
+                f" exactly for estimate = {asked.estimate!r}: take some out."
             )
         predictors = [_numbers(schema, name, "on", possible) for name in asked.on]
         for name, predictor in zip(asked.on, predictors, strict=True):
