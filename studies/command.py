@@ -1,9 +1,11 @@
 """What the commands of studies share: parts are run, drawn, written down and compared with expected.json."""
 
+import argparse
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,6 +19,8 @@ from studies.picture import STYLE
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 """Where real tables are looked for: beside the project."""
+STAND_IN = "_stand_in"
+"""What is added to the name of a part where its file is missing."""
 
 T = TypeVar("T")
 
@@ -27,6 +31,26 @@ class Part(NamedTuple):
     name: str
     title: str
     study: Callable[[], Outcome]
+
+
+def with_stand_ins(
+    modules: Mapping[str, Any], asked: Sequence[str], options: argparse.Namespace, console: Console
+) -> Iterator[Part]:
+    """Yield the parts among modules that were asked for; a stand-in where the file of one is missing."""
+    for name, part in modules.items():
+        size = part.QUICK if options.quick else part.FULL
+        missing = name in asked and not (options.data / part.FILE).is_file()
+        if missing:
+            console.print(
+                f"\nThere is no {part.FILE} in {options.data}: a stand-in runs instead. Give its folder by"
+                " --data.",
+                markup=False,
+            )
+        elif name in asked:
+            yield Part(name, part.TITLE, partial(part.study, part.read(options.data), size, bar))
+        if missing or name + STAND_IN in asked:
+            told = name + STAND_IN
+            yield Part(told, part.STAND_IN, partial(part.study, part.invented(), size, bar, name=told))
 
 
 def run(parts: Iterable[Part], *, expected: Path, output: Path, size: str, console: Console) -> int:

@@ -6,6 +6,7 @@ table.parquet, and so on. Readers check them without this [holdfast, certificate
 
 import csv
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -51,25 +52,12 @@ class StatisticOutput(Output):
 
     def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
         """Write one number a row, every digit of it."""
-        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(["stratum", "value"])
-            rows.writerows([i, repr(value)] for i, value in enumerate(self.values, start=1))
-        return f"{name}.csv"
+        return _write_numbers(folder, name, "stratum", enumerate(self.values, start=1))
 
     @classmethod
     def read(cls, path: Path) -> "StatisticOutput":
         """Read what `write` wrote."""
-        require_plain(path, links=False)
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                head, *rows = list(csv.reader(file))
-            values = tuple(float(value) for _, value in rows)
-            if head != ["stratum", "value"] or not all(isfinite(value) for value in values):
-                raise ValueError  # noqa: TRY301 - caught with the other damage below
-        except (OSError, ValueError, csv.Error):
-            raise DataError(f"{path} is not a list of statistics: restore it from the release.") from None
-        return cls(values)
+        return cls(tuple(value for _, value in _read_numbers(path, "stratum", "statistics")))
 
 
 @dataclass(frozen=True)
@@ -81,22 +69,33 @@ class EstimateOutput(Output):
 
     def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
         """Write one number a row, every digit of it."""
-        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(["estimate", "value"])
-            rows.writerows([each, repr(value)] for each, value in zip(self.names, self.values, strict=True))
-        return f"{name}.csv"
+        return _write_numbers(folder, name, "estimate", zip(self.names, self.values, strict=True))
 
     @classmethod
     def read(cls, path: Path) -> "EstimateOutput":
         """Read what `write` wrote."""
-        require_plain(path, links=False)
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                head, *rows = list(csv.reader(file))
-            values = tuple(float(value) for _, value in rows)
-            if head != ["estimate", "value"] or not all(isfinite(value) for value in values):
-                raise ValueError  # noqa: TRY301 - caught with the other damage below
-        except (OSError, ValueError, csv.Error):
-            raise DataError(f"{path} is not a list of estimates: restore it from the release.") from None
-        return cls(tuple(name for name, _ in rows), values)
+        found = _read_numbers(path, "estimate", "estimates")
+        return cls(tuple(name for name, _ in found), tuple(value for _, value in found))
+
+
+def _write_numbers(folder: Path, name: str, key: str, numbers: Iterable[tuple[object, float]]) -> str:
+    """Write a number a row, with what it is called, and return the name of the file."""
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([key, "value"])
+        rows.writerows([each, repr(value)] for each, value in numbers)
+    return f"{name}.csv"
+
+
+def _read_numbers(path: Path, key: str, what: str) -> list[tuple[str, float]]:
+    """Return what `_write_numbers` wrote; raises DataError where it is something else."""
+    require_plain(path, links=False)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = list(csv.reader(file))
+        found = [(name, float(value)) for name, value in rows]
+        if head != [key, "value"] or not all(isfinite(value) for _, value in found):
+            raise ValueError  # noqa: TRY301 - caught with the other damage below
+    except (OSError, ValueError, csv.Error):
+        raise DataError(f"{path} is not a list of {what}: restore it from the release.") from None
+    return found

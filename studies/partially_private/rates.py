@@ -40,9 +40,9 @@ from holdfast.inference.posterior.diagnostics import worth
 from holdfast.inference.posterior.draws import Draws
 from holdfast.inference.posterior.facts import Facts
 from holdfast.inference.posterior.gibbs import gibbs
-from holdfast.inference.posterior.likelihood import likelihood_of
 from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.naive import naive
+from holdfast.inference.posterior.of_mechanism import likelihood_of
 from holdfast.inference.posterior.problem import Problem
 from holdfast.lattice.arrays import IntArray
 from studies.outcome import Bar, Number, Outcome, mean

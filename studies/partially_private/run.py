@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from studies.command import DATA, Part, bar, run
+from studies.command import DATA, STAND_IN, Part, bar, run, with_stand_ins
 from studies.partially_private import dependence, power, rates, synthesis
 
 HERE = Path(__file__).parent
@@ -22,8 +22,6 @@ REAL: dict[str, Any] = {"synthesis": synthesis, "rates": rates}
 """Parts by the name of their module that have a file, and a stand-in for it."""
 COMPUTED: dict[str, Any] = {"dependence": dependence, "power": power}
 """Parts that need no file."""
-STAND_IN = "_stand_in"
-"""What is added to the name of a part where its file is missing."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,20 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _asked(options: argparse.Namespace, console: Console) -> Iterator[Part]:
     """Yield the parts to run."""
     asked = options.part or [*REAL, *COMPUTED]
-    for name, part in REAL.items():
-        size = part.QUICK if options.quick else part.FULL
-        missing = name in asked and not (options.data / part.FILE).is_file()
-        if missing:
-            console.print(
-                f"\nThere is no {part.FILE} in {options.data}: a stand-in runs instead. Give its folder by"
-                " --data.",
-                markup=False,
-            )
-        elif name in asked:
-            yield Part(name, part.TITLE, partial(part.study, part.read(options.data), size, bar))
-        if missing or name + STAND_IN in asked:
-            told = name + STAND_IN
-            yield Part(told, part.STAND_IN, partial(part.study, part.invented(), size, bar, name=told))
+    yield from with_stand_ins(REAL, asked, options, console)
     for name, part in COMPUTED.items():
         if name in asked:
             size = part.QUICK if options.quick else part.FULL

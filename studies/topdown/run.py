@@ -6,15 +6,14 @@ Exit codes: 0 all numbers are as expected, 1 some are not, 2 the call is wrong.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from threadpoolctl import threadpool_limits
 
-from studies.command import DATA, Part, bar, run
+from studies.command import DATA, STAND_IN, run, with_stand_ins
 from studies.topdown import cook, coverage, illinois, rhode_island
 
 HERE = Path(__file__).parent
@@ -26,8 +25,6 @@ PARTS: dict[str, Any] = {
     "cook": cook,
 }
 """Parts by the name of their module. Each has a file, and a stand-in for it."""
-STAND_IN = "_stand_in"
-"""What is added to the name of a part where its file is missing."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,28 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(highlight=False, soft_wrap=True)
     size = "quick" if options.quick else "full"
     with threadpool_limits(1):  # matrices are small: threads would only wait for each other
-        return run(
-            _asked(options, console), expected=EXPECTED, output=options.output, size=size, console=console
-        )
-
-
-def _asked(options: argparse.Namespace, console: Console) -> Iterator[Part]:
-    """Yield the parts to run."""
-    asked = options.part or list(PARTS)
-    for name, part in PARTS.items():
-        size = part.QUICK if options.quick else part.FULL
-        missing = name in asked and not (options.data / part.FILE).is_file()
-        if missing:
-            console.print(
-                f"\nThere is no {part.FILE} in {options.data}: a stand-in runs instead. Give its folder by"
-                " --data.",
-                markup=False,
-            )
-        elif name in asked:
-            yield Part(name, part.TITLE, partial(part.study, part.read(options.data), size, bar))
-        if missing or name + STAND_IN in asked:
-            told = name + STAND_IN
-            yield Part(told, part.STAND_IN, partial(part.study, part.invented(), size, bar, name=told))
+        asked = with_stand_ins(PARTS, options.part or list(PARTS), options, console)
+        return run(asked, expected=EXPECTED, output=options.output, size=size, console=console)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from rich.console import Console
 from scipy.stats import chisquare
+from studies.command import STAND_IN
 from studies.expected import violations
 from studies.outcome import Number
 from studies.partially_private import dependence, methods, run, synthesis
@@ -81,7 +82,7 @@ def test_without_data_the_stand_in_runs_and_comes_to_the_expected_numbers(quick:
 
 def test_expected_has_every_part_and_its_stand_in() -> None:
     parts = json.loads(run.EXPECTED.read_text())["parts"]
-    assert set(parts) == {*run.COMPUTED, *(name + end for name in run.REAL for end in ("", run.STAND_IN))}
+    assert set(parts) == {*run.COMPUTED, *(name + end for name in run.REAL for end in ("", STAND_IN))}
 
 
 def test_a_missing_file_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 import pytest
+from studies.command import STAND_IN
 from studies.expected import violations
 from studies.integer_subspace.counties import CELLS
 from studies.integer_subspace.designs import COUNTIES
@@ -64,7 +65,7 @@ def test_without_data_stand_ins_run_and_come_to_the_expected_numbers(quick: tupl
 
 def test_expected_has_every_part_and_its_stand_in() -> None:
     parts = json.loads(run.EXPECTED.read_text())["parts"]
-    assert set(parts) == {name + end for name in run.PARTS for end in ("", run.STAND_IN)}
+    assert set(parts) == {name + end for name in run.PARTS for end in ("", STAND_IN)}
 
 
 def test_small_counts_come_out_too_large_and_large_ones_too_small(quick: tuple[int, Path]) -> None:

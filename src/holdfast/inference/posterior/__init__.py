@@ -14,7 +14,7 @@ public holds of x with certainty: A x = t, x >= 0, and further inequalities. The
     model.py        p(x | theta) and its prior, with theta integrated out
     facts.py        what holds of x for certain; a table to start from
     moves.py        steps between such tables that reach all of them
-    likelihood.py   p(y | x), from a certificate
+    likelihood.py   p(y | x), for each kind of law; of_mechanism.py says which a release has
     nodes.py        both for one level of a geography, from measurements
     released.py     a verified release, with its facts and its likelihood
     problem.py      these four together

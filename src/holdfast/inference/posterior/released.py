@@ -13,8 +13,9 @@ from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
 from holdfast.data.schema import Schema
 from holdfast.errors import ReleaseError, SpecError
 from holdfast.inference.posterior.facts import Facts
-from holdfast.inference.posterior.likelihood import AnyLikelihood, likelihood_of
+from holdfast.inference.posterior.likelihood import AnyLikelihood
 from holdfast.inference.posterior.nodes import Nodes
+from holdfast.inference.posterior.of_mechanism import likelihood_of
 from holdfast.joint.verify import verified, verify
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.catalogue import NAMED

@@ -225,6 +225,19 @@ def _below(bound: Any, generator: Any) -> Any:
 _below = compiled(_below)
 
 
+def _norms(counts: Any, release: Any) -> Any:
+    """Return the weighted l1 norm of the noise of a table, and its square sum."""
+    released, weights, far, square = release
+    for cell in range(released.size):
+        z = float(released[cell] - counts[cell])
+        far += weights[cell] * abs(z)
+        square += weights[cell] * z * z
+    return far, square
+
+
+_norms = compiled(_norms)
+
+
 def _sweep(
     times: Any,
     counts: Any,
@@ -240,13 +253,10 @@ def _sweep(
     """Go through moves of all kinds."""
     longest, low = room
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    released, weights, far, square = release
+    released, weights, _, _ = release
     alone, paired, starts, table = plain
     begins, cells, entries, tries = listed
-    for cell in range(released.size):
-        z = float(released[cell] - counts[cell])
-        far += weights[cell] * abs(z)
-        square += weights[cell] * z * z
+    far, square = _norms(counts, release)
     for _ in range(times):
         for at in range(alone.size):
             move[0][0], move[1][0] = alone[at], 1
@@ -298,13 +308,10 @@ def _wander(
     """Go along some moves, each chosen on its own."""
     longest, low = room
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    released, weights, far, square = release
+    released, weights, _, _ = release
     _, paired, starts, _ = plain
     begins, cells, entries, _ = listed
-    for cell in range(released.size):
-        z = float(released[cell] - counts[cell])
-        far += weights[cell] * abs(z)
-        square += weights[cell] * z * z
+    far, square = _norms(counts, release)
     for _ in range(tries):
         size = 2
         if begins.size > 1:

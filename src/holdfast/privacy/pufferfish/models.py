@@ -1,5 +1,6 @@
 """A class of laws as a TOML file: [model] names its family, and has the keys of that family alone."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
@@ -67,9 +68,9 @@ class Head(ModelPart):
 class Model(ModelPart):
     """A file: its head, and sections of its family."""
 
+    @abstractmethod
     def families(self) -> tuple[Family, ...]:
         """Return the class of laws; several where parameters are listed."""
-        raise NotImplementedError
 
 
 class CountsLaw(ModelPart):
