@@ -18,6 +18,7 @@ from holdfast.inference.posterior.released import is_records, released_table
 from holdfast.inference.posterior.results import Posterior
 from holdfast.inference.posterior.swapped import SwappedProblem, swapped_problem
 from holdfast.inference.posterior.write import write_posterior
+from holdfast.spec.part import spoken_of
 
 NAIVE_DRAWS = 4000
 
@@ -50,7 +51,8 @@ def infer(
 
 
 def _posterior(spec: ModelSpec, folder: Path, table: str | None, seed: int | None, level: float) -> Posterior:
-    problem, release = _problem(spec, folder, table)
+    with spoken_of(spec.file):
+        problem, release = _problem(spec, folder, table)
     found = _drawn(problem, spec.sampler, seed)
     ignoring = naive(problem.model, problem.released, draws=min(NAIVE_DRAWS, max(found.size, 400)), seed=seed)
     named = (problem.cells, problem.groups, problem.pools)
