@@ -192,7 +192,7 @@ def _against_ppl(draws: int) -> dict[str, Any]:
     try:
         import numpyro  # noqa: F401, PLC0415
     except ImportError:
-        return {"ppl": "NumPyro is not installed: pip install holdfast[bench]", "ratio_ppl": None}
+        return {"ppl": "NumPyro is not installed: pip install numpyro", "ratio_ppl": None}
     found = {}
     for name, total in (("free", False), ("total", True)):
         of = problem(67, small=False, known=False, total=total)

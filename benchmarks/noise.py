@@ -56,9 +56,7 @@ def main() -> int:
     try:
         results = compare(int(options.size), int(options.opendp_size))
     except ModuleNotFoundError:
-        print(
-            "OpenDP is not installed: pip install opendp (or pip install 'holdfast[bench]').", file=sys.stderr
-        )
+        print("OpenDP is not installed: pip install opendp.", file=sys.stderr)
         return 2
     print(json.dumps(results, indent=2) if options.json else _table(results))
     return 0

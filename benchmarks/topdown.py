@@ -363,7 +363,7 @@ def has_cvxpy() -> bool:
 def report_of(folder: Path, *, short: bool) -> dict[str, Any]:
     """Run it all."""
     if not has_cvxpy():
-        tell("cvxpy is not installed, so nothing is compared with it: pip install 'holdfast[bench]'.")
+        tell("cvxpy is not installed, so nothing is compared with it: pip install cvxpy.")
     load = os.getloadavg()[0]
     sizes = {
         name: one_size(name, source(name, folder, short=short), cvxpy=name == "rhode_island" and has_cvxpy())

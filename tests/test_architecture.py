@@ -18,6 +18,7 @@ FLOW = (
     ("errors",),
     ("plain",),
     ("durable",),
+    ("private",),
     ("drafts",),
     ("figures", "machine", "compiled"),
     ("lattice",),

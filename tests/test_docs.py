@@ -263,3 +263,14 @@ def _require_command(line: str) -> None:
     options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
     unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in options]
     assert not unknown, f"{line}: unknown {unknown}"
+
+
+def test_nobody_is_told_to_install_a_program_by_a_name_that_is_not_ours() -> None:
+    """Until the distribution has a name of its own: version and source are named, no line to install it."""
+    told = re.compile(r"(pipx?|uvx?|conda|poetry)3? +(install|add|tool install|run)? *['\"]?holdfast(?!-)")
+    roots = (ROOT / "src", ROOT / "docs", ROOT / "benchmarks", ROOT / "studies")
+    files = [file for root in roots for file in root.rglob("*") if file.suffix in (".py", ".j2", ".md")]
+    found = [named(file) for file in (*files, *PAGES) if told.search(file.read_text(encoding="utf-8"))]
+    assert len(files) > 300
+    assert told.search("run `pip install holdfast`")
+    assert found == []

@@ -7,14 +7,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.strangers import as_root, give_away
 
-from holdfast.drafts import Draft, destroy, draft_path, drafted, require_new
+from holdfast.drafts import destroy, draft_path, drafted, require_new
 from holdfast.durable import PREFIX
 from holdfast.errors import ReleaseError
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
+
+
+def umask() -> int:
+    """Return the umask, which can be asked for only by setting it."""
+    found = os.umask(0o022)
+    os.umask(found)
+    return found
 
 
 def test_a_draft_becomes_the_folder(tmp_path: Path) -> None:
@@ -26,7 +34,7 @@ def test_a_draft_becomes_the_folder(tmp_path: Path) -> None:
         draft.publish()
     assert names(tmp_path) == ["out"]
     assert (tmp_path / "out" / "file").read_text() == "whole"
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "out").stat().st_mode & 0o7777 == 0o777 & ~umask()
 
 
 def test_a_draft_that_is_not_published_goes(tmp_path: Path) -> None:
@@ -85,11 +93,11 @@ def test_a_closed_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_name_that_the_file_system_refuses_is_found_before_anything_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(*_: object) -> None:
+    def busy(*_: object, **__: object) -> None:
         raise OSError(errno.EBUSY, "Device or resource busy")
 
     (tmp_path / "mount").mkdir()
-    monkeypatch.setattr(Path, "rename", busy)
+    monkeypatch.setattr(os, "rename", busy)
     with pytest.raises(ReleaseError, match="device or resource busy"), drafted(tmp_path / "mount"):
         raise AssertionError
     assert names(tmp_path) == ["mount"]
@@ -168,7 +176,7 @@ def test_a_full_disk_is_found_before_anything_is_drawn(
 
 
 def test_the_draft_of_a_name_is_short(tmp_path: Path) -> None:
-    assert len(Draft(tmp_path / ("x" * 255)).path.name) < 40
+    assert len(draft_path(tmp_path / ("x" * 255)).name) < 40
 
 
 def test_a_name_that_the_disk_does_not_confirm_is_told(
@@ -184,3 +192,80 @@ def test_a_name_that_the_disk_does_not_confirm_is_told(
             draft.publish()
         assert draft.named
     assert names(tmp_path) == ["out"]
+
+
+def test_nobody_else_may_look_before_it_is_published(tmp_path: Path) -> None:
+    with drafted(tmp_path / "out") as draft:
+        draft.inside.write("file", b"whole")
+        draft.seal()
+        assert draft.path.stat().st_mode & 0o077 == 0
+        draft.publish()
+    assert (tmp_path / "out").stat().st_mode & 0o7777 == 0o777 & ~umask()
+
+
+@pytest.mark.parametrize("mask", [0o077, 0o027, 0o002])
+def test_who_may_read_is_for_the_umask_to_say(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with drafted(tmp_path / "out") as draft:
+            draft.inside.write("file", b"")
+            draft.publish()
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o7777 == 0o777 & ~mask
+    assert (tmp_path / "out" / "file").stat().st_mode & 0o7777 == 0o666 & ~mask
+
+
+def test_an_empty_folder_that_few_may_read_is_not_opened_to_more(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir(mode=0o700)
+    with drafted(tmp_path / "out") as draft:
+        draft.publish()
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
+
+
+@as_root
+def test_what_others_put_in_the_place_of_a_draft_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    planted = draft_path(tmp_path / "out")
+    planted.mkdir()
+    (tmp_path / "precious").write_text("precious")
+    (planted / "table.csv").symlink_to(tmp_path / "precious")
+    planted.chmod(0o777)
+    give_away(planted)
+    with pytest.raises(ReleaseError, match="belongs to another user"), drafted(tmp_path / "out"):
+        raise AssertionError
+    with drafted(tmp_path / "other") as draft:  # what is not ours is not swept either
+        draft.publish()
+    assert names(planted) == ["table.csv"]
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+@as_root
+def test_an_empty_folder_of_another_user_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    give_away(tmp_path / "out")
+    with pytest.raises(ReleaseError, match="belongs to another user"), drafted(tmp_path / "out"):
+        raise AssertionError
+
+
+def test_another_folder_of_ours_that_was_moved_there_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "file").write_text("precious")
+    moved = (tmp_path / "data").rename(draft_path(tmp_path / "out"))
+    with pytest.raises(ReleaseError, match="did not make"), drafted(tmp_path / "out"):
+        raise AssertionError
+    with drafted(tmp_path / "other"):
+        pass
+    assert (moved / "file").read_text() == "precious"
+
+
+def test_a_draft_that_is_moved_away_does_not_lead_astray(tmp_path: Path) -> None:
+    with drafted(tmp_path / "out") as draft:
+        draft.path.rename(tmp_path / "stolen")
+        draft.path.mkdir(mode=0o777)
+        draft.inside.write("file", b"whole")
+        assert names(draft.path) == []
+        with pytest.raises(ReleaseError, match="not what was written"):
+            draft.publish()
+        assert not draft.named
+    assert names(tmp_path / "stolen") == []

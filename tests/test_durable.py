@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.durable import held, sync_tree, write_new, write_new_text
+from holdfast.durable import held, write_new, write_new_text
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
     write_new_text(tmp_path / "note.txt", "one\ntwo\n")
     assert (tmp_path / "note.txt").read_bytes() == b"one\ntwo\n"
     assert [path.name for path in tmp_path.iterdir()] == ["note.txt"]
-    sync_tree(tmp_path)
 
 
 def test_a_name_that_is_taken_keeps_its_file(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from io import StringIO
 
+import pytest
+
+from holdfast.cli import watch as module
 from holdfast.cli.watch import CLEAR, Watch
 from holdfast.progress import Progress, Stage, doing, heard, steps
 
@@ -42,12 +45,13 @@ def test_a_loop_that_breaks_off_has_ended() -> None:
     assert progress.stages == []
 
 
-def test_a_terminal_has_one_line_and_a_pipe_has_several() -> None:
+def test_a_terminal_has_one_line_and_a_pipe_has_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "monotonic", lambda: 1.0)
     for live, expected in ((True, f"{CLEAR}a: 1 s so far{CLEAR}"), (False, "a: 1 s so far\n")):
         stream = StringIO()
         watch = Watch(stream, live=live)
         watch.show()
-        stage = Stage("a")
+        stage = Stage("a", since=0.0)
         watch.begin(stage)
         watch.show()
         watch.show()

@@ -1,6 +1,8 @@
 """A charge whose release fails is told, and its row is drawn for again: once, if nothing of it was seen."""
 
 import errno
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.example import written
+from tests.strangers import as_root, can, give_away
 
 import holdfast.handover
 import holdfast.release
@@ -141,6 +144,61 @@ Ledger.complete = lambda *_, **__: os.kill(os.getpid(), 9)
 make_release(sys.argv[1], sys.argv[2], ledger=sys.argv[3])
 """
 """Killed between the certificate and the completion."""
+
+
+@as_root
+def test_nobody_sees_a_draft_before_its_completion(spec: Path, ledger: Ledger, tmp_path: Path) -> None:
+    """Killed before the completion: the table is on the disk, another is drawn for the same charge."""
+    before = os.umask(0)
+    try:
+        run = subprocess.run([sys.executable, "-c", KILLED, spec, tmp_path / "out", ledger.path], check=False)
+        assert run.returncode == -9
+        (draft,) = drafts(tmp_path)
+        assert (draft / "table.csv").read_bytes()
+        assert not can("cat", f"{draft.name}/table.csv", within=tmp_path)
+        assert not can("ls", draft.name, within=tmp_path)
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+        assert can("cat", "out/table.csv", within=tmp_path)
+    finally:
+        os.umask(before)
+
+
+def test_what_is_complete_and_killed_before_its_name_is_named_for_all(
+    spec: Path, ledger: Ledger, tmp_path: Path
+) -> None:
+    killed = KILLED.replace("Ledger.complete", "holdfast.drafts.publish").replace(
+        "import os", "import holdfast.drafts, os"
+    )
+    run = subprocess.run([sys.executable, "-c", killed, spec, tmp_path / "out", ledger.path], check=False)
+    assert run.returncode == -9
+    assert ledger.completion(1) is not None
+    (draft,) = drafts(tmp_path)
+    assert draft.stat().st_mode & 0o077 == 0
+    digest = read_certificate(draft).digest
+    before = os.umask(0o027)
+    try:
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    finally:
+        os.umask(before)
+    assert read_certificate(tmp_path / "out").digest == digest
+    assert (tmp_path / "out").stat().st_mode & 0o7777 == 0o750
+
+
+@as_root
+def test_a_whole_draft_that_others_exchanged_is_not_named(
+    spec: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "publish", full)
+        with pytest.raises(ChargedError):
+            make_release(spec, tmp_path / "out", ledger=ledger)
+    (draft,) = drafts(tmp_path)
+    shutil.copytree(draft, tmp_path / "copy")
+    shutil.rmtree(draft)
+    give_away((tmp_path / "copy").rename(draft))
+    with pytest.raises(ReleaseError, match="belongs to another user"):
+        make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_draft_of_the_row_is_destroyed_wherever_it_is(spec: Path, ledger: Ledger, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.audit.delta_z import audit_delta_z
     from holdfast.audit.exposure import audit_exposure
     from holdfast.audit.guarantee import audit_guarantee
-    from holdfast.audit.projection import audit_projection
+    from holdfast.audit.projection import audit_projection, audit_table_projection
     from holdfast.audit.swapping import audit_swapping
     from holdfast.audit.universe import audit_universe
     from holdfast.certificate.model import Certificate
@@ -88,6 +88,7 @@ _HOME = {
     "audit_guarantee": "audit.guarantee",
     "audit_projection": "audit.projection",
     "audit_swapping": "audit.swapping",
+    "audit_table_projection": "audit.projection",
     "audit_universe": "audit.universe",
     "census_2020": "audit.census",
     "compare_mechanisms": "compare.comparison",
@@ -137,6 +138,7 @@ __all__ = [
     "audit_guarantee",
     "audit_projection",
     "audit_swapping",
+    "audit_table_projection",
     "audit_universe",
     "census_2020",
     "compare_mechanisms",

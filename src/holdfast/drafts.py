@@ -8,14 +8,14 @@ process, so a draft that nobody holds was left by a run that was killed, and the
 import errno
 import hashlib
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from holdfast.durable import PREFIX, held, leads_to, sweep, sync_folder, sync_tree
+from holdfast.durable import PREFIX, leads_to, sweep, sync_folder, sync_handle
 from holdfast.errors import ReleaseError
+from holdfast.private import MARK, TRIAL, ForeignError, Private
 
 ROOM = "room"
 TRIES, NAP = 20, 0.05
@@ -26,23 +26,31 @@ Spare = Callable[[Path], str | None]
 
 
 class Draft:
-    """A folder in the making, held by this process."""
+    """A folder in the making, held by this process. Until it is published nobody else may look inside."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, inside: Private) -> None:
         self.folder = folder
-        self.path = draft_path(folder)
+        self.inside = inside
+        """Where files are written."""
+        self.mode = inside.usual_mode()
+        """The mode of the folder once it is published."""
         self.holds: str | None = None
         """The digest of a whole release, once the draft may be all that is left of it: then it stays."""
         self.named = False
         """Whether the folder has its name."""
 
+    @property
+    def path(self) -> Path:
+        """The hidden name of the draft, to speak of it."""
+        return self.inside.path
+
     def reserve(self, size: int) -> None:
         """Take so many bytes of the disk, until `free`; raises ReleaseError where there are fewer."""
         try:
-            with (self.path / ROOM).open("wb") as file:
+            with self.inside.create(ROOM) as file:
                 if size and hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(file.fileno(), 0, size)
-            sync_tree(self.path)
+            self.inside.sync()
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise ReleaseError(
@@ -54,17 +62,16 @@ class Draft:
 
     def free(self) -> None:
         """Give the reserved bytes back."""
-        (self.path / ROOM).unlink(missing_ok=True)
+        self.inside.remove(ROOM)
 
     def seal(self) -> None:
-        """Let everyone read the folder, and force its files and their names to the disk."""
-        self.path.chmod(0o755)
-        sync_tree(self.path)
+        """Force the files and their names to the disk; still nobody else may see them."""
+        self.inside.sync()
 
     def publish(self) -> None:
         """Give the folder its name, for everyone and for good; raises ReleaseError."""
         try:
-            self.path.rename(self.folder)
+            publish(self.inside, self.folder, self.mode)
         except OSError as error:
             raise _unusable(self.folder, error) from error
         self.named = True
@@ -75,6 +82,21 @@ class Draft:
                 f"{self.folder} is whole, but the disk does not confirm it"
                 f" ({(error.strerror or 'it refuses').lower()}): verify it, and keep a copy elsewhere."
             ) from error
+
+
+def publish(inside: Private, folder: Path, mode: int) -> None:
+    """Let others read a folder, and give it its name; raises OSError.
+
+    An empty folder that had the name is replaced, and who could not read that cannot read this.
+    """
+    with suppress(FileNotFoundError):
+        mode &= folder.lstat().st_mode
+    inside.chmod(mode & ~0o022 | MARK)  # nobody else may write to it under its hidden name
+    inside.path.rename(folder)
+    if not leads_to(folder, inside.handle):
+        raise ForeignError(folder, "is not what was written, as others change names beside it")
+    inside.chmod(mode)
+    sync_handle(inside.handle)
 
 
 def draft_path(folder: Path) -> Path:
@@ -93,6 +115,8 @@ def require_new(folder: str | Path) -> Path:
             raise ReleaseError(f"{folder} is the folder you are in: name a new folder, such as release.")
         if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
             raise ReleaseError(f"{folder} exists already: name a new folder, nothing is overwritten.")
+        if folder.is_dir() and folder.stat().st_uid != os.geteuid():
+            raise ReleaseError(f"{folder} belongs to another user of this machine: name a new folder.")
         parent = folder.absolute().parent
         if not parent.is_dir():
             raise ReleaseError(f"the folder {parent} does not exist: create it first.")
@@ -111,8 +135,7 @@ def drafted(folder: str | Path, spare: Spare = lambda _: None) -> Iterator[Draft
     except those that ``spare`` wants to stay.
     """
     target = require_new(folder)
-    draft = Draft(target)
-    with _taken(draft, spare):
+    with _taken(target, spare) as draft:
         _sweep(target.parent, spare)
         sweep(target.parent)
         try:
@@ -123,78 +146,88 @@ def drafted(folder: str | Path, spare: Spare = lambda _: None) -> Iterator[Draft
 
 
 @contextmanager
-def _taken(draft: Draft, spare: Spare) -> Iterator[None]:
+def _taken(folder: Path, spare: Spare) -> Iterator[Draft]:
     """Make the draft, or take over what a killed run left, empty."""
-    try:
-        handle = _lock(draft.path)
-    except OSError as error:
-        raise _unusable(draft.folder, error) from None
-    try:
-        if why := spare(draft.path):
-            draft.holds = why
+    with _held(folder) as inside:
+        if why := spare(inside.path):
             raise ReleaseError(why)
-        _empty(draft.path)
-        yield
-    finally:
-        if draft.holds is None and leads_to(draft.path, handle):
-            shutil.rmtree(draft.path, ignore_errors=True)
-        os.close(handle)
+        draft = None
+        try:
+            draft = _emptied(folder, inside)
+            yield draft
+        finally:
+            if (draft is None or draft.holds is None) and not leads_to(folder, inside.handle):
+                with suppress(OSError):
+                    inside.discard()
 
 
-def _lock(path: Path) -> int:
-    """Return a handle that holds the draft at a path, making it where there is none."""
+def _emptied(folder: Path, inside: Private) -> Draft:
+    try:
+        inside.close_to_others()
+        inside.clear()
+        return Draft(folder, inside)
+    except OSError as error:
+        raise _unusable(folder, error) from None
+
+
+def _held(folder: Path) -> Private:
+    """Return the draft of a folder, made where there is none, in the hands of this process."""
+    error: OSError | ValueError = OSError(errno.EBUSY, "another run is writing to it")
     for _ in range(TRIES):
-        path.mkdir(mode=0o700, exist_ok=True)
-        handle = held(path)
-        if handle is not None:
-            return handle
+        try:
+            inside = Private.made(draft_path(folder))
+        except (OSError, ValueError) as found:
+            error = found
+            if isinstance(found, FileNotFoundError):  # another run removed it meanwhile
+                continue
+            break
+        if inside.hold():
+            return inside
+        inside.close()
         time.sleep(NAP)
-    raise OSError(errno.EBUSY, "another run is writing to it")
+    raise _unusable(folder, error) from None
 
 
 def destroy(path: Path) -> bool:
-    """Remove a draft that nobody holds; False where a living process does."""
-    if not (path.name.startswith(PREFIX) and path.is_dir()):
+    """Remove a draft of ours that nobody holds; False where a living process does. Raises OSError."""
+    if not path.name.startswith(PREFIX):
         return True
-    handle = held(path)
-    if handle is None:
-        return not path.exists()
     try:
-        shutil.rmtree(path)
-    finally:
-        os.close(handle)
+        inside = Private.opened(path)
+    except (FileNotFoundError, ForeignError):
+        return True
+    with inside:
+        if not inside.hold():
+            return not path.exists()
+        inside.discard()
     return True
 
 
 def _sweep(parent: Path, spare: Spare) -> None:
-    """Remove the drafts that killed runs left beside a new folder."""
-    with suppress(OSError):
-        for path in parent.glob(f"{PREFIX}*"):
+    """Remove the drafts that killed runs left beside a new folder; what others put there stays."""
+    for path in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):
             if path.is_dir() and not path.is_symlink() and spare(path) is None:
                 destroy(path)
 
 
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
 def _try_name(draft: Draft) -> None:
     """Give the name to an empty folder for a moment: what the file system refuses, it refuses here."""
+    handle = draft.inside.handle
+    os.mkdir(TRIAL, dir_fd=handle)
     there = draft.folder.is_dir()
-    trial = draft.path / "trial"
-    trial.mkdir()
     if there:
-        shutil.copymode(draft.folder, trial)
-    trial.rename(draft.folder)
+        os.chmod(TRIAL, draft.folder.stat().st_mode & 0o777, dir_fd=handle)
+    os.rename(TRIAL, draft.folder, src_dir_fd=handle)
     if not there:
         draft.folder.rmdir()
 
 
 def _unusable(folder: Path, error: OSError | ValueError) -> ReleaseError:
+    if isinstance(error, ForeignError):
+        return ReleaseError(
+            f"{folder} cannot be made, as {error.strerror}: name a folder where others cannot write."
+        )
     reason = getattr(error, "strerror", None) or "such a name cannot be"
     return ReleaseError(f"{folder} cannot be made ({reason.lower()}): name a new folder.")
 

@@ -6,8 +6,8 @@ only when it is whole: a reader never sees a part of it, and a killed run leaves
 
 import errno
 import os
+import secrets
 import sys
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -37,37 +37,41 @@ def sync_folder(folder: Path) -> None:
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in UNSUPPORTED:
-            raise
+        sync_handle(handle)
     finally:
         os.close(handle)
 
 
-def sync_tree(folder: Path) -> None:
-    """Force a folder of plain files to the disk: each of them, then their names."""
-    for path in sorted(folder.iterdir()):
-        sync_file(path)
-    sync_folder(folder)
+def sync_handle(handle: int) -> None:
+    """Force the names in an open folder to the disk, where that can be done."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            raise
 
 
-def held(path: Path) -> int | None:
-    """Return a handle that holds a file or folder; None where another process does, or removed it meanwhile.
+def hold(handle: int) -> bool:
+    """Take an open file or folder for this process; False where another has it.
 
     The hold ends with the handle, at the latest with the process: what is not held is in nobody's hands.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except FileNotFoundError:
-        return None
-    try:
         if sys.platform != "win32":
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if leads_to(path, handle):
-            return handle
     except BlockingIOError:
-        pass
+        return False
+    return True
+
+
+def held(path: Path) -> int | None:
+    """Return a handle that holds a file; None where another process does, or removed it meanwhile."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        return None
+    if hold(handle) and leads_to(path, handle):
+        return handle
     os.close(handle)
     return None
 
@@ -76,22 +80,21 @@ def leads_to(path: Path, handle: int) -> bool:
     """Whether a path still leads to the file or folder of a handle."""
     try:
         return os.path.samestat(os.fstat(handle), path.lstat())
-    except FileNotFoundError:
+    except (OSError, ValueError):  # there is no such name, or there can be none
         return False
 
 
-def write_new(path: Path, write: Callable[[Path], None], *, mode: int = 0o644, replace: bool = False) -> None:
+def write_new(path: Path, write: Callable[[Path], None], *, mode: int = 0o666, replace: bool = False) -> None:
     """Let ``write`` fill a file that then appears under its name, whole and synced; raises OSError.
 
-    FileExistsError where the name is taken, unless ``replace`` allows to take its place. What killed runs
-    left of such files in that folder is removed.
+    FileExistsError where the name is taken, unless ``replace`` allows to take its place. Of the mode the
+    umask takes its part. What killed runs left of such files in that folder is removed.
     """
     folder = path.absolute().parent
     sweep(folder)
-    draft, handle = _draft(folder, path.suffix)
+    draft, handle = _draft(folder, path.suffix, mode)
     try:
         write(draft)
-        draft.chmod(mode)
         sync_file(draft)
         if replace:
             draft.replace(path)
@@ -103,13 +106,15 @@ def write_new(path: Path, write: Callable[[Path], None], *, mode: int = 0o644, r
         os.close(handle)
 
 
-def _draft(folder: Path, suffix: str) -> tuple[Path, int]:
+def _draft(folder: Path, suffix: str, mode: int) -> tuple[Path, int]:
     """Return a new hidden file, held by this process."""
+    new = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
     while True:
-        opened, name = tempfile.mkstemp(prefix=PREFIX, suffix=suffix, dir=folder)
-        os.close(opened)
-        if (handle := held(Path(name))) is not None:
-            return Path(name), handle
+        path = folder / f"{PREFIX}{secrets.token_hex(8)}{suffix}"
+        handle = os.open(path, new, mode)
+        if hold(handle) and leads_to(path, handle):  # a sweep may come between
+            return path, handle
+        os.close(handle)
 
 
 def sweep(folder: Path) -> None:
@@ -127,7 +132,7 @@ def sweep(folder: Path) -> None:
                 os.close(handle)
 
 
-def write_new_text(path: Path, text: str, *, mode: int = 0o644, replace: bool = False) -> None:
+def write_new_text(path: Path, text: str, *, mode: int = 0o666, replace: bool = False) -> None:
     """Write a text to a new file, whole and synced; raises OSError."""
     write_new(path, lambda draft: _write_text(draft, text), mode=mode, replace=replace)
 

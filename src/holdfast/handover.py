@@ -18,7 +18,8 @@ from holdfast.certificate.read import AnyCertificate
 from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.sealed import SEAL
 from holdfast.certificate.several.model import TablesCertificate
-from holdfast.certificate.sign import SigningKey, signing_key
+from holdfast.certificate.sign import SigningKey, risks_of, signing_key
+from holdfast.certificate.told import require_protection, told
 from holdfast.certificate.write import PAGE, cannot_write, write_outputs, write_page
 from holdfast.drafts import Draft, drafted, require_new
 from holdfast.errors import HoldfastError, ReleaseError
@@ -95,7 +96,7 @@ class Written(Generic[RecordT]):
     row: Row | None = None
     left: Fraction | None = None
     warnings: tuple[str, ...] = ()
-    """What a curator should look at in the data."""
+    """What is to be told of it: how little it protects, names that would run, doubts about the data."""
     report: Path | None = None
     """A file beside the release that is for the curator's eyes only, if there is one."""
     continued: bool = False
@@ -125,11 +126,13 @@ def hand_over(
     resume: int | None = None,
     key: SigningKey | None = None,
     quote_formulas: bool = False,
+    accept_no_protection: bool = False,
 ) -> HandedOver[RecordT]:
     """Draw one release into a draft, and give that its name.
 
     ``resume`` draws for a row that was charged and of which nothing was ever released.
     """
+    require_protection(drawing.certificate, accepted=accept_no_protection)
     with cannot_write(draft.folder):
         write_page(drawing.page(parquet=parquet), draft)
     draft.reserve(drawing.size)
@@ -168,13 +171,16 @@ def make(
     resume: int | None = None,
     key: SigningKey | str | Path | None = None,
     quote_formulas: bool = False,
+    accept_no_protection: bool = False,
 ) -> Written[RecordT]:
     """Prepare, charge, draw and write a release to a new folder; a seed is for tests and studies only.
 
     ``resume`` is a row of the ledger that was charged for this release before, and never released: it is not
-    charged again. ``key``, a private key or its file, signs the certificate.
+    charged again. ``key``, a private key or its file, signs the certificate. A guarantee that is no
+    protection to speak of is refused unless it is accepted.
     """
     secret = signing_key(key)
+    risks = risks_of(key)
     account = Ledger.open(ledger) if isinstance(ledger, str | Path) else ledger
     folder = require_new(out)
     if resume is not None:
@@ -185,8 +191,9 @@ def make(
         if (whole := finish(account, resume)) is not None:
             found = _same(prepared(), whole, parquet=parquet, quote_formulas=quote_formulas)
             row = account.row(resume)
+            require_protection(found, accepted=accept_no_protection)
             give_name(account, resume, folder, secret)
-            return Written(found, Path(out), row, _left(account))
+            return Written(found, Path(out), row, _left(account), risks + told(found))
     with drafted(out, lambda draft: worth_keeping(draft, account)) as draft:
         settled = prepared()
         drawn = hand_over(
@@ -197,11 +204,13 @@ def make(
             resume=resume,
             key=secret,
             quote_formulas=quote_formulas,
+            accept_no_protection=accept_no_protection,
         )
     left = None
     if account is not None and drawn.row is not None:  # others may have charged since a row that is resumed
         left = account.budget - drawn.row.total if resume is None else _left(account)
-    return Written(drawn.certificate, Path(out), drawn.row, left, settled.warnings)
+    warnings = risks + told(drawn.certificate) + settled.warnings
+    return Written(drawn.certificate, Path(out), drawn.row, left, warnings)
 
 
 def section_of(row: Row | None) -> LedgerSection | None:

@@ -8,6 +8,7 @@ import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from holdfast.data.files import require_plain
 from holdfast.data.public_table import PublicTable
 from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
+from holdfast.private import Private
 from holdfast.public import Public
 
 
@@ -22,7 +24,7 @@ class Output(ABC):
     """One thing that is published."""
 
     @abstractmethod
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write it to a folder and return the name of the file."""
 
 
@@ -37,10 +39,11 @@ class TableOutput(Output):
         """Return the table with these counts of the possible cells."""
         return cls(PublicTable(public.schema, public.spread(counts[None])[0], public.count))
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write all cells in row-major order."""
         file = f"{name}.parquet" if parquet else f"{name}.csv"
-        self.table.write(folder / file, quote_formulas=quote_formulas)
+        with folder.create(file) as opened:
+            self.table.write(file, quote_formulas=quote_formulas, file=opened)
         return file
 
 
@@ -50,7 +53,7 @@ class StatisticOutput(Output):
 
     values: tuple[float, ...]
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
         """Write one number a row, every digit of it."""
         return _write_numbers(folder, name, "stratum", enumerate(self.values, start=1))
 
@@ -67,7 +70,7 @@ class EstimateOutput(Output):
     names: tuple[str, ...]
     values: tuple[float, ...]
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - a few numbers
         """Write one number a row, every digit of it."""
         return _write_numbers(folder, name, "estimate", zip(self.names, self.values, strict=True))
 
@@ -78,9 +81,9 @@ class EstimateOutput(Output):
         return cls(tuple(name for name, _ in found), tuple(value for _, value in found))
 
 
-def _write_numbers(folder: Path, name: str, key: str, numbers: Iterable[tuple[object, float]]) -> str:
+def _write_numbers(folder: Private, name: str, key: str, numbers: Iterable[tuple[object, float]]) -> str:
     """Write a number a row, with what it is called, and return the name of the file."""
-    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+    with TextIOWrapper(folder.create(f"{name}.csv"), encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow([key, "value"])
         rows.writerows([each, repr(value)] for each, value in numbers)

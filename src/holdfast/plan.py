@@ -12,7 +12,8 @@ from typing import Any, overload
 
 from holdfast.certificate.certify import guarantee_section
 from holdfast.certificate.model import VerdictSection
-from holdfast.certificate.verdict import verdict
+from holdfast.certificate.told import foretold
+from holdfast.certificate.verdict import verdict, verdict_of_files
 from holdfast.joint.prepare import prepare_tables, tables_of
 from holdfast.machine import peak_memory
 from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
@@ -66,7 +67,7 @@ class PlanReport:
     verdict: VerdictSection
     costs: Costs | None
     warnings: tuple[str, ...] = ()
-    """What a curator should look at in the data."""
+    """What is to be told of it: how little it would protect, and doubts about the data."""
 
     @property
     def steps(self) -> tuple[Block, ...]:
@@ -135,17 +136,21 @@ class PlanReports:
 
     tables: Mapping[str, PlanReport]
     parts: Mapping[str, Mapping[str, Fraction]]
+    verdict: VerdictSection
+    """What all tables together come to."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a curator should look at in the data, each once."""
-        return tuple(dict.fromkeys(said for report in self.tables.values() for said in report.warnings))
+        """What is to be told of all tables together, and of each that is not told of all."""
+        each = (said for report in self.tables.values() for said in report.warnings)
+        return tuple(dict.fromkeys((*foretold(self.verdict), *each)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         parts = {name: {key: str(value) for key, value in part.items()} for name, part in self.parts.items()}
         tables = {name: {"part": parts[name], **report.to_dict()} for name, report in self.tables.items()}
-        return {"tables": tables, "warnings": list(self.warnings)}
+        verdict = self.verdict.model_dump(mode="json")
+        return {"tables": tables, "verdict": verdict, "warnings": list(self.warnings)}
 
 
 @overload
@@ -165,12 +170,14 @@ def plan_release(
             return plan_records(one, data)
         prepared = prepare(one, data)
         return _report(prepared, process_time() - begun)
-    tables = prepare_tables(several, data).tables
+    prepared_tables = prepare_tables(several, data)
+    tables = prepared_tables.tables
     each = (process_time() - begun) / len(tables)
     asked = {name: target_of(one.spec.privacy).intensity for name, one in tables.items()}
     return PlanReports(
         {name: _report(one, each) for name, one in tables.items()},
         {name: {} if part is None else part.parameters() for name, part in asked.items()},
+        verdict_of_files(prepared_tables.guarantee),
     )
 
 
@@ -185,7 +192,7 @@ def _report(prepared: Prepared, spent: float) -> PlanReport:
     costs = None if noise is None else costs_of(noise, cells, planned)
     if isinstance(mechanism, TopDown):
         costs = _of_estimates(prepared, planned)
-    return PlanReport(mechanism, said, costs, prepared.warnings)
+    return PlanReport(mechanism, said, costs, (*foretold(said), *prepared.warnings))
 
 
 def _of_estimates(prepared: Prepared, planned: float) -> Costs:

@@ -30,6 +30,7 @@ from holdfast.programs.linear import suggest
 from holdfast.programs.solver import Sides
 from holdfast.spec.model import Spec
 from holdfast.spec.whom import RECORD, Whom
+from holdfast.universe.limits import Limits, together
 from holdfast.universe.universe import Universe
 
 NEARLY = 1e-6
@@ -50,7 +51,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """An inequality: every row of the block is at least, or at most, a number in every release."""
+    """An inequality: every row of the block is at least, or at most, a number in every table and release."""
 
     block: InvariantBlock
     at_least: int | None = None
@@ -61,6 +62,11 @@ class Floor:
         """The bounds by name, those that there are."""
         named = {"at_least": self.at_least, "at_most": self.at_most}
         return {name: bound for name, bound in named.items() if bound is not None}
+
+    @property
+    def signed(self) -> tuple[tuple[int, int], ...]:
+        """The bounds with 1 for the least and -1 for the most."""
+        return tuple((1 if name == "at_least" else -1, bound) for name, bound in self.bounds.items())
 
     def broken(self, sums: IntArray) -> IntArray:
         """Return the rows whose sums are beyond a bound."""
@@ -109,12 +115,19 @@ class Public:
 
     @cached_property
     def universe(self) -> Universe:
-        """The tables that agree with the invariants."""
+        """The tables that agree with the invariants and keep the inequalities [theory, 1]."""
         rows = [csr_array((0, self.possible.size), dtype=np.int64)]
         rows += [held.block.matrix[:, self.possible] for held in self.invariants]
         values = np.concatenate([np.zeros(0, dtype=np.int64), *(held.values for held in self.invariants)])
         matrix = csr_array(vstack(rows, format="csr"))
-        return Universe.of(matrix, values, self.cliques, margins=self.margins, occupied=self.occupied)
+        return Universe.of(
+            matrix,
+            values,
+            self.cliques,
+            margins=self.margins,
+            limits=self.limits,
+            occupied=self.occupied,
+        )
 
     @cached_property
     def scope(self) -> Scope:
@@ -161,18 +174,24 @@ class Public:
         return Margins(self.schema.shape, tuple(sorted(sets, key=sorted)))
 
     @cached_property
+    def limits(self) -> Limits | None:
+        """B x >= b of the inequalities over the possible cells; None where there are none."""
+        return together(
+            Limits(csr_array(sign * floor.block.matrix[:, self.possible]), np.full(rows, sign * bound))
+            for floor in self.inequalities
+            for rows in floor.block.matrix.shape[:1]
+            for sign, bound in floor.signed
+        )
+
+    @property
+    def binding(self) -> tuple[Floor, ...]:
+        """The inequalities, if they leave fewer tables than the invariants do."""
+        return self.inequalities if self.universe.narrowed else ()
+
+    @cached_property
     def floors(self) -> tuple[IntArray, IntArray] | None:
-        """B and b of the inequalities B y >= b over the possible cells; None where there are none."""
-        if not self.inequalities:
-            return None
-        rows, least = [], []
-        for floor in self.inequalities:
-            B = floor.block.matrix[:, self.possible].toarray()
-            for name, bound in floor.bounds.items():
-                sign = 1 if name == "at_least" else -1
-                rows.append(sign * B)
-                least.append(np.full(len(B), sign * bound, dtype=np.int64))
-        return np.concatenate(rows), np.concatenate(least)
+        """B and b of the inequalities as arrays; None where there are none."""
+        return None if self.limits is None else (self.limits.rows.toarray(), self.limits.least)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as JSON-able values."""
@@ -203,6 +222,11 @@ class Public:
                 "1 cell is a structural zero" if zeros == 1 else f"{zeros:,} cells are structural zeros"
             )
         known += [f"each {inner} lies in one {outer}" for inner, outer in self.schema.within.items()]
+        number = sum(len(floor.block.labels) * len(floor.bounds) for floor in self.inequalities)
+        if number:
+            known.append(
+                "1 public inequality holds" if number == 1 else f"{number:,} public inequalities hold"
+            )
         return tuple(known)
 
 

@@ -17,6 +17,7 @@ from holdfast.certificate.certify import bias_sections, certify
 from holdfast.certificate.model import BiasSection, Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.sign import SigningKey, signing_key
+from holdfast.certificate.told import require_protection
 from holdfast.certificate.write import write_release
 from holdfast.data.public_table import PublicTable
 from holdfast.data.read import Reading, read_table
@@ -103,12 +104,20 @@ class Prepared:
             microdata=self.microdata,
         )
 
-    def release(self, entropy: Entropy | None = None, *, ledger: Ledger | None = None) -> "Release":
+    def release(
+        self,
+        entropy: Entropy | None = None,
+        *,
+        ledger: Ledger | None = None,
+        accept_no_protection: bool = False,
+    ) -> "Release":
         """Draw one release; without an entropy source, from the operating system's.
 
-        With a ledger the cost is committed before anything is drawn, and a release over budget is refused.
+        With a ledger the cost is committed before anything is drawn, and a release over budget is refused; so
+        is one whose guarantee is no protection to speak of, unless that is accepted.
         """
         drawing = self.drawing(entropy)
+        require_protection(drawing.certificate, accepted=accept_no_protection)
         if ledger is None:
             return Release(drawing.certificate, drawing.draw())
         row = ledger.charge(drawing.charge(ledger), spend)
@@ -128,6 +137,7 @@ class Prepared:
         resume: int | None = None,
         key: SigningKey | None = None,
         quote_formulas: bool = False,
+        accept_no_protection: bool = False,
     ) -> "Release":
         """Draw one release into a draft, and give that its name [holdfast, handover.py]."""
         done = hand_over(
@@ -138,6 +148,7 @@ class Prepared:
             resume=resume,
             key=key,
             quote_formulas=quote_formulas,
+            accept_no_protection=accept_no_protection,
         )
         return Release(done.certificate, done.outputs, done.row)
 
@@ -300,12 +311,9 @@ def make_release(
     resume: int | None = None,
     key: SigningKey | str | Path | None = None,
     quote_formulas: bool = False,
+    accept_no_protection: bool = False,
 ) -> Written[Certificate]:
-    """Prepare, charge, draw and write a release to a new folder; a seed is for tests and studies only.
-
-    ``resume`` is a row of the ledger that was charged for this release before, and never released: it is not
-    charged again. ``key``, a private key or its file, signs the certificate.
-    """
+    """Prepare, charge, draw and write a release to a new folder [holdfast, handover.py]."""
     return make(
         lambda: prepare(spec, data),
         out,
@@ -315,6 +323,7 @@ def make_release(
         resume=resume,
         key=key,
         quote_formulas=quote_formulas,
+        accept_no_protection=accept_no_protection,
     )
 
 

@@ -6,7 +6,6 @@ be drawn for again at no cost, as nothing of it was ever seen; one that is compl
 completion and the name of the folder a crash leaves the whole release in its draft: it is given its name.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +14,12 @@ from holdfast.certificate.read import AnyCertificate, read_any_certificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
 from holdfast.certificate.write import cannot_write, charged_draft, sha256
-from holdfast.drafts import Draft, destroy
-from holdfast.durable import held, sync_folder, sync_tree
+from holdfast.drafts import Draft, destroy, publish
+from holdfast.durable import sync_folder
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Row
+from holdfast.private import Private
 
 
 class ChargedError(ReleaseError):
@@ -60,6 +60,8 @@ def _reason(error: BaseException) -> str:
         return str(error).rstrip(".")
     if isinstance(error, KeyboardInterrupt):
         return "it was stopped"
+    if isinstance(error, MemoryError):
+        return "there was not enough memory"
     return getattr(error, "strerror", None) or f"unexpected: {type(error).__name__}"
 
 
@@ -97,20 +99,25 @@ def finish(ledger: Ledger, row: int) -> AnyCertificate | None:
 
 def give_name(ledger: Ledger, row: int, folder: Path, key: SigningKey | None) -> None:
     """Give its name to a release that `finish` found whole, signed if there is a key."""
-    left = ledger.draft(row)
-    handle = None if left is None else held(left)
-    if left is None or handle is None:
+    left, completion = ledger.draft(row), ledger.completion(row)
+    if left is None or completion is None or completion.release is None:
         raise _being_drawn(ledger, row)
-    try:
+    with cannot_write(folder):
+        inside = Private.opened(left)
+    with inside:
+        if not inside.hold() or _whole(inside.named(""), completion.release) is None:
+            raise _being_drawn(ledger, row)
         with cannot_write(folder):
             if key is not None:
-                (left / SIGNATURE).write_bytes(sign((left / CERTIFICATE).read_bytes(), key))
-                sync_tree(left)
-            left.rename(folder)
+                with inside.open(CERTIFICATE) as file:
+                    text = file.read()
+                inside.remove(SIGNATURE)
+                inside.write(SIGNATURE, sign(text, key))
+            mode = inside.usual_mode()
+            inside.sync()
+            publish(inside, folder, mode)
             sync_folder(folder.parent)
             sync_folder(left.parent)
-    finally:
-        os.close(handle)
 
 
 def _being_drawn(ledger: Ledger, row: int) -> ReleaseError:

@@ -38,6 +38,7 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
 )
 from holdfast.mechanisms.noisy_count import NoisyCount
+from holdfast.mechanisms.projected_noise import ProjectedNoise
 from holdfast.postprocess.bias import bias
 from holdfast.postprocess.contraction import contracted, contractions
 from holdfast.postprocess.methods import METHODS
@@ -50,11 +51,14 @@ from holdfast.privacy.pufferfish.families import (
     ListedCounts,
     ListedLaws,
     ListedMean,
+    Person,
+    Presence,
 )
 from holdfast.privacy.wasserstein import DiscreteLaw, bottleneck, largest_quantile_gap
 from holdfast.public import Public
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.universe.limits import Limits
 from holdfast.universe.universe import Universe
 
 __all__ = [
@@ -80,6 +84,7 @@ __all__ = [
     "LatticeLaplace",
     "LatticeLaplaceLaw",
     "Law",
+    "Limits",
     "ListedCounts",
     "ListedLaws",
     "ListedMean",
@@ -92,8 +97,11 @@ __all__ = [
     "NoisySums",
     "Normal",
     "OddsRatioTest",
+    "Person",
     "Premises",
+    "Presence",
     "Problem",
+    "ProjectedNoise",
     "Public",
     "Published",
     "Traits",

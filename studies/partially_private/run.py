@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 
 from studies.command import DATA, STAND_IN, Part, bar, run, with_stand_ins
-from studies.partially_private import dependence, power, rates, synthesis
+from studies.partially_private import asymptotics, dependence, power, rates, synthesis
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
 REAL: dict[str, Any] = {"synthesis": synthesis, "rates": rates}
 """Parts by the name of their module that have a file, and a stand-in for it."""
-COMPUTED: dict[str, Any] = {"dependence": dependence, "power": power}
+COMPUTED: dict[str, Any] = {"dependence": dependence, "power": power, "asymptotics": asymptotics}
 """Parts that need no file."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 from tests.account.releases import Files, Made, Record, charged, records
 from tests.goodness import lattice_points
 
-from holdfast.account import distance, losses
+from holdfast.account import distance, losses, spend
 from holdfast.account.distance import joint_distance, joint_semi_adjacency
 from holdfast.account.joint import JointScope
 from holdfast.account.terms import Terms
 from holdfast.errors import GuaranteeError
+from holdfast.privacy.ledger import BudgetError, Ledger
 from holdfast.privacy.profile import NormLoss, Profile, SquaredLoss
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
@@ -53,6 +55,32 @@ def test_two_tables_lose_what_is_charged_and_not_ten_percent_less() -> None:
     assert 0.999 * float(total) <= worst <= float(total) * (1 + 1e-9)
     # what the two cost alone, 2 and 4/3, does not cover it
     assert worst > 1.1 * float(4 * HALF + 4 * THIRD)
+
+
+def test_the_ledger_says_why_a_release_takes_more_than_it_asks_for_and_what_is_affordable(
+    tmp_path: Path,
+) -> None:
+    file = records("000", "000", "000", "111")
+    county = Made(("a", "b"), (("a",),), profile=NormLoss(HALF, "l1"))
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="pure", budget=Fraction(4))
+    ledger.charge(county.charge(file), spend)
+    dear = Made(("b", "c"), (("c",),), profile=NormLoss(THIRD, "l1"))
+    said = (
+        r"2 of 4 is spent, this release asks for 4/3 \(1\.33333\) and takes 3, .* takes more records: 2 of it"
+        r" is its own, and 1 is what earlier releases count for again; 2 is left: ask for no more than 2/3 "
+    )
+    with pytest.raises(BudgetError, match=said):
+        ledger.charge(dear.charge(file), spend)
+    assert ledger.spent() == 2
+    # what it says is affordable is, to the last bit
+    row = ledger.charge(replace(dear, profile=NormLoss(Fraction(1, 6), "l1")).charge(file), spend)
+    assert (row.charge.intensity, row.total) == (Fraction(2, 3), Fraction(4))
+    with pytest.raises(BudgetError, match="nothing more can be released"):
+        ledger.charge(county.charge(file), spend)
+    poor = Ledger.create(tmp_path / "b.ledger", standard="pure", budget=Fraction(3))
+    poor.charge(county.charge(file), spend)
+    with pytest.raises(BudgetError, match="1 is left: keep no invariants beyond those of the earlier"):
+        poor.charge(dear.charge(file), spend)
 
 
 def enumerated(made: Made, pair: NDArray[np.int64]) -> float:
@@ -127,6 +155,54 @@ def test_no_pair_of_files_loses_more_than_is_charged(made: list[Made], file: lis
         assert (loss[files.apart <= joint_distance(scope)] <= total * (1 + 1e-9)).all()
     else:
         assert (loss <= total * (1 + 1e-9) * files.apart ** (2 if in_rho else 1)).all()
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(releases(), min_size=2, max_size=3), FILES)
+def test_unit_charges_are_refused_exactly_where_one_file_or_one_table_is_left(
+    made: list[Made], file: list[Record]
+) -> None:
+    made = [each if fits(each, file) else replace(each, levels={}, zeros=()) for each in made]
+    made = [replace(each, adjacency="unit", profile=NormLoss(HALF, "l1")) for each in made]
+    files = Files(made, file)
+    try:
+        charges = [each.charge(file) for each in made]
+    except GuaranteeError:
+        return  # one of them alone has nothing to protect
+    # a release may list fewer cells alone than a file of its own leaves, so each is judged alone first
+    if any(len(Files([each], file).tables) == 1 for each in made):
+        return
+    alone = [len(np.unique(files.tables_of(each, files.tables), axis=0)) == 1 for each in made]
+    if len(files.tables) == 1:
+        with pytest.raises(GuaranteeError, match="leave one possible table"):
+            charged(charges)
+    elif not any(alone):
+        charged(charges)
+
+
+def test_counts_that_are_not_negative_leave_one_file_where_the_lattice_leaves_more() -> None:
+    # nobody has b = 1, so the margin over a is the table; the lattice of both invariants has dimension 1
+    file = records("000", "000", "100")
+    one = Made(("a", "b"), (("a",),), adjacency="unit")
+    two = Made(("a", "b"), ((),), ({"b": "1"},), adjacency="unit")
+    assert JointScope(scope_of([one, two], file).releases).universe(frozenset("ab")).dimension == 1
+    with pytest.raises(GuaranteeError, match="leave one possible table of a, b"):
+        total_of([one, two], file)
+    assert total_of([one, two], records("000", "010", "100")) == 4
+
+
+def test_more_cells_than_are_searched_are_judged_by_a_part_of_the_margins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(distance, "MOST_CELLS", 1)
+    sides = [
+        Made(pair, (pair[:1], pair[1:]), adjacency="unit") for pair in (("a", "b"), ("b", "c"), ("a", "c"))
+    ]
+    kept = [replace(each, columns=("a", "b", "c"), margins=(each.columns,)) for each in sides]
+    same = records("000", "000", "111")
+    with pytest.raises(GuaranteeError, match="leave one possible table of a, b, c"):
+        total_of(kept, same)
+    assert total_of(kept, records("000", "011", "101", "110", "111", "000")) > 0
 
 
 def in_one_standard(made: Made, loss: NDArray[np.float64], *, in_rho: bool) -> NDArray[np.float64]:

@@ -113,7 +113,11 @@ def test_another_adjacency_is_brought_to_that_of_the_first(demo: Path) -> None:
 def test_in_a_ledger_per_record_a_release_may_cost_less_than_alone(demo: Path) -> None:
     account = ledger(demo, "10")
     prepare(other(demo, 'adjacency = "semi"', 'adjacency = "unit"')).release(ledger=account)
-    row = prepare(other(demo, 'epsilon = "1"', 'epsilon = "9"')).release(ledger=account).row
+    row = (
+        prepare(other(demo, 'epsilon = "1"', 'epsilon = "9"'))
+        .release(ledger=account, accept_no_protection=True)
+        .row
+    )
     assert row is not None
     assert row.charge.intensity == 9  # at 3 records
     assert row.total == 1 + 3

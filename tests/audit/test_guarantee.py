@@ -47,12 +47,21 @@ def test_exactly_one_intensity_is_asked_for() -> None:
         audit_guarantee(ZeroConcentrated(Fraction(1)), 2)
 
 
+def test_totals_of_persons_and_units_are_nobodys_loss() -> None:
+    report = census_2020()
+    assert {line.unit for line in report.lines} == {"person", "housing unit"}
+    advertised = {line.advertised.intensity for line in report.lines}
+    assert advertised.isdisjoint(ZeroConcentrated(total.rho) for total in report.totals)
+    redistricting, dhc = report.totals
+    assert redistricting.rho == sum(redistricting.parts.values()) == Fraction("2.63")
+    assert (dhc.rho, dhc.parts) == (Fraction("15.29"), {})
+
+
 def test_the_story_of_the_census_has_every_product_and_level() -> None:
     lines = {(line.product, line.level.semi_adjacency): line for line in census_2020().lines}
     assert lines["redistricting file, persons", 2].effective.epsilon == pytest.approx(40.95057, abs=5e-6)
     assert lines["redistricting file, housing units", 2].effective.intensity == ZeroConcentrated(
         Fraction("0.28")
     )
-    assert lines["DHC", 2].effective.intensity == ZeroConcentrated(Fraction("61.16"))
-    assert lines["DHC", 3].level.published is False
+    assert lines["redistricting file, persons", 3].level.published is False
     assert all(line.level.published for (_, a), line in lines.items() if a == 2)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.audit.universe import audit_universe
+from holdfast.audit.universe import audit_universe, audit_universes
 from holdfast.errors import InvariantError
+from holdfast.joint.prepare import tables_of
 from holdfast.spec import Spec, read_spec
 
 
@@ -74,3 +75,60 @@ def test_structural_zeros_are_no_cells(tmp_path: Path) -> None:
 def test_a_contradiction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvariantError, match="equals = 5"):
         audit_universe(square(tmp_path, (1, 1, 1, 1), invariants=[{"total": True, "equals": 5}]))
+
+
+def states(folder: Path, *counts: int) -> Spec:
+    """Return the spec of a table of states with its totals."""
+    (folder / "states.csv").write_text("state,n\n" + "".join(f"s{i},{n}\n" for i, n in enumerate(counts)))
+    return Spec.of(
+        {
+            "data": {"path": "states.csv", "cells": ["state"], "count": "n"},
+            "invariants": [{"margin": ["state"]}],
+            "privacy": {"epsilon": "1"},
+        },
+        folder=folder,
+    )
+
+
+@pytest.mark.parametrize(("counts", "people"), [((12, 5, 9), 2), ((12, 0, 0), 0)])
+def test_people_of_one_table_may_exchange_places(
+    tmp_path: Path, counts: tuple[int, ...], people: int
+) -> None:
+    report = audit_universe(states(tmp_path, *counts))
+    assert (report.semi_adjacency.worst_case, report.labelled.worst_case) == (0, people)
+    assert (report.labelled.a_min, report.labelled.a_maxmin) == (people, people)
+    told = report.to_dict()["labelled"]
+    assert json.loads(json.dumps(told)) == told
+    assert [reason["kind"] for reason in told["evidence"]] == ["proved"]
+
+
+def test_people_and_table_agree_where_a_count_can_change(tmp_path: Path) -> None:
+    report = audit_universe(square(tmp_path, (1, 1, 1, 0)))
+    assert report.labelled.worst_case == report.semi_adjacency.worst_case == 3
+    assert "assumed" in {reason.kind for reason in report.evidence} or not report.semi_adjacency.searched
+
+
+@pytest.mark.parametrize(("rows", "table", "people"), [("0,0 0,1 1,1", 3, 3), ("0,0 0,1 0,1", 0, 2)])
+def test_people_of_several_tables(tmp_path: Path, rows: str, table: int, people: int) -> None:
+    """Two margins: of three people who differ in both, and where all agree in one and one table is left."""
+    (tmp_path / "people.csv").write_text("\n".join(["a,b", *rows.split(), ""]))
+    (tmp_path / "both.toml").write_text(
+        """
+[data]
+path = "people.csv"
+[privacy]
+epsilon = "1"
+[[tables]]
+name = "first"
+cells = ["a"]
+invariants = [{ margin = ["a"] }]
+[[tables]]
+name = "second"
+cells = ["b"]
+invariants = [{ margin = ["b"] }]
+"""
+    )
+    several = tables_of(tmp_path / "both.toml")
+    assert several is not None
+    told = audit_universes(several).to_dict()
+    assert (told["semi_adjacency"], told["labelled"]) == (table, people)

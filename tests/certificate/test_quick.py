@@ -1,7 +1,6 @@
 """The quick part finds what the whole finds of files and invariants, and reads a table in one way only."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from holdfast.data.public_table import PublicTable
 from holdfast.data.schema import Schema
 
 WHOLE = "lattice-laplace, zeros and weights"
-ARCHIVES = sorted((Path(__file__).parent / "version_1").glob("*.zip"))
 
 
 @pytest.fixture
@@ -50,14 +48,6 @@ def test_a_release_is_kept(kind: str, tmp_path: Path) -> None:
     assert both(folder) == ([], [])
     names = [check.name for check in verify_quick(folder).checks]
     assert names == [check.name for check in verify(folder).checks][: len(names)]
-
-
-@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.stem)
-def test_a_release_of_the_first_version_is_kept(path: Path, tmp_path: Path) -> None:
-    shutil.unpack_archive(path, tmp_path)
-    assert both(tmp_path / "release") == ([], [])
-    (page,) = (check for check in verify(tmp_path / "release").checks if check.name == "page")
-    assert "an older version" in page.detail
 
 
 def test_a_parquet_table_is_read_in_one_way_too(tmp_path: Path) -> None:

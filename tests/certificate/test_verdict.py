@@ -1,6 +1,7 @@
 """What epsilon means: the numbers against Bayes and the best guess, the words, and the warnings."""
 
 import json
+import re
 from fractions import Fraction
 from math import exp, sqrt
 from pathlib import Path
@@ -17,8 +18,10 @@ from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.verdict import level_of, rightly_guessed
 from holdfast.certificate.verify import verify
+from holdfast.privacy.guarantee import promise, times
+from holdfast.privacy.intensity import Pure
+from holdfast.privacy.posterior_posterior import posterior_distance
 from holdfast.release import prepare
-from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec import Spec
 
 TABLE = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "v"] * 2, "n": [3, 4, 5, 6]})
@@ -33,7 +36,7 @@ def certified(*, invariants: list[dict[str, Any]] | None = None, **keys: Any) ->
         "privacy": keys,
         "mechanism": mechanism,
     }
-    return prepare(Spec.of(asked), TABLE).release(SeededEntropy(1)).certificate
+    return prepare(Spec.of(asked), TABLE).certify(secure=False)
 
 
 def right_at_best(one: Any, other: Any) -> float:
@@ -64,8 +67,38 @@ def test_normal_noise_attains_the_gaussian_bound_and_keeps_to_that_of_rho(mu: fl
 def test_levels_are_those_of_the_guide() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "epsilon.md").read_text(encoding="utf-8")
     for right, level in ((0.75, "strong"), (0.9, "moderate"), (0.99, "weak"), (0.991, "none")):
-        assert level_of(right) == level
+        assert level_of(right, right) == level
         assert f"| {level} |" in guide
+
+
+@pytest.mark.parametrize("mu", ["1/20", "2/5", "1"])
+def test_nobody_becomes_surer_than_is_said_but_for_what_is_said(mu: str) -> None:
+    """The loss of normal noise is N(mu^2 / 2, mu^2), so that the chance to become surer is known."""
+    both = [{"margin": ["a"]}, {"margin": ["b"]}]
+    verdict = certified(
+        standard="gaussian", mu=mu, mechanism={"name": "noisy-count"}, invariants=both
+    ).verdict
+    assert verdict is not None
+    at, size = np.log(verdict.sure / (1 - verdict.sure)), float(Fraction(mu))
+    assert norm.sf(at, size**2 / 2, size) <= 1e-9
+    assert norm.sf(at - 0.2, size**2 / 2, size) > 1e-10
+    assert "but for a probability of 1e-09" in verdict.meaning
+
+
+@pytest.mark.parametrize("rho", ["1/1000", "1/80", "1/20", "1/10", "1/2", "3"])
+def test_no_good_word_stands_beside_a_bad_number(rho: str) -> None:
+    verdict = certified(standard="zcdp", rho=rho, mechanism={"name": "lattice-gaussian"}).verdict
+    assert verdict is not None
+    said = [float(share) for share in re.findall(r"([\d.]+) % sure", verdict.meaning)] or [100.0]
+    limit = {"strong": 75.0, "moderate": 90.0, "weak": 100.0}[verdict.level]
+    assert max(said) <= limit
+    assert verdict.level == level_of(verdict.right, verdict.sure)
+
+
+def test_an_epsilon_of_zero_changes_nothing() -> None:
+    assert times(Fraction(0)) == "1"
+    assert times(Fraction(1, 10**9)) == "1.01"
+    assert promise(Pure(Fraction(0))) == "every release is exactly as likely under one as under the other."
 
 
 def test_the_words_say_how_sure_one_can_become() -> None:
@@ -73,10 +106,15 @@ def test_the_words_say_how_sure_one_can_become() -> None:
     assert verdict is not None
     assert (verdict.level, verdict.right, verdict.warnings) == ("strong", 0.7311, ())
     assert "50 %, can become at most 73.2 % sure of one of them" in verdict.meaning
+    assert float(posterior_distance(1.0).tight) <= 0.463
+    assert "is within 46.3 percentage points of what it would be with other data" in verdict.meaning
+    apart = certified(epsilon="1", adjacency="unit").verdict  # of a record: other data may take more of them
+    assert apart is not None
+    assert "percentage points" not in apart.meaning
     zcdp = certified(standard="zcdp", rho="1/8", mechanism={"name": "lattice-gaussian"}).verdict
     assert zcdp is not None
     assert "right with a probability of at most 62.5 %" in zcdp.meaning
-    assert zcdp.meaning.endswith("but for a probability of 1e-10.")
+    assert zcdp.meaning.endswith("but for a probability of 1e-09.")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +145,7 @@ def test_noise_that_changes_nothing_is_called_so(keys: dict[str, Any]) -> None:
 def test_ordinary_noise_is_not_warned_of() -> None:
     page = render(certified(epsilon="1"))
     assert "noise that protects the people" in page
+    assert "with one of" not in page
     assert "hardly" not in page
 
 

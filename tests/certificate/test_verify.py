@@ -210,7 +210,14 @@ def test_a_parquet_release_is_verified_as_well(tmp_path: Path) -> None:
     assert failed(verify(out)) == ["table.parquet unchanged", "schema"]
 
 
-def test_a_page_of_an_older_wording_is_kept() -> None:
-    """A release of this form that was written before signatures were told of."""
-    folder = Path(__file__).parents[1] / "privacy" / "ledger" / "data" / "format-1-release"
-    assert verify(folder).kept
+OTHERS: list[object] = ["holdfast-certificate/1", "holdfast-certificate/2", [], {}, None, 3, "", True]
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_there_is_one_form(release: Path, form: object) -> None:
+    """A release that calls itself another form would lose its verdict and warnings."""
+    kept = {name: value for name, value in content_of(release).items() if name != "verdict"}
+    seal(release, {**kept, "format": form})
+    for quick in (True, False):
+        with pytest.raises(ReleaseError, match="not a certificate of the form holdfast-certificate/3"):
+            verify(release, quick=quick)

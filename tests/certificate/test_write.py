@@ -13,6 +13,7 @@ from holdfast.data.public_table import PublicTable
 from holdfast.drafts import Draft
 from holdfast.errors import ReleaseError
 from holdfast.outputs import StatisticOutput
+from holdfast.private import Private
 from holdfast.release import Release
 
 
@@ -85,7 +86,7 @@ def stop(*_: object, **__: object) -> Any:
 STEPS = [
     (PublicTable, "write"),
     (holdfast.certificate.write, "render"),
-    (holdfast.certificate.write, "sha256"),
+    (Private, "sha256"),
 ]
 
 

@@ -69,10 +69,15 @@ def test_the_story_of_the_census(run: Run, tmp_path: Path) -> None:
     report = json.loads(outcome.out)
     rho = {(line["product"], line["semi_adjacency"]): line["effective"]["rho"] for line in report["lines"]}
     assert rho["redistricting file, persons", 2] == 10.24
-    assert rho["DHC", 2] == 61.16
+    assert {line["unit"] for line in report["lines"]} == {"person", "housing unit"}
+    assert [total["rho"] for total in report["totals"]] == [2.63, 15.29]
     assert report["sources"]
     assert "<svg" in picture.read_text()
-    assert "40.95057" in run("audit", "census-2020").out
+    said = run("audit", "census-2020").out
+    assert "40.95057" in said
+    assert (
+        "total of persons and housing units, which is 2.56 for a person and 0.07 for a housing unit" in said
+    )
     assert run("audit", "census-2020", "--picture", tmp_path / "census.doc").code == 2
 
 

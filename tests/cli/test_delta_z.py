@@ -206,3 +206,33 @@ def test_no_noise_is_enough_for_an_infinite_distance(run: Run, tmp_path: Path) -
 def test_a_file_that_is_not_there(run: Run, tmp_path: Path) -> None:
     outcome = run("audit", "delta-z", tmp_path / "none.toml")
     assert (outcome.code, "does not exist" in outcome.err) == (2, True)
+
+
+PRESENCE = """
+[model]
+family = "presence"
+
+[totals]
+ill = 1
+
+[[people]]
+number = 3
+inclusion = "1/2"
+values = { ill = "1/5", well = "4/5" }
+
+[[people]]
+inclusion = "1/3"
+values = { ill = "1" }
+"""
+
+
+def test_presence_is_a_secret(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "model.toml"
+    file.write_text(PRESENCE)
+    told = json.loads(run("audit", "delta-z", str(file), "--json").out)
+    assert (told["delta_z"], told["exact"]) == ("2", True)
+    assert told["details"]["worst"][1].endswith("is not in the data")
+    file.write_text(PRESENCE.replace("number = 3", "number = 0"))
+    refused = run("audit", "delta-z", str(file))
+    assert refused.code == 2
+    assert "[[people]] 1 number is 0" in refused.err

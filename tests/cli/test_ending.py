@@ -1,5 +1,6 @@
 """How the program ends: every end has its exit code, and nothing that an unexpected error holds is shown."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -50,6 +51,24 @@ def test_the_unexpected_is_one_sentence_without_its_values(
         f"unexpected: {type(error).__name__} in holdfast.cli.plan: this is a fault of Holdfast; run again"
         " with --debug and report the trace (leave confidential values out).\n"
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("secret 42"),
+        ImportError("libscipy.so: failed to map segment from shared object"),
+        OSError("libscipy.so: cannot allocate memory"),
+        OSError(errno.ENOMEM, "secret 42"),
+        RuntimeError("can't start new thread"),
+        PanicError('Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }'),
+    ],
+)
+def test_too_little_memory_is_no_fault(run: Run, fails: Fails, error: BaseException) -> None:
+    fails(error)
+    outcome = run("plan", "s.toml")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: there is not enough memory for this: ")
 
 
 def test_debug_shows_the_trace(run: Run, fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ WRONG: dict[str, tuple[str, Mapping[str, str | bytes], list[str]]] = {
     "wrong count column": (
         spec(data=DATA.replace('"n"', '"nn"')),
         {},
-        ["no column 'nn'", "did you mean 'n'"],
+        ["no column 'nn'", "choose from 'sex', 'age', 'n'"],
     ),
     "negative count": (spec(), with_row("x,old,-1"), ["row 6, column 'n'", "-1", "never below zero"]),
     "fractional count": (spec(), with_row("x,old,1.5"), ["row 6, column 'n'", "1.5", "whole number"]),

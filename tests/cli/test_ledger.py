@@ -2,17 +2,19 @@
 
 import csv
 import json
-import shutil
+from fractions import Fraction
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 import typer
+from tests.example import written
 from tests.privacy.ledger.accounts import filled, tamper
 
 from holdfast.cli.ledger import export, open_ledger, show, verify
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.privacy.ledger import Ledger, LedgerError, salt_path
+from holdfast.release import make_release
 
 
 @pytest.mark.parametrize(
@@ -128,14 +130,10 @@ def test_a_salt_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
 
 
 def test_verify_holds_releases_against_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = Path(__file__).parents[1] / "privacy" / "ledger" / "data"
-    for name in ("format-1.ledger", "format-1.ledger.salt"):
-        shutil.copy(data / name, tmp_path / name)
-        (tmp_path / name).chmod(0o600)
-    release, file = data / "format-1-release", tmp_path / "format-1.ledger"
-    verify(file, [release], as_json=False)
-    assert "Note:" in (out := capsys.readouterr().out)
-    assert "3 rows, every check holds." in out
+    account = Ledger.create(tmp_path / "account", standard="pure", budget=Fraction(3))
+    release = make_release(written(tmp_path), tmp_path / "out", ledger=account).folder
+    verify(account.path, [release], as_json=False)
+    assert "1 row, every check holds." in capsys.readouterr().out
     filled(tmp_path / "other")
     with pytest.raises(typer.Exit):
         verify(tmp_path / "other", [release], as_json=True)

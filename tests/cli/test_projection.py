@@ -1,6 +1,7 @@
 """`holdfast audit projection`."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
@@ -38,3 +39,54 @@ def test_bad_questions_get_one_sentence(run: Run, more: tuple[str, ...], complai
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1
     assert complaint in outcome.err
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    (tmp_path / "two.csv").write_text("answer,people\nno,3\nyes,2\n")
+    spec = tmp_path / "two.toml"
+    spec.write_text(
+        '[data]\npath = "two.csv"\ncells = ["answer"]\ncount = "people"\n'
+        '[[invariants]]\ntotal = true\n[privacy]\nepsilon = "1"\n'
+    )
+    return spec
+
+
+def test_a_table_and_a_projection_of_ones_own(run: Run, two: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("1,0\n-1,0\n")
+    asked = ("audit", "projection", two, "--epsilon", "1")
+    orthogonal = json.loads(run(*asked, "--json").out)
+    own = json.loads(run(*asked, "--projection", tmp_path / "one.csv", "--json").out)
+    assert [report["projection"] for report in (orthogonal, own)] == ["l2", "one.csv"]
+    one, other = (report["powers"][0] for report in (orthogonal, own))
+    assert one["difference"] == other["difference"] == [1, -1]
+    assert one["released"] == other["released"]
+    assert 0 < one["lost"] < other["lost"]  # the middle of two counts tells more than one of them
+    assert "+1 -1" in run(*asked).out
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "complaint"),
+    [
+        ("1,0\n0,1\n", (), "does not keep the invariants"),
+        ("1,x\n", (), "line 1"),
+        ("1,1/0\n", (), "line 1"),
+        (None, (), "give l2, or a file with a matrix"),
+        ("1,0\n-1,0\n", ("--people", "20"), "leave out one of the two"),
+    ],
+)
+def test_bad_projections_get_one_sentence(
+    run: Run, two: Path, tmp_path: Path, file: str | None, more: tuple[str, ...], complaint: str
+) -> None:
+    if file is not None:
+        (tmp_path / "own.csv").write_text(file)
+    outcome = run("audit", "projection", two, "--epsilon", "1", "--projection", tmp_path / "own.csv", *more)
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+    assert complaint in outcome.err
+
+
+def test_a_table_or_people_are_needed(run: Run) -> None:
+    outcome = run("audit", "projection", "--epsilon", "1")
+    assert outcome.code == 2
+    assert "give --people, --null and --alternative, or a spec" in outcome.err

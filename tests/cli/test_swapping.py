@@ -89,7 +89,17 @@ def refused(case: Case, said: str, folder: Path, run: Run, *options: str | Path)
     ledger = Ledger.create(folder / "account.db", standard="pure", budget=Fraction(100))
     before = files(folder)
     one_sentence(
-        run("release", spec, "--out", folder / "out", "--ledger", folder / "account.db", *options), said
+        run(
+            "release",
+            "--accept-no-protection",
+            spec,
+            "--out",
+            folder / "out",
+            "--ledger",
+            folder / "account.db",
+            *options,
+        ),
+        said,
     )
     assert ledger.spent() == 0
     assert files(folder) == before
@@ -240,7 +250,10 @@ def test_two_columns_of_one_name(tmp_path: Path, run: Run) -> None:
     spec = Case().write(tmp_path)
     text = (tmp_path / "data.csv").read_text().replace("tenure", "size", 1)
     (tmp_path / "data.csv").write_text(text)
-    one_sentence(run("release", spec, "--out", tmp_path / "out"), "has two columns 'size': rename one")
+    one_sentence(
+        run("release", "--accept-no-protection", spec, "--out", tmp_path / "out"),
+        "has two columns 'size': rename one",
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -248,7 +261,7 @@ def test_a_key_of_floats(tmp_path: Path, run: Run) -> None:
     spec = Case(data={"path": "data.parquet"}).write(tmp_path)
     HOUSEHOLDS.with_columns(pl.col("county").cast(pl.Float64)).write_parquet(tmp_path / "data.parquet")
     one_sentence(
-        run("release", spec, "--out", tmp_path / "out"),
+        run("release", "--accept-no-protection", spec, "--out", tmp_path / "out"),
         "column 'county' holds double values: store its levels as text",
     )
     assert not (tmp_path / "out").exists()
@@ -256,14 +269,14 @@ def test_a_key_of_floats(tmp_path: Path, run: Run) -> None:
 
 def test_records_are_no_part_of_several_tables(tmp_path: Path, run: Run) -> None:
     spec = Case(more='[[tables]]\nname = "one"\ncells = ["county"]').write(tmp_path)
-    one_sentence(run("release", spec, "--out", tmp_path / "out"), "tables")
+    one_sentence(run("release", "--accept-no-protection", spec, "--out", tmp_path / "out"), "tables")
     assert not (tmp_path / "out").exists()
 
 
 def test_missing_values_as_a_level(tmp_path: Path, run: Run) -> None:
     case = Case()
     both(mechanism(nulls="level"), households(GAP(pl.col("county")).alias("county")))(case)
-    done = run("release", case.write(tmp_path), "--out", tmp_path / "out")
+    done = run("release", "--accept-no-protection", case.write(tmp_path), "--out", tmp_path / "out")
     assert done.code == 0, done.err
     assert run("verify", tmp_path / "out").code == 0
 
@@ -273,7 +286,7 @@ def test_missing_values_as_a_level(tmp_path: Path, run: Run) -> None:
 
 def test_a_release_says_what_it_did(tmp_path: Path, run: Run) -> None:
     case = Case(data={"path": "data.csv", "cells": ["county"]})
-    done = run("release", case.write(tmp_path), "--out", tmp_path / "out")
+    done = run("release", "--accept-no-protection", case.write(tmp_path), "--out", tmp_path / "out")
     assert done.code == 0
     for said in (
         "county within state and size, at a rate of 0.25",
@@ -297,18 +310,20 @@ def test_a_release_says_what_it_did(tmp_path: Path, run: Run) -> None:
 def test_a_seed_is_marked_and_repeats(tmp_path: Path, run: Run) -> None:
     spec = Case().write(tmp_path)
     for name in ("one", "two"):
-        done = run("release", spec, "--out", tmp_path / name, "--seed", "3")
+        done = run("release", "--accept-no-protection", spec, "--out", tmp_path / name, "--seed", "3")
         assert "This file was swapped from a seeded generator." in done.out
     assert (tmp_path / "one/microdata.csv").read_bytes() == (tmp_path / "two/microdata.csv").read_bytes()
     assert "not private" in (tmp_path / "one/certificate.html").read_text()
     assert not json.loads((tmp_path / "one/certificate.json").read_text())["randomness"]["secure"]
-    assert "drawn from a seed" in run("verify", tmp_path / "one").out.lower()
-    run("release", spec, "--out", tmp_path / "three")
-    assert "drawn from a seed" not in run("verify", tmp_path / "three").out.lower()
+    assert "drawn from a seed" in run("verify", tmp_path / "one").err.lower()
+    run("release", "--accept-no-protection", spec, "--out", tmp_path / "three")
+    assert "drawn from a seed" not in run("verify", tmp_path / "three").err.lower()
 
 
 def test_json_is_the_certificate_and_no_more(tmp_path: Path, run: Run) -> None:
-    done = run("release", Case().write(tmp_path), "--out", tmp_path / "out", "--json")
+    done = run(
+        "release", "--accept-no-protection", Case().write(tmp_path), "--out", tmp_path / "out", "--json"
+    )
     read = json.loads(done.out)
     assert read["files"] == ["certificate.html", "certificate.json", "microdata.csv"]
     assert read["utility"] == str(tmp_path / "out-utility.json")
@@ -319,7 +334,7 @@ def test_json_is_the_certificate_and_no_more(tmp_path: Path, run: Run) -> None:
 def test_persons_are_released_with_their_households(tmp_path: Path, run: Run) -> None:
     case = Case()
     WITH_PERSONS(case)
-    done = run("release", case.write(tmp_path), "--out", tmp_path / "out")
+    done = run("release", "--accept-no-protection", case.write(tmp_path), "--out", tmp_path / "out")
     assert done.code == 0, done.err
     own, theirs = (
         pl.read_csv(tmp_path / f"out/{name}.csv", infer_schema=False) for name in ("microdata", "persons")
@@ -341,16 +356,19 @@ def test_ledger_resume_and_sign(tmp_path: Path, run: Run) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Draft, "seal", stop)
-        stopped = run("release", spec, *options)
+        stopped = run("release", "--accept-no-protection", spec, *options)
     assert stopped.code != 0
     assert "--resume 1" in stopped.err
     assert not (tmp_path / "out").exists()
-    done = run("release", spec, *options, "--resume", "1")
+    done = run("release", "--accept-no-protection", spec, *options, "--resume", "1")
     assert done.code == 0, done.err
     assert "charged before" in done.out
     assert run("verify", tmp_path / "out", "--public-key", tmp_path / "key.pub").code == 0
     assert verify_ledger(ledger, releases=[tmp_path / "out"]).kept
-    over = [run("release", spec, "--ledger", ledger, "--out", tmp_path / f"more{at}") for at in range(3)]
+    over = [
+        run("release", "--accept-no-protection", spec, "--ledger", ledger, "--out", tmp_path / f"more{at}")
+        for at in range(3)
+    ]
     assert over[0].code == 0
     one_sentence(over[-1], "budget|left")
     assert not (tmp_path / "more2").exists()
@@ -359,9 +377,11 @@ def test_ledger_resume_and_sign(tmp_path: Path, run: Run) -> None:
 
 def test_a_release_that_exists_is_left_alone(tmp_path: Path, run: Run) -> None:
     spec = Case().write(tmp_path)
-    run("release", spec, "--out", tmp_path / "out")
+    run("release", "--accept-no-protection", spec, "--out", tmp_path / "out")
     before = files(tmp_path)
-    one_sentence(run("release", spec, "--out", tmp_path / "out"), "out exists|exists already")
+    one_sentence(
+        run("release", "--accept-no-protection", spec, "--out", tmp_path / "out"), "out exists|exists already"
+    )
     assert files(tmp_path) == before
 
 
@@ -382,7 +402,7 @@ def test_a_release_that_exists_is_left_alone(tmp_path: Path, run: Run) -> None:
 )
 def test_commands_that_are_for_tables_say_so(command: tuple[str, ...], tmp_path: Path, run: Run) -> None:
     spec = Case().write(tmp_path)
-    run("release", spec, "--out", tmp_path / "out")
+    run("release", "--accept-no-protection", spec, "--out", tmp_path / "out")
     before = files(tmp_path)
     places = {"RELEASE": tmp_path / "out", "SPEC": spec, "NEW": tmp_path / "new"}
     one_sentence(run(*(places.get(word, word) for word in command)), "")
@@ -395,13 +415,14 @@ def test_engines_and_reports_are_for_records(tmp_path: Path, run: Run) -> None:
     spec.write_text('[data]\npath = "data.csv"\ncells = ["county"]\n[privacy]\nepsilon = "1"\n')
     for options in (("--engine", "spark"), ("--utility", "x.json")):
         one_sentence(
-            run("release", spec, "--out", tmp_path / "out", *options), "is for records that are swapped"
+            run("release", "--accept-no-protection", spec, "--out", tmp_path / "out", *options),
+            "is for records that are swapped",
         )
     assert not (tmp_path / "out").exists()
 
 
 def test_a_changed_release_is_violated(tmp_path: Path, run: Run) -> None:
-    run("release", Case().write(tmp_path), "--out", tmp_path / "out")
+    run("release", "--accept-no-protection", Case().write(tmp_path), "--out", tmp_path / "out")
     path = tmp_path / "out/microdata.csv"
     path.write_text(path.read_text().replace("owned", "rented", 1))
     found = run("verify", tmp_path / "out")
@@ -429,7 +450,7 @@ def test_hostile_names_of_columns_are_shown_as_they_are(name: str, tmp_path: Pat
     mechanism(swap=[name])(case)
     case.more = f"[[invariants]]\nmargin = {json.dumps([name])}"
     spec = case.write(tmp_path)
-    done = run("release", spec, "--out", tmp_path / "out")
+    done = run("release", "--accept-no-protection", spec, "--out", tmp_path / "out")
     assert done.code == 0, done.err
     checked = run("verify", tmp_path / "out")
     assert checked.code == 0, checked.out
@@ -439,4 +460,7 @@ def test_hostile_names_of_columns_are_shown_as_they_are(name: str, tmp_path: Pat
         assert name in done.out
         assert f"invariant {name}: " in checked.out
     case.mechanism["stratify"] = ["state", f"{name}?"]
-    one_sentence(run("release", case.write(tmp_path), "--out", tmp_path / "more"), "stratify names")
+    one_sentence(
+        run("release", "--accept-no-protection", case.write(tmp_path), "--out", tmp_path / "more"),
+        "stratify names",
+    )

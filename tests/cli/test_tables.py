@@ -70,6 +70,7 @@ def test_post_processing_is_for_one_table(run: Run, spec: Path, tmp_path: Path) 
         ('epsilon = "1"', 'standard = "gaussian"\nmu = "1"', "is not divided among tables"),
         ('cells = ["county", "sex"]', 'cells = ["county", "sx"]', "'sx'"),
         ("[budget]", '[mechanism]\nname = "noisy-count"\n[budget]', "releases no table"),
+        ("[budget]", '[mechanism]\nname = "topdown"\n[budget]', "releases its table with the measurements"),
         ('epsilon = "1"', 'epsilon = "1"\ndistance = 1', "does not cover one person"),
         (
             'margin = ["county"]',

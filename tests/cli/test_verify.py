@@ -69,7 +69,7 @@ def test_a_seeded_release_is_told_loudly(run: Run, example: Path) -> None:
     for options in ((), ("--quick",)):
         outcome = run("verify", out, *options)
         assert outcome.code == 0
-        assert "WARNING  THIS RELEASE PROTECTS NOBODY: it was drawn from a seeded generator" in outcome.out
+        assert "warning: THIS RELEASE PROTECTS NOBODY: it was drawn from a seeded generator" in outcome.err
         (warning,) = json.loads(run("verify", out, "--json", *options).out)["warnings"]
         assert warning.startswith("THIS RELEASE PROTECTS NOBODY")
 

@@ -65,6 +65,7 @@ WORLDS = {
         weights="invariant,level,weight\ntwice,a,2\nboth,a,1\nboth,b,1\nc,c,1\nb,b,3\n",
         past=(5, 0, 3),
     ),
+    "bits": World({"row": "ab", "column": "xyz"}, (1, 0, 1, 0, 1, 0), ({"margin": ["row"]},)),
     "scores": World({"score": "0123"}, (1, 0, 2, 1), ({"total": True},)),
     "two groups": World({"group": "01", "score": "012"}, (2, 1, 0, 0, 1, 2), ({"margin": ["group"]},)),
     "two arms": World({"arm": "01", "cured": "ny"}, (2, 1, 0, 3), ({"margin": ["arm"]},)),
@@ -192,6 +193,8 @@ EACH = {"epsilon": "4", "adjacency": "unit"}
 ZCDP = {"standard": "zcdp", "rho": "2"}
 GAUSSIAN = {"standard": "gaussian", "mu": "2"}
 NOT_NEGATIVE = {"nonnegative": True}
+BITS = {"nonnegative": True, "inequalities": [{"margin": ["row", "column"], "at_most": 1}]}
+AT_MOST = {"nonnegative": True, "inequalities": [{"where": {"row": "a", "column": "x"}, "at_most": 2}]}
 AT_LEAST = {"inequalities": [{"where": {"level": "a"}, "at_least": 1}]}
 
 CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
@@ -227,6 +230,9 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("a structural zero", PURE, constraints=NOT_NEGATIVE),
         Case("weights", PURE, constraints=NOT_NEGATIVE),
         Case("one total", PURE, constraints={**NOT_NEGATIVE, **AT_LEAST}),
+        Case("bits", PURE, constraints=BITS),
+        Case("bits", EACH, constraints=BITS),
+        Case("2 x 3", PURE, constraints=AT_MOST),
         Case("one total", PURE, constraints=AT_LEAST, attained=False, reach=12),
         Case(
             "2 x 2",
@@ -246,10 +252,14 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         ),
         Case("one total", EACH, {"prior": "past.csv", "loss": "linf", "concentration": "1/3"}, NOT_NEGATIVE),
         Case("one total", PURE, {"prior": "past.csv", "floor": "0"}, NOT_NEGATIVE),
-        Case("one total", {"epsilon": "12"}, {"loss": "squared"}, NOT_NEGATIVE, attained=False),
+        Case("one total", PURE, {"loss": "squared"}, NOT_NEGATIVE),
+        Case("one total", EACH, {"loss": "squared", "prior": "past.csv"}, NOT_NEGATIVE),
+        Case("2 x 3", PURE, {"loss": "squared"}, NOT_NEGATIVE),
         Case("one total", PURE, {"loss": "linf", "queries": "weights.csv"}, NOT_NEGATIVE),
         Case("one total", PURE, {"loss": "linf"}, reach=14),
         Case("2 x 3", PURE, {"loss": "l2"}, NOT_NEGATIVE),
+        Case("bits", PURE, {"loss": "l2"}, BITS),
+        Case("2 x 3", PURE, {"loss": "l1"}, AT_MOST),
         Case("one total", PURE, {"base": "counting"}, reach=12),
         Case(
             "cases and deaths",

@@ -242,9 +242,9 @@ def a_release_is_verified_or_refused(subject: Subject) -> None:
     ready = subject.ready
     if not subject.releasable:
         with pytest.raises(GuaranteeError, match='use name = "lattice'):
-            ready.release(SeededEntropy(4))
+            ready.release(SeededEntropy(4), accept_no_protection=True)
         return
-    release = ready.release(SeededEntropy(4))
+    release = ready.release(SeededEntropy(4), accept_no_protection=True)
     assert set(release.outputs) == {subject.mechanism.output, *subject.mechanism.estimated}
     folder = release.write(subject.folder / "release")
     assert verify(folder).kept
@@ -258,14 +258,14 @@ def a_ledger_is_charged_before_a_draw(subject: Subject) -> None:
     ledger = Ledger.create(path, standard=standard, budget=cost * Fraction(11, 10))
     if not subject.releasable or standard != intensity.standard:
         with pytest.raises(GuaranteeError):
-            subject.ready.release(Silent(), ledger=ledger)
+            subject.ready.release(Silent(), ledger=ledger, accept_no_protection=True)
         assert ledger.spent() == 0
         return
     with pytest.raises(ChargedError, match=r"row 1 of .* is charged, and nothing was released .*--resume 1"):
-        subject.ready.release(Silent(), ledger=ledger)
+        subject.ready.release(Silent(), ledger=ledger, accept_no_protection=True)
     assert ledger.spent() == cost
     with pytest.raises(BudgetError):
-        subject.ready.release(Silent(), ledger=ledger)
+        subject.ready.release(Silent(), ledger=ledger, accept_no_protection=True)
     assert ledger.spent() == cost
 
 

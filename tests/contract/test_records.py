@@ -201,7 +201,9 @@ def test_a_release_is_verified_and_charged_first(
         return swap_group(*given)
 
     monkeypatch.setattr("holdfast.swapping.embedded.swap_group", charged)
-    done = make_release(asked(case), tmp_path / "out", data=table(case.file), ledger=ledger)
+    done = make_release(
+        asked(case), tmp_path / "out", data=table(case.file), ledger=ledger, accept_no_protection=True
+    )
     assert holdfast.verify(done.folder).kept
     assert ledger.spent() == done.certificate.guarantee.intensity["epsilon"]
 

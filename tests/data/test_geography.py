@@ -99,7 +99,9 @@ def test_several_roots_are_refused(tmp_path: Path) -> None:
     asked = Spec.of(
         {"data": {"path": "x.csv", "geography": {"columns": ["state", "county"]}}}, folder=tmp_path
     )
-    with pytest.raises(SpecError, match="has 2 nodes: begin with a level of one node"):
+    with pytest.raises(
+        SpecError, match="has 2 nodes: begin with a level of one node, the root, such as prefixes"
+    ):
         Regions.of(read_table(asked).table.schema, ("state", "county"))
 
 
@@ -164,3 +166,22 @@ def test_bounds_that_the_invariants_break_are_explained(tmp_path: Path) -> None:
     )
     with pytest.raises(HoldfastError, match=r"asks for at most 5, and no table with the values of 'county'"):
         publish(asked, read_table(asked).table, ())
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        pl.Series([{"a": 1}, {"a": 2}]),
+        pl.Series([[1], [2]]),
+        pl.Series([1, 2], dtype=pl.Duration("us")),
+        pl.Series([b"11", b"12"]),
+        pl.Series([11.0, 12.0]),
+    ],
+)
+def test_codes_that_are_no_text_are_told(tmp_path: Path, codes: pl.Series) -> None:
+    pl.DataFrame([codes.alias("block"), pl.Series("people", [3, 4])]).write_parquet(tmp_path / "b.parquet")
+    geography = {"column": "block", "prefixes": {"state": 1, "block": 2}}
+    data = {"path": "b.parquet", "cells": [], "count": "people", "geography": geography}
+    asked = {"data": data, "privacy": {"epsilon": "1"}, "mechanism": {"name": "topdown"}}
+    with pytest.raises(DataError, match=r"column 'block' holds .* values: store its levels as text"):
+        read_table(Spec.of(asked, folder=tmp_path))

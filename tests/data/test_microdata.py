@@ -19,7 +19,7 @@ ROWS = "a,b,c\n1,x,\n2,,z\n"
 def written(records: Microdata, folder: Path) -> bytes:
     """Write records again, in two parts."""
     path = folder / f"again.{records.kind}"
-    with MicrodataWriter(path, records) as writer:
+    with MicrodataWriter(path.open("wb"), records) as writer:
         whole = records.whole()
         writer.write(whole.slice(0, 1))
         writer.write(whole.slice(1))

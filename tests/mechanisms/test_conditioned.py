@@ -17,7 +17,7 @@ from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Schema
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.lattice.markov import markov_basis_two_way
-from holdfast.mechanisms.conditioned import STEPS, Conditioned, ConditionedOptions
+from holdfast.mechanisms.conditioned import STEPS, Conditioned, ConditionedOptions, ConditionedRecord
 from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import Traits
@@ -278,3 +278,26 @@ def test_chains_are_refused_where_they_prove_nothing() -> None:
         chained([np.array([1, 1, 1, 1, 1, 2])])
     with pytest.raises(GuaranteeError, match="does not keep the invariants"):
         chained(moves=np.array([[1, -1, 0, 0, 0, 0]]))
+
+
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
+def test_the_parameter_may_be_given_instead_of_a_target(adjacency: Adjacency) -> None:
+    """epsilon = 1/2 a cell, as in the paper: the guarantee is what it costs, enumerated."""
+    public, target = asked(nonnegative=True), Target(adjacency, None)
+    found = Conditioned.answer(public, target, options(epsilon_per_unit="1/2"))
+    assert (found.kappa, found.given) == (Fraction(1, 2), "by the spec")
+    stated = float(found.guarantee.intensity.parameters()["epsilon"])
+    assert 0.99 * stated <= enumerated(found) <= stated * (1 + 1e-9)
+    assert found.calibration(public, Target(adjacency, ONE)) is None
+    record = ConditionedRecord(name="conditioned", additive=False, sampling=(), **found.parameters)
+    again = Conditioned.of(record, public, found.guarantee.unit)
+    assert (again.kappa, again.given, again.guarantee.intensity) == (
+        found.kappa,
+        found.given,
+        found.guarantee.intensity,
+    )
+
+
+def test_a_parameter_is_for_exact_draws() -> None:
+    with pytest.raises(SpecError, match="epsilon_per_unit is that of exact draws"):
+        options(epsilon_per_unit="1/2", chain=True)

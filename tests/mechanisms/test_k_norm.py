@@ -10,17 +10,22 @@ from scipy.sparse import csr_array
 from tests.goodness import lattice_points, two_way
 from tests.losses import losses, record_distances
 
+from holdfast.data.attributes import Attributes
+from holdfast.data.invariants import margin_block
+from holdfast.data.schema import Schema
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.mechanism import MechanismOptions
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed
 from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Pure
+from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.universe.enumerate import conforming_tables
-from holdfast.universe.hull.moves import basic_moves
+from holdfast.universe.hull.moves import _kept_ways, basic_moves, require_listable
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.universe import Universe
 
@@ -118,3 +123,55 @@ def test_per_record_of_distance_is_refused() -> None:
 def test_an_open_number_of_records_is_refused() -> None:
     with pytest.raises(GuaranteeError, match="number of records"):
         KNorm.calibrate(premises(np.array([[1, 1, 0, 0]]), [2, 1, 1, 3]), intensity=Pure(Fraction(1)))
+
+
+def kept(shape: tuple[int, ...], margins: list[tuple[str, ...]]) -> Public:
+    """Return what is public of a table of ones that keeps margins; () is the total."""
+    names = "abcd"[: len(shape)]
+    levels = {name: tuple(map(str, range(size))) for name, size in zip(names, shape, strict=True)}
+    schema = Schema(Attributes.of(levels))
+    blocks = [margin_block(schema, margin, "".join(margin) or "total") for margin in margins]
+    ones = np.ones(schema.size, dtype=np.int64)
+    return Public(schema, "count", tuple(Held(block, block.evaluate(ones)) for block in blocks))
+
+
+TWO_WAYS: list[tuple[str, ...]] = [("a", "b"), ("b", "c"), ("a", "c")]
+
+
+@pytest.mark.parametrize(
+    ("shape", "margins"), [((3000,), [()]), ((6, 6, 6), TWO_WAYS), ((4, 200), [("a",)]), ((1000,), [])]
+)
+def test_what_is_too_large_is_refused_by_its_sizes(
+    shape: tuple[int, ...], margins: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is listed, and no program is asked for the semi-adjacency, the sensitivity or anything else."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the sizes settle it")
+
+    monkeypatch.setattr("holdfast.premises.semi_adjacency", never)
+    monkeypatch.setattr("holdfast.premises.sensitivity", never)
+    monkeypatch.setattr("holdfast.universe.hull.moves.sensitivity_space", never)
+    with pytest.raises(GuaranteeError, match=r'cannot all be listed .* set name = "lattice-laplace"'):
+        KNorm.answer(kept(shape, margins), Target("semi", Pure(EPSILON)), MechanismOptions(name="k-norm"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "margins"),
+    [
+        ((2, 2, 2), [("a",), ("b",), ("c",)]),
+        ((2, 2, 2), TWO_WAYS),
+        ((3, 3), [("a",), ("b",)]),
+        ((2, 3), [()]),
+    ],
+)
+def test_what_was_refused_by_sizes_has_no_nearer_tables(
+    shape: tuple[int, ...], margins: list[tuple[str, ...]]
+) -> None:
+    """All margins of k attributes kept: no two tables are less than 2^k records apart; enumerated."""
+    public = kept(shape, margins)
+    require_listable(public.universe)
+    assert public.margins is not None
+    tables = conforming_tables(public.universe, 5000)
+    apart = record_distances(tables)
+    assert int(apart[apart > 0].min()) == 2 ** _kept_ways(public.margins)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +174,89 @@ def test_another_release_is_not_the_one(copy: Path, home: Path, tmp_path: Path) 
 
 def test_a_name_on_the_page_is_text(home: Path, copy: Path) -> None:
     body = json.loads((copy / "certificate.json").read_text())
-    body["release"]["folder"] = "<script>alert(1)</script>"
+    body["release"]["title"] = "<script>alert(1)</script>"
     assert "<script>" not in render(body)
     assert not verify_processed(home / "rounded-l2").checks[0].detail
+
+
+def said(*steps: str, value: object) -> Callable[[dict[str, Any]], None]:
+    """Return the change of one field."""
+
+    def change(body: dict[str, Any]) -> None:
+        for step in steps[:-1]:
+            body = body[step]
+        body[steps[-1]] = value
+
+    return change
+
+
+NO_BIAS = {"measured": False, "reason": "there is none, as was proved."}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        said("bias", value=NO_BIAS),
+        said("solver", "version", value="1.0-there-is-none-as-was-proved"),
+        said("software", "version", value="0.1.0 (audited)"),
+        said("release", "folder", value="there is no bias"),
+        said("bias", "stand_in", value="the confidential table"),
+        said("bias", "rough", "stand_in", value="the confidential table"),
+        said("bias", "note", value="there is none"),
+    ],
+)
+def test_no_field_has_room_for_a_sentence(
+    copy: Path, home: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    resealed(copy, change)
+    for release in (None, home / "release"):
+        assert not verify_processed(copy, release=release).kept
+
+
+def test_a_bias_that_was_not_asked_for_is_told_so(home: Path, tmp_path: Path) -> None:
+    postprocess_release(home / "release", "rounded-l2", tmp_path / "out", bias_draws=0)
+    assert verify_processed(tmp_path / "out", release=home / "release").kept
+    assert (
+        "The bias was not measured: it was not asked for." in (tmp_path / "out/certificate.html").read_text()
+    )
+
+
+WRONG: tuple[object, ...] = (
+    None,
+    True,
+    False,
+    [],
+    {},
+    "",
+    "text",
+    -1,
+    10**30,
+    1e300,
+    [None],
+    {"measured": 1},
+)
+
+
+def places(value: object, steps: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield where every value of JSON is; of a list, the first and the last item."""
+    if steps:
+        yield steps
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from places(inner, (*steps, key))
+    elif isinstance(value, list) and value:
+        for at in {0, len(value) - 1}:
+            yield from places(value[at], (*steps, at))
+
+
+def test_no_value_of_any_field_makes_the_verifier_fall_over(copy: Path, home: Path) -> None:
+    whole = (copy / "certificate.json").read_bytes()
+    for number, steps in enumerate(places(json.loads(whole))):
+        for value in (WRONG[number % len(WRONG)], WRONG[(5 * number + 3) % len(WRONG)]):
+            (copy / "certificate.json").write_bytes(whole)
+            resealed(copy, said(*steps, value=value), page=False)
+            try:
+                verify_processed(copy, release=home / "release")
+                verify_processed(copy, quick=True)
+            except ReleaseError:
+                assert steps == ("format",)

@@ -9,7 +9,10 @@ from tests.stress.trial import Outcome, Setting, Trial, tried
 
 WRITING = {
     "rename",
+    "renameat",
     "mkdir",
+    "mkdirat",
+    "fchmod",
     "link",
     "linkat",
     "unlink",

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120.0
-"""A command that takes longer hangs."""
+PATIENCE = 900.0
+"""A command that takes longer hangs, however busy the machine is."""
 COMMANDS = ("release", "ledger", "verify", "init", "keygen", "census", "compare")
 GO = getattr(signal, "SIGUSR1", signal.SIGTERM)
 ANY_TRACER = (0x59616D61, 2**64 - 1)
@@ -46,28 +46,42 @@ class Ended:
 
 
 class Running:
-    """A command that waits for `go`, or runs."""
+    """A command that waits for `go`, or runs.
 
-    def __init__(self, nursery: "Nursery", pid: int, log: Path) -> None:
-        self.nursery, self.pid, self.log = nursery, pid, log
+    It is known by its number: the system gives the number of a process that ended to another one.
+    """
+
+    def __init__(self, nursery: "Nursery", number: int, pid: int, log: Path) -> None:
+        self.nursery, self.number, self.pid, self.log = nursery, number, pid, log
+        self.handle = os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+        """Means this process alone; it is alive now, as it waits."""
 
     def go(self) -> Self:
         """Let it begin."""
-        os.kill(self.pid, GO)
+        self._send(GO)
         return self
 
     def kill(self) -> None:
         """Kill it, if it still runs."""
         with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            self._send(signal.SIGKILL)
+
+    def _send(self, sign: signal.Signals) -> None:
+        if self.handle is not None:
+            signal.pidfd_send_signal(self.handle, sign)
+        else:
+            os.kill(self.pid, sign)
 
     def wait(self, patience: float = PATIENCE) -> Ended:
-        """Return how it ended; one that hangs is killed."""
-        status = self.nursery.status(self.pid, patience)
+        """Return how it ended, once; one that hangs is killed."""
+        status = self.nursery.status(self.number, patience)
         hung = "" if status is not None else f"\nhung for {patience:.0f} s"
         if status is None:
             self.kill()
-            self.nursery.status(self.pid, patience)
+            self.nursery.status(self.number, patience)
+        self.nursery.forget(self.number)
+        if self.handle is not None:
+            os.close(self.handle)
         text = self.log.read_text(encoding="utf-8", errors="replace") + hung
         return Ended(-1000 if status is None else os.waitstatus_to_exitcode(status), text)
 
@@ -89,14 +103,14 @@ class Nursery:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.pids: list[int] = []
+        self.pids: dict[int, int] = {}
         threading.Thread(target=self._listen, daemon=True).start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=PATIENCE)
 
     def start(self, *words: str | Path, cwd: Path | None = None) -> Running:
         """Fork a command that waits."""
@@ -104,14 +118,20 @@ class Nursery:
             self.begun += 1
             log = self.folder / f"{self.begun}.log"
             log.touch()  # a command can be killed before it says anything
-            asked = {"words": [str(word) for word in words], "cwd": str(cwd or self.folder), "log": str(log)}
+            number = self.begun
+            asked = {
+                "number": number,
+                "words": [str(word) for word in words],
+                "cwd": str(cwd or self.folder),
+                "log": str(log),
+            }
             assert self.process.stdin is not None
             self.process.stdin.write(json.dumps(asked) + "\n")
             self.process.stdin.flush()
             with self.changed:
-                if not self.changed.wait_for(lambda: self.pids, PATIENCE):
+                if not self.changed.wait_for(lambda: number in self.pids, PATIENCE):
                     raise RuntimeError("the nursery does not answer")
-                return Running(self, self.pids.pop(), log)
+                return Running(self, number, self.pids.pop(number), log)
 
     def run(self, *words: str | Path, cwd: Path | None = None) -> Ended:
         """Run a command to its end."""
@@ -123,11 +143,16 @@ class Nursery:
         if ended.code:
             raise RuntimeError(f"holdfast {' '.join(map(str, words))}: {ended.text}")
 
-    def status(self, pid: int, patience: float) -> int | None:
+    def status(self, number: int, patience: float) -> int | None:
         """Return the wait status of a command, None if it has not ended in time."""
         with self.changed:
-            self.changed.wait_for(lambda: pid in self.statuses, patience)
-            return self.statuses.get(pid)
+            self.changed.wait_for(lambda: number in self.statuses, patience)
+            return self.statuses.get(number)
+
+    def forget(self, number: int) -> None:
+        """Let go of a command that has ended."""
+        with self.changed:
+            self.statuses.pop(number, None)
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
@@ -135,9 +160,9 @@ class Nursery:
             told: dict[str, Any] = json.loads(line)
             with self.changed:
                 if "status" in told:
-                    self.statuses[told["pid"]] = told["status"]
+                    self.statuses[told["number"]] = told["status"]
                 else:
-                    self.pids.append(told["pid"])
+                    self.pids[told["number"]] = told["pid"]
                 self.changed.notify_all()
 
 
@@ -149,7 +174,7 @@ def serve() -> None:
         importlib.import_module(name)
     signal.pthread_sigmask(signal.SIG_BLOCK, {GO})
     pending = b""
-    alive: set[int] = set()
+    alive: dict[int, int] = {}
     while True:
         if select.select([0], [], [], 0.004)[0]:
             read = os.read(0, 1 << 16)
@@ -157,17 +182,18 @@ def serve() -> None:
                 return
             *lines, pending = (pending + read).split(b"\n")
             for line in lines:
+                asked = json.loads(line)
+                number = asked.pop("number")
                 pid = os.fork()
                 if pid == 0:
-                    _become(**json.loads(line))
-                alive.add(pid)
-                _tell(pid=pid)
+                    _become(**asked)
+                alive[pid] = number
+                _tell(number=number, pid=pid)
         while alive:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 break
-            alive.discard(pid)
-            _tell(pid=pid, status=status)
+            _tell(number=alive.pop(pid), status=status)
 
 
 def _tell(**values: int) -> None:

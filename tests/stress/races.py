@@ -1,11 +1,14 @@
 """Races: processes that begin at once and want the same budget, the same name or the same row."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.stress.nursery import Ended
+from tests.stress.nursery import PATIENCE, Ended
 from tests.stress.state import LEDGER, OUT, absent_or_whole, account, drafts, release, stage, whole
 from tests.stress.trial import Outcome, Setting, Trial, tried
+from tests.test_resume import KILLED
 
 from holdfast.privacy.ledger import Ledger
 
@@ -88,17 +91,10 @@ def resumed(setting: Setting) -> Outcome:
 
     def race(number: int) -> Iterator[str]:
         room = stage(setting.room(f"resume-{number}"), setting.nursery)
-        for delay in range(60):  # until one is killed between its charge and its release
-            first = setting.nursery.start(*release(), cwd=room).go()
-            ledger = Ledger.open(room / LEDGER)
-            while not ledger.spent() and first.nursery.status(first.pid, 0.002) is None:
-                pass
-            first.kill()
-            first.wait()
-            if ledger.rows() and ledger.completion(1) is None:
-                break
-            room = stage(setting.room(f"resume-{number}-{delay}"), setting.nursery)
-        else:
+        places = (str(room / name) for name in ("holdfast.toml", OUT, LEDGER))
+        subprocess.run([sys.executable, "-c", KILLED, *places], check=False, timeout=PATIENCE)
+        ledger = Ledger.open(room / LEDGER)
+        if len(ledger.rows()) != 1 or ledger.completion(1) is not None:
             yield "no run was killed between its charge and its completion: nothing was tried"
             return
         names = (OUT, OUT if number % 2 else "other")

@@ -82,6 +82,8 @@ def after(room: Path, ended: Ended) -> Iterator[str]:
     rows = len(Ledger.open(ledger).rows())
     if rows > 1:
         yield f"one release was charged {rows} times"
+    if any((room / name).stat().st_mode & 0o077 for name in drafts(room)) and not _completed(ledger):
+        yield "others may read a draft whose row is not complete"
     if ended.code == 0 and not shown:
         yield "it said that it was done, and no release is there"
     named = "is whole, but the disk does not confirm it" in ended.text
@@ -91,6 +93,10 @@ def after(room: Path, ended: Ended) -> Iterator[str]:
         yield f"a charge was not told: {ended.text!r}"
     if ended.code == 2 and not rows and "is charged" in ended.text:
         yield f"a charge was told that is not there: {ended.text!r}"
+
+
+def _completed(ledger: Path) -> bool:
+    return Ledger.open(ledger).completion(1) is not None
 
 
 def recovers(room: Path, nursery: Nursery) -> Iterator[str]:

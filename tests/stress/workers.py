@@ -1,4 +1,7 @@
-"""Many inputs to library functions, in a process a core: memory is limited, and an alarm ends what hangs."""
+"""Many inputs to library functions, in a process a core: memory is limited, and an alarm ends what hangs.
+
+What an input may take is counted in seconds of a processor, so that a busy machine raises no alarm.
+"""
 
 import importlib
 import multiprocessing
@@ -6,10 +9,9 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing.pool import Pool
 from pathlib import Path
 from random import Random
 
@@ -18,11 +20,13 @@ from tests.stress.trial import CORES, Outcome, Setting
 from holdfast.errors import HoldfastError
 
 SECONDS = 20
-"""An input that takes longer hangs."""
+"""An input that takes a processor longer hangs."""
+WAITING = 300
+"""An input that waits longer hangs, by the clock."""
+STUCK = 1800
+"""A job without an answer after so many seconds is stuck where no alarm is heard."""
 MEMORY = 2 << 30
 CHUNK = 20
-STUCK = 90
-"""A job without an answer after so many seconds is tried again, by new workers."""
 
 
 class HungError(BaseException):
@@ -68,30 +72,31 @@ def inputs(setting: Setting, attempts: Sequence[Attempt], material: Path) -> Out
         for part, start in enumerate(range(0, setting.times, CHUNK))
     ]
     outcome = Outcome()
-    stuck: set[str] = set()
-    while jobs:
-        waiting = [(job, _pool().apply_async(work, (job,))) for job in jobs]
-        for job, result in waiting:
-            try:
-                outcome.violations += result.get(timeout=STUCK)
-            except multiprocessing.TimeoutError:
-                _pool().terminate()
-                _pool.cache_clear()
-                if job.seed not in stuck:  # a worker that the limit of memory killed never answers: once more
-                    stuck.add(job.seed)
-                    break
-                outcome.violations.append(f"{job.attempt.__name__} {job.seed}: stuck where no alarm is heard")
-            outcome.tried += len(job.numbers)
-            jobs.remove(job)
-            if job.seed in stuck:
-                break  # the rest goes to new workers
+    alone = []  # where a worker died: which job it had is seen when each has workers of its own
+    for job, found in answers(jobs):
+        outcome.tried += len(job.numbers)
+        if found is None:
+            alone.append(job)
+        outcome.violations += found or []
+    for job in alone:
+        for _, found in answers([job]):
+            died = [f"{job.attempt.__name__} {job.seed}: its process ended, or hears no alarm"]
+            outcome.violations += died if found is None else found
     return outcome
 
 
-@cache
-def _pool() -> Pool:
-    """Return the workers, which all trials share."""
-    return multiprocessing.get_context("spawn").Pool(CORES, _limit, maxtasksperchild=200)
+def answers(jobs: list[Job]) -> Iterator[tuple[Job, list[str] | None]]:
+    """Yield each job with what did not hold, None where its workers were lost."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(CORES, len(jobs)), spawn, _limit) as pool:
+        waiting = [(job, pool.submit(work, job)) for job in jobs]
+        for job, answer in waiting:
+            try:
+                yield job, answer.result(STUCK)
+            except (BrokenExecutor, TimeoutError):
+                for process in list(pool._processes.values()):
+                    process.kill()
+                yield job, None
 
 
 def _limit() -> None:
@@ -105,7 +110,8 @@ def _limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY,) * 2)
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 2)  # what a panic of another library says of itself
-    signal.signal(signal.SIGALRM, _hung)
+    for late in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(late, _hung)
 
 
 def _hung(*_: object) -> None:
@@ -133,17 +139,19 @@ def _pipes(folder: str, names: list[str]) -> list[str]:
 
 
 def _tried(attempt: Attempt, bench: Bench) -> str | None:
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(WAITING)
     try:
         return attempt(bench)
     except HoldfastError as error:
         lines = str(error).splitlines()
         return None if len(lines) == 1 else f"not one sentence: {error!r}"
     except HungError:
-        return f"longer than {SECONDS} s"
+        return f"longer than {SECONDS} s of a processor, or {WAITING} s in all"
     except BaseException as error:
         return f"{type(error).__module__}.{type(error).__name__}: {str(error)[:200]!r} at {_where(error)}"
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
 
 

@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.swapping.small import counts, households, records, typed
+from tests.swapping.small import counts, few_bits, households, records, typed
 
+from holdfast.errors import DataError
+from holdfast.swapping import group
 from holdfast.swapping.design import Columns
-from holdfast.swapping.group import Swap, Swapped, stratum_words, swap_group
+from holdfast.swapping.group import Swap, Swapped, strata_digests, swap_group
 
 COLUMNS = Columns(("state", "size"), ("county",), ("tenure", "income"))
 HALF = Fraction(1, 2)
@@ -34,12 +36,30 @@ def test_what_a_swap_keeps(seed: int | None) -> None:
     held = ("state", "size", "tenure", "income")
     assert counts(found, held) == counts(table, held)
     assert records(found) != records(table)
-    words = stratum_words(found, COLUMNS)
+    words = strata_digests(found, COLUMNS)[:, 0]
     assert (np.diff(words.astype(object)) >= 0).all()  # strata side by side, in the order of their words
     assert drawn.sizes.sum() == 300
     assert (drawn.moved <= drawn.sizes).all()
     assert 1 not in drawn.moved.tolist()
     assert drawn.moved[drawn.sizes == 1].tolist() == [0]
+
+
+def test_strata_that_share_a_word_are_not_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group, "row_digests", few_bits)
+    for seed in (None, 3):
+        with pytest.raises(DataError, match="two strata whose digests begin with the same 64 bits"):
+            swapped(households(300), seed)
+
+
+def test_texts_of_one_hash_elsewhere_are_two_strata() -> None:
+    names = ("8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ")
+    rows = [
+        (name, county, at) for name, county in zip(names, ("North", "South"), strict=True) for at in range(6)
+    ]
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(("key", "county", "id"))})
+    found = swapped(table, None, Fraction(9, 10), Columns(("key",), ("county",), ("id",)))
+    assert found.sizes.tolist() == [6, 6]
+    assert records(found.records) == records(table)  # all of a stratum have one county
 
 
 def test_columns_that_are_swapped_move_together() -> None:

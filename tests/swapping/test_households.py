@@ -35,7 +35,7 @@ def both(
     pq.write_table(table, folder / "households.parquet")
     pq.write_table(persons(table) if theirs is None else theirs, folder / "persons.parquet")
     spec = asked(folder, "households.parquet", data={"id": "id", "persons": "persons.parquet"}, privacy=UNIT)
-    done = make_release(spec, folder / "out", seed=seed)
+    done = make_release(spec, folder / "out", seed=seed, accept_no_protection=True)
     assert holdfast.verify(done.folder).kept
     return pq.read_table(folder / "out/microdata.parquet"), pq.read_table(folder / "out/persons.parquet")
 
@@ -163,7 +163,7 @@ def test_rows_of_one_id_move_together(seed: int | None, tmp_path: Path) -> None:
     table = people()
     pq.write_table(table, tmp_path / "people.parquet")
     spec = asked(tmp_path, "people.parquet", data={"id": "id", "cells": ["county"]}, privacy=UNIT)
-    done = make_release(spec, tmp_path / "out", seed=seed)
+    done = make_release(spec, tmp_path / "out", seed=seed, accept_no_protection=True)
     assert holdfast.verify(done.folder).kept
     found = pq.read_table(tmp_path / "out/microdata.parquet")
     assert found.schema.equals(table.schema)
@@ -181,7 +181,7 @@ def test_rows_come_in_no_order_of_the_input(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         pq.write_table(table, tmp_path / name / "people.parquet")
         spec = asked(tmp_path / name, "people.parquet", data={"id": "id"}, privacy=UNIT)
-        make_release(spec, tmp_path / name / "out", seed=5)
+        make_release(spec, tmp_path / name / "out", seed=5, accept_no_protection=True)
     one, two = ((tmp_path / name / "out/microdata.parquet").read_bytes() for name in ("one", "two"))
     assert one == two
 
@@ -243,4 +243,4 @@ def test_persons_agree_or_not() -> None:
     assert not agree(elsewhere(theirs), table, "id", ["county"])
     assert not agree(strangers(theirs), table, "id", [])
     assert records(follow(theirs, table, "id", ["county"])) == records(theirs)
-    assert "age" not in repr(Persons.of(open_microdata(theirs), "id", COLUMNS))
+    assert "age" not in repr(Persons.of(open_microdata(theirs), "id", COLUMNS, open_microdata(table)))

@@ -73,7 +73,7 @@ def test_columns_types_and_their_order_stay(tmp_path: Path) -> None:
 def test_table_in_parquet_and_records_as_they_came(tmp_path: Path) -> None:
     pl.DataFrame(households()).write_csv(tmp_path / "data.csv")
     spec = asked(tmp_path, "data.csv", data={"cells": ["county"]})
-    folder = make_release(spec, tmp_path / "out", parquet=True, seed=1).folder
+    folder = make_release(spec, tmp_path / "out", parquet=True, seed=1, accept_no_protection=True).folder
     assert {path.name for path in folder.iterdir()} == {
         "certificate.html",
         "certificate.json",
@@ -104,7 +104,12 @@ def in_order(table: pa.Table, folder: Path, **options: Any) -> bytes:
     """Release a file that was written in its own way, and return the released records."""
     folder.mkdir()
     pq.write_table(table, folder / "households.parquet", **options)
-    make_release(asked(folder, "households.parquet", data={"cells": ["county"]}), folder / "out", seed=9)
+    make_release(
+        asked(folder, "households.parquet", data={"cells": ["county"]}),
+        folder / "out",
+        seed=9,
+        accept_no_protection=True,
+    )
     return (folder / "out/microdata.parquet").read_bytes()
 
 
@@ -130,7 +135,9 @@ def test_csv_depends_on_no_order_of_the_input(tmp_path: Path) -> None:
     for name, table in (("one", households()), ("two", shuffled(households()))):
         (tmp_path / name).mkdir()
         pl.DataFrame(table).write_csv(tmp_path / name / "data.csv")
-        make_release(asked(tmp_path / name, "data.csv"), tmp_path / name / "out", seed=9)
+        make_release(
+            asked(tmp_path / name, "data.csv"), tmp_path / name / "out", seed=9, accept_no_protection=True
+        )
         found.append((tmp_path / name / "out/microdata.csv").read_bytes())
     assert found[0] == found[1]
 
@@ -203,12 +210,12 @@ def test_a_failure_after_the_charge_is_told_and_resumed(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, name, failure)
         with pytest.raises(ChargedError, match=r"row 1 of .* is charged, and .*--resume 1"):
-            make_release(spec, tmp_path / "out", ledger=ledger)
+            make_release(spec, tmp_path / "out", ledger=ledger, accept_no_protection=True)
     spent = ledger.spent()
     assert spent > 0
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "out-utility.json").exists()
-    done = make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    done = make_release(spec, tmp_path / "out", ledger=ledger, resume=1, accept_no_protection=True)
     assert ledger.spent() == spent
     assert done.report is not None
     assert holdfast.verify(done.folder).kept
@@ -216,14 +223,28 @@ def test_a_failure_after_the_charge_is_told_and_resumed(
     assert not drafts(tmp_path)
 
 
+def test_nobody_else_may_look_before_the_completion(
+    spec: Spec, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete, seen = Ledger.complete, list[int]()
+
+    def look(self: Ledger, *given: Any, **named: Any) -> Any:
+        seen.extend(path.stat().st_mode & 0o077 for path in tmp_path.glob(".holdfast-*"))
+        return complete(self, *given, **named)
+
+    monkeypatch.setattr(Ledger, "complete", look)
+    make_release(spec, tmp_path / "out", ledger=ledger, accept_no_protection=True)
+    assert seen == [0]
+
+
 def test_a_whole_release_without_its_name_gets_it(spec: Spec, ledger: Ledger, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Draft, "publish", stop)
         with pytest.raises(ChargedError, match="its release is whole in"):
-            make_release(spec, tmp_path / "out", ledger=ledger)
+            make_release(spec, tmp_path / "out", ledger=ledger, accept_no_protection=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "swap_group", stop)  # nothing is drawn again
-        done = make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+        done = make_release(spec, tmp_path / "out", ledger=ledger, resume=1, accept_no_protection=True)
     assert done.report is None
     assert holdfast.verify(tmp_path / "out").kept
     assert verify_ledger(ledger.path, releases=[tmp_path / "out"]).kept
@@ -236,14 +257,18 @@ def test_only_the_same_release_is_drawn_for_a_row(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "swap_group", stop)
         with pytest.raises(ChargedError):
-            make_release(spec, tmp_path / "out", ledger=ledger)
+            make_release(spec, tmp_path / "out", ledger=ledger, accept_no_protection=True)
     sections = {"data": {"cells": ["county"]}, **change}
     with pytest.raises(HoldfastError):
         make_release(
-            asked(tmp_path, "households.parquet", **sections), tmp_path / "out", ledger=ledger, resume=1
+            asked(tmp_path, "households.parquet", **sections),
+            tmp_path / "out",
+            ledger=ledger,
+            resume=1,
+            accept_no_protection=True,
         )
     assert not (tmp_path / "out").exists()
-    make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    make_release(spec, tmp_path / "out", ledger=ledger, resume=1, accept_no_protection=True)
 
 
 @pytest.mark.parametrize("step", [(holdfast.handover, "write_page"), (Draft, "reserve"), (Draft, "__init__")])
@@ -252,7 +277,7 @@ def test_what_fails_before_the_charge_costs_nothing(
 ) -> None:
     monkeypatch.setattr(*step, full)
     with pytest.raises((OSError, ReleaseError)):
-        make_release(spec, tmp_path / "out", ledger=ledger)
+        make_release(spec, tmp_path / "out", ledger=ledger, accept_no_protection=True)
     assert ledger.spent() == 0
     assert not drafts(tmp_path)
     assert not (tmp_path / "out").exists()
@@ -271,7 +296,7 @@ def test_a_process_that_is_killed_while_it_swaps_is_resumed(
         "embedded.swap_group = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "folder = Path(sys.argv[1])\n"
         "spec = asked(folder, 'households.parquet', data={'cells': ['county']})\n"
-        "make_release(spec, folder / 'out', ledger=folder / 'account.db')\n"
+        "make_release(spec, folder / 'out', ledger=folder / 'account.db', accept_no_protection=True)\n"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], cwd=Path(__file__).parents[2], check=False
@@ -279,7 +304,7 @@ def test_a_process_that_is_killed_while_it_swaps_is_resumed(
     assert ran.returncode == -9
     assert ledger.spent() > 0
     assert not (tmp_path / "out").exists()
-    make_release(spec, tmp_path / "out", ledger=ledger, resume=1)
+    make_release(spec, tmp_path / "out", ledger=ledger, resume=1, accept_no_protection=True)
     assert holdfast.verify(tmp_path / "out").kept
     assert not drafts(tmp_path)
 
@@ -289,7 +314,7 @@ def test_a_report_that_cannot_be_written_is_told_and_the_release_is_there(
 ) -> None:
     monkeypatch.setattr("holdfast.swapping.release.write_new_text", full)
     with pytest.raises(ReleaseError, match="is written, but the curator's report cannot be"):
-        make_release(spec, tmp_path / "out")
+        make_release(spec, tmp_path / "out", accept_no_protection=True)
     assert holdfast.verify(tmp_path / "out").kept
 
 
@@ -300,7 +325,12 @@ def test_every_shape_is_charged_and_verified_with_its_ledger(
     table = with_ids(households())
     pq.write_table(table, tmp_path / "households.parquet")
     pq.write_table(persons(table), tmp_path / "persons.parquet")
-    done = make_release(asked(tmp_path, "households.parquet", **KINDS[kind]), tmp_path / "out", ledger=ledger)
+    done = make_release(
+        asked(tmp_path, "households.parquet", **KINDS[kind]),
+        tmp_path / "out",
+        ledger=ledger,
+        accept_no_protection=True,
+    )
     assert ledger.spent() == done.certificate.guarantee.intensity["epsilon"]
     assert verify_ledger(ledger.path, releases=[done.folder]).kept
     assert read_any_certificate(done.folder) == done.certificate
@@ -309,10 +339,12 @@ def test_every_shape_is_charged_and_verified_with_its_ledger(
 def test_columns_of_every_type_are_charged(ledger: Ledger, tmp_path: Path) -> None:
     pq.write_table(typed(), tmp_path / "data.parquet")
     spec = asked(tmp_path, "data.parquet", mechanism={"stratify": ["s"], "swap": ["c"]})
-    make_release(spec, tmp_path / "out", ledger=ledger)
+    make_release(spec, tmp_path / "out", ledger=ledger, accept_no_protection=True)
     pq.write_table(shuffled(typed()), tmp_path / "data.parquet")
     spent = ledger.spent()
-    make_release(spec, tmp_path / "again", ledger=ledger)  # the same records, so the same account
+    make_release(
+        spec, tmp_path / "again", ledger=ledger, accept_no_protection=True
+    )  # the same records, so the same account
     assert ledger.spent() == 2 * spent
 
 
@@ -337,7 +369,7 @@ def test_options_that_do_not_fit_are_refused(
     (tmp_path / "there.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ReleaseError, match=said):
-        make_release(spec, tmp_path / "out", **options)
+        make_release(spec, tmp_path / "out", **options, accept_no_protection=True)
     assert not (tmp_path / "out").exists()
     assert not drafts(tmp_path)
     assert (tmp_path / "there.json").read_text() == "{}"
@@ -350,28 +382,40 @@ def test_frames_are_released(tmp_path: Path) -> None:
         ("pandas", households().to_pandas()),
     ):
         columns = {"stratify": ["s"], "swap": ["c"]} if name == "arrow" else {}
-        done = make_release(asked(mechanism=columns), tmp_path / name, data=frame, seed=1)
+        done = make_release(
+            asked(mechanism=columns), tmp_path / name, data=frame, seed=1, accept_no_protection=True
+        )
         assert holdfast.verify(done.folder).kept, name
 
 
 def test_an_enumeration_of_polars_stays_one(tmp_path: Path) -> None:
     frame = pl.DataFrame(households()).with_columns(pl.col("tenure").cast(pl.Enum(["own", "rent", "none"])))
     frame.write_parquet(tmp_path / "in.parquet")
-    make_release(asked(tmp_path, "in.parquet"), tmp_path / "out", data=tmp_path / "in.parquet", seed=1)
+    make_release(
+        asked(tmp_path, "in.parquet"),
+        tmp_path / "out",
+        data=tmp_path / "in.parquet",
+        seed=1,
+        accept_no_protection=True,
+    )
     assert pl.read_parquet(tmp_path / "out" / "microdata.parquet").schema == frame.schema
 
 
 def test_the_curators_report_stays_out_of_other_releases(tmp_path: Path) -> None:
-    make_release(asked(), tmp_path / "one", data=households(), seed=1)
+    make_release(asked(), tmp_path / "one", data=households(), seed=1, accept_no_protection=True)
     with pytest.raises(ReleaseError, match=r"sub-utility.json is inside of a release"):
-        make_release(asked(), tmp_path / "one" / "sub", data=households(), seed=1)
+        make_release(asked(), tmp_path / "one" / "sub", data=households(), seed=1, accept_no_protection=True)
     assert not (tmp_path / "one" / "sub").exists()
 
 
 def test_a_target_that_no_rate_reaches_has_no_two_rates(tmp_path: Path) -> None:
     far = asked(mechanism={"rate": None}, privacy={"epsilon": "60"})
-    found = make_release(far, tmp_path / "far", data=households(), seed=1).certificate
+    found = make_release(
+        far, tmp_path / "far", data=households(), seed=1, accept_no_protection=True
+    ).certificate
     assert not found.swapping.two_rates
     near = asked(mechanism={"rate": None}, privacy={"epsilon": "6"})
-    found = make_release(near, tmp_path / "near", data=households(), seed=1).certificate
+    found = make_release(
+        near, tmp_path / "near", data=households(), seed=1, accept_no_protection=True
+    ).certificate
     assert found.swapping.two_rates

@@ -5,10 +5,9 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.swapping.small import TYPES, households, typed
+from tests.swapping.small import TYPES, few_bits, households, typed
 
 from holdfast.data import microdata
-from holdfast.data.fingerprint import Words, mixed
 from holdfast.data.microdata import open_microdata
 from holdfast.errors import DataError
 from holdfast.swapping import survey as module
@@ -99,17 +98,25 @@ def test_no_records_are_nothing_to_swap() -> None:
 
 
 def test_two_strata_of_one_word_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = mixed
-    calls = iter(range(10**6))
-
-    def alike(words: Words) -> Words:
-        """The first word of every row is one; the others are as they are."""
-        found = kept(words)
-        return np.zeros_like(found) if next(calls) % 2 == 0 else found
-
-    monkeypatch.setattr(module, "mixed", alike)
-    with pytest.raises(DataError, match="two strata that cannot be told apart by 64 bits"):
+    monkeypatch.setattr(module, "row_digests", few_bits)
+    with pytest.raises(DataError, match="two strata whose digests begin with the same 64 bits"):
         looked(households())
+
+
+def test_strata_that_a_hash_of_texts_mixes_up_are_two() -> None:
+    states = ["8yn0iYCKYHlIj4-BwPqk"] * 6 + ["GReLUrM4wMqfg9yzV3KQ"] * 6
+    table = pa.table(
+        {
+            "state": states,
+            "size": [1] * 12,
+            "county": ["North"] * 6 + ["South"] * 6,
+            "tenure": ["own", "rent"] * 6,
+            "income": range(12),
+        }
+    )
+    found = looked(table)
+    assert found.sizes.tolist() == [6, 6]
+    assert found.varied.tolist() == [0, 0]  # in each there is one county
 
 
 @pytest.mark.parametrize("name", TYPES)

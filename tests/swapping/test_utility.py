@@ -83,7 +83,9 @@ def test_columns_of_any_name_are_compared(name: str, tmp_path: Path) -> None:
 def test_a_path_of_ones_own(tmp_path: Path) -> None:
     pq.write_table(households(), tmp_path / "households.parquet")
     spec = asked(tmp_path, "households.parquet")
-    done = make_release(spec, tmp_path / "out", seed=1, utility=tmp_path / "mine.json")
+    done = make_release(
+        spec, tmp_path / "out", seed=1, utility=tmp_path / "mine.json", accept_no_protection=True
+    )
     assert done.report == tmp_path / "mine.json"
     assert not (tmp_path / "out-utility.json").exists()
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.certificate.falsify import Forgery, forgeries, write
 from tests.certificate.places import ABSURD, at, changed, places
-from tests.swapping.small import KINDS, asked, households, put, typed
+from tests.swapping.small import KINDS, NAMES, asked, households, put, released, typed
 
 import holdfast
 from holdfast.certificate.quick import PAGE
@@ -136,6 +136,24 @@ def test_a_swap_of_the_release_breaks_its_table_alone(tmp_path: Path) -> None:
     pq.write_table(table, folder / "microdata.parquet")
     reseal(folder)
     assert wrong(folder) == {"table": "table.csv is not what the released records count"}
+
+
+def test_strata_of_one_hash_elsewhere_are_not_mixed(tmp_path: Path) -> None:
+    """The hash of Fowler, Noll and Vo takes the two states for one."""
+    states = ("8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ")
+    rows = [(state, 1, f"{at % 3}{state[0]}", "own", at) for state in states for at in range(12)]
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(NAMES)})
+    folder = released(tmp_path, table).folder
+    assert content(folder)["strata"]["largest"] == 12
+    assert not wrong(folder)
+    path = folder / "microdata.parquet"
+    found = pq.read_table(path)
+    counties = found.column("county").to_pylist()
+    other = next(at for at in range(24) if counties[at][1] != counties[0][1])
+    mixed = set_at(set_at(found, "county", 0, counties[other]), "county", other, counties[0])
+    pq.write_table(mixed, path)
+    reseal(folder)
+    assert set(wrong(folder, quick=True)) == {"induced invariant state and size by county"}
 
 
 def test_a_table_that_was_changed_is_found(tmp_path: Path) -> None:
@@ -299,7 +317,7 @@ def test_missing_values_in_a_key_are_not_as_claimed(tmp_path: Path) -> None:
     gaps = households().set_column(0, "state", pa.array([None, *["1"] * 59]))
     pq.write_table(gaps, tmp_path / "households.parquet")
     spec = asked(tmp_path, "households.parquet", mechanism={"nulls": "level"})
-    folder = make_release(spec, tmp_path / "out", seed=1).folder
+    folder = make_release(spec, tmp_path / "out", seed=1, accept_no_protection=True).folder
     assert not wrong(folder)
     body = content(folder)
     body["mechanism"]["nulls"] = "error"
@@ -316,7 +334,7 @@ def test_csv_is_verified_and_its_changes_are_found(writing: dict[str, str], tmp_
     text = pl.DataFrame(households()).write_csv(separator=separator)
     (tmp_path / "data.csv").write_bytes(text.encode(encoding))
     spec = asked(tmp_path, "data.csv", data={"cells": ["county"], **writing})
-    folder = make_release(spec, tmp_path / "out", seed=1).folder
+    folder = make_release(spec, tmp_path / "out", seed=1, accept_no_protection=True).folder
     assert not wrong(folder)
     released = (folder / "microdata.csv").read_bytes().decode(encoding)
     assert sorted(released.splitlines()) != sorted(text.splitlines())
@@ -328,7 +346,7 @@ def test_csv_is_verified_and_its_changes_are_found(writing: dict[str, str], tmp_
 def test_columns_of_every_type_are_verified(tmp_path: Path) -> None:
     pq.write_table(typed(), tmp_path / "data.parquet")
     spec = asked(tmp_path, "data.parquet", mechanism={"stratify": ["s"], "swap": ["c"]})
-    folder = make_release(spec, tmp_path / "out", seed=1).folder
+    folder = make_release(spec, tmp_path / "out", seed=1, accept_no_protection=True).folder
     assert not wrong(folder)
     released = pq.read_table(folder / "microdata.parquet")
     for name in ("double", "bytes", "list", "struct", "decimal", "uuid", "ordered category"):
@@ -350,7 +368,9 @@ def test_a_signature_is_checked(tmp_path: Path) -> None:
     _, other = generate_keys(tmp_path / "other")
     pq.write_table(households(), tmp_path / "households.parquet")
     spec = asked(tmp_path, "households.parquet")
-    folder = make_release(spec, tmp_path / "out", key=read_signing_key(secret)).folder
+    folder = make_release(
+        spec, tmp_path / "out", key=read_signing_key(secret), accept_no_protection=True
+    ).folder
     assert holdfast.verify(folder, public_key=public).kept
     assert not holdfast.verify(folder, public_key=other).kept
     body = content(folder)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strangers import as_root, can, give_away
 from tests.topdown.small import spec
 
 from holdfast.certificate.verify import verify
@@ -16,6 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.joint.release import make_release
 from holdfast.mechanisms.topdown import mechanism
 from holdfast.privacy.ledger.account import Ledger
+from holdfast.topdown.checkpoint import Checkpoint
 
 TOML = """\
 [data]
@@ -160,6 +162,51 @@ def test_nobody_else_may_read_what_waits(tmp_path: Path, monkeypatch: pytest.Mon
     crashed(tmp_path, monkeypatch)
     (place,) = (path for path in tmp_path.iterdir() if path.name.startswith(".measured-"))
     assert place.stat().st_mode & 0o077 == 0
+
+
+@as_root
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_others_put_in_its_place_is_refused_before_the_charge(tmp_path: Path, kind: str) -> None:
+    """A folder that the stranger made would receive every measurement, or lead it over another file."""
+    tmp_path.chmod(0o1777)
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    place = Checkpoint.of(tmp_path / "out", "", b"").folder
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "checkpoint.json").write_text("precious")
+    if kind == "folder":
+        place.mkdir()
+        (place / "measurements.parquet").symlink_to(precious / "checkpoint.json")
+        place.chmod(0o777)
+    elif kind == "link":
+        place.symlink_to(precious)
+    else:
+        os.mkfifo(place)
+    give_away(place)
+    with pytest.raises(HoldfastError, match=r"\.measured-.* cannot be used \(.*where measurements wait"):
+        make_release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 0
+    assert not (tmp_path / "out").exists()
+    assert (precious / "checkpoint.json").read_text() == "precious"
+
+
+@as_root
+def test_nobody_sees_a_draft_before_its_completion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    seen = []
+
+    def look(*_: Any, **__: Any) -> Any:
+        for draft in tmp_path.glob(".*-*"):
+            seen.append(draft.name[:5])
+            assert not can("ls", draft.name, within=tmp_path)
+            assert not can("cat", f"{draft.name}/measurements.parquet", within=tmp_path)
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "complete", look)
+        with pytest.raises((Crash, HoldfastError)):
+            make_release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert sorted(seen) == [".hold", ".meas"]
 
 
 KILLED = """\

@@ -83,7 +83,7 @@ class Book:
     def __init__(self, past: Past, new: Charge) -> None:
         if past.standard == "tp":
             raise LedgerError("a ledger of epsilon-TP has no distances between files.")
-        self._past, self._standard = past, past.standard
+        self._past, self._standard, self._new = past, past.standard, new
         self._files: dict[str, File] = {}
         self._aliases: dict[str, State] = {}
         self._terms: dict[tuple[int, str], Terms | Swapped] = {}
@@ -108,6 +108,17 @@ class Book:
     def sum(self) -> Fraction:
         """What all files lose together: epsilon, rho, or the square of mu."""
         return self._sum
+
+    @property
+    def own(self) -> Fraction:
+        """What the new charge loses, among all releases of its files."""
+        lost = Fraction(0)
+        for part in parts_of(self._new):
+            design, found = Design.of(part, self._standard), self._find(part.dataset)
+            members = [] if found is None else found[1].members
+            one = next(one for one in members if one.design == design.digest)
+            lost += design.weight(one.scale) * (one.part or 0)
+        return lost
 
     @property
     def state(self) -> State:

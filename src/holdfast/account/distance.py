@@ -7,8 +7,10 @@ Other invariants are searched, where they tell few enough combinations of levels
 from holdfast.account.joint import JointScope, Names
 from holdfast.errors import GuaranteeError
 from holdfast.universe.bounds import decomposable_bound
-from holdfast.universe.cliques import one_table
+from holdfast.universe.cliques import Support, junction_order
+from holdfast.universe.cliques import one_table as margins_leave_one
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
+from holdfast.universe.vacuous import one_table
 
 MOST_CELLS = 10_000
 """Cells up to which integer programs are asked about tables that no release was made of: about a minute."""
@@ -61,33 +63,61 @@ def joint_search(scope: JointScope) -> SemiAdjacency:
 
 
 def refuse_single(scope: JointScope) -> None:
-    """Raise where the invariants of several releases are seen to leave one table, without a search."""
-    if scope.keepers:
-        return  # a release that keeps everything was judged when it was made
-    if decomposable_bound(scope.cliques(scope.attributes)) is not None:
-        single = _margins_leave_one_table(scope)
-    else:
-        seen = _listed_before(scope) or _few_cells(scope)
-        single = seen and scope.universe(scope.attributes).dimension == 0
-    if single:
-        raise nothing_left(scope.attributes)
+    """Raise where the invariants of several releases leave one file, or one table of a release [theory, 10].
+
+    Margins are decided set by set, few cells by integer programs. Of more cells a part of the margins is
+    looked at: what those leave, all leave at most.
+    """
+    if not scope.keepers:  # a release that keeps everything was judged when it was made
+        if decomposable_bound(scope.cliques(scope.attributes)) is not None:
+            single = _margins_leave_one_table(scope)
+        elif _listed_before(scope) or _few_cells(scope):
+            single = one_table(scope.universe(scope.attributes))
+        else:
+            single = _some_margins_leave_one_table(scope)
+        if single:
+            raise nothing_left(scope.attributes)
+    for release in scope.releases:
+        over = release.attributes
+        more = over != scope.attributes and scope.knows_more(release)
+        if more and scope.size(over) <= MOST_CELLS and one_table(scope.universe(over)):
+            raise nothing_left(over)
 
 
-def nothing_left(over: Names) -> GuaranteeError:
+class NothingLeftError(GuaranteeError):
+    """The invariants of all that is released leave one table."""
+
+
+def nothing_left(over: Names) -> NothingLeftError:
     """Return the refusal of a release after which no noise protects a table over some attributes."""
-    return GuaranteeError(
+    return NothingLeftError(
         "the invariants of all that is released of this file leave one possible table of"
         f" {', '.join(sorted(over))}, so no guarantee is left for it: keep fewer or coarser invariants."
     )
 
 
 def _margins_leave_one_table(scope: JointScope) -> bool:
-    margins = {held.margin: held.counts for held in scope.held(scope.attributes) if held.margin is not None}
+    """Whether decomposable margins leave one table, where nothing else is kept."""
+    margins = _supports(scope)
     if any(not counts for counts in margins.values()):
         return True  # there are no records
     free = scope.attributes.difference(*margins)
-    fixed = all(len(scope.levels[name]) == 1 for name in free)
-    return fixed and one_table({margin: frozenset(counts) for margin, counts in margins.items()})
+    return all(len(scope.levels[name]) == 1 for name in free) and margins_leave_one(margins)
+
+
+def _some_margins_leave_one_table(scope: JointScope) -> bool:
+    """Whether margins that are decomposable leave one table of all attributes, whatever else is kept."""
+    some: dict[Names, Support] = {}
+    for margin, counts in sorted(_supports(scope).items(), key=lambda one: (len(one[1]), sorted(one[0]))):
+        if junction_order([*some, margin]) is not None:
+            some[margin] = counts
+    free = scope.attributes.difference(*some)
+    return all(len(scope.levels[name]) == 1 for name in free) and margins_leave_one(some)
+
+
+def _supports(scope: JointScope) -> dict[Names, Support]:
+    held = scope.held(scope.attributes)
+    return {one.margin: frozenset(one.counts) for one in held if one.margin is not None}
 
 
 def _listed_before(scope: JointScope) -> bool:

@@ -5,6 +5,7 @@ of records over V, the union of the S_j, that agree with the invariants of all.
 
 An invariant says nothing of attributes that it does not involve, so it is one of every table over attributes
 that hold those. A table over S is thus restricted by all invariants within S, whichever release keeps them.
+So it is by public inequalities.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.account.records import Swapped
-from holdfast.account.terms import Stated, Terms
+from holdfast.account.terms import Bounded, Stated, Terms
 from holdfast.data.grid import Grid, Nesting, ancestors, count
 from holdfast.data.schema import Schema
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
 from holdfast.privacy.ledger.canonical import canonical
 from holdfast.universe.cliques import Clique, maximal
+from holdfast.universe.limits import together
 from holdfast.universe.universe import Universe
 
 Names = frozenset[str]
@@ -71,6 +73,11 @@ class JointScope:
         kept = (None, *(outermost or (Names(),)))
         return tuple(held for held in within if held.margin in kept)
 
+    def bounds(self, over: Names) -> tuple[Bounded, ...]:
+        """Return the inequalities of the table over some attributes, each once."""
+        every = (one for release in self.releases for one in release.bounds if one.involved <= over)
+        return tuple({one.key: one for one in every}.values())
+
     def zeros(self, over: Names) -> tuple[Schema, ...]:
         """Return the schemas among some attributes that leave cells out: structural zeros, or nested."""
         schemas = (release.schema for release in self.releases)
@@ -83,13 +90,13 @@ class JointScope:
     def cliques(self, over: Names) -> tuple[Clique, ...] | None:
         """Return the attributes of the margins that restrict a table, where nothing else does."""
         margins = [held.margin for held in self.held(over)]
-        if self.zeros(over) or None in margins:
+        if self.zeros(over) or self.bounds(over) or None in margins:
             return None
         return tuple(margin for margin in margins if margin is not None)
 
     def restrictions(self, over: Names) -> object:
         """Return all that restricts the table over some attributes; equal where the same does."""
-        keys = frozenset(held.key for held in self.held(over))
+        keys = frozenset(held.key for held in (*self.held(over), *self.bounds(over)))
         return keys, frozenset(canonical(schema.to_dict()) for schema in self.zeros(over))
 
     def knows_more(self, release: Terms) -> bool:
@@ -110,7 +117,7 @@ class JointScope:
 
     def axes(self, over: Names) -> list[str]:
         """Return the attributes that some restriction of a table involves."""
-        involved = (held.involved for held in self.held(over))
+        involved = (held.involved for held in (*self.held(over), *self.bounds(over)))
         return sorted(Names().union(*involved, *(schema.names for schema in self.zeros(over))))
 
     def shown(self, over: Names) -> Mapping[str, tuple[str, ...]]:
@@ -119,7 +126,7 @@ class JointScope:
         A universe only asks whether cells that share all invariants are more than one. So two levels also
         stand for all attributes that nothing involves, if they have more than one combination.
         """
-        held, zeros = self.held(over), self.zeros(over)
+        held, zeros = (*self.held(over), *self.bounds(over)), self.zeros(over)
         found: dict[str, tuple[str, ...]] = {}
         for name in (axes := self.axes(over)):
             whole = any(name in schema.names for schema in zeros)
@@ -152,7 +159,8 @@ class JointScope:
         rows += [one.block.matrix[:, self._places(one.schema, shown, codes)[columns]] for one in held]
         values = [np.zeros(0, dtype=np.int64), *(one.values for one in held)]
         stacked = csr_array(vstack(rows, format="csr"))
-        return Universe.of(stacked, np.concatenate(values), self.cliques(over))
+        limits = (one.limits(self._places(one.schema, shown, codes)[columns]) for one in self.bounds(over))
+        return Universe.of(stacked, np.concatenate(values), self.cliques(over), limits=together(limits))
 
     def _nestings(self, over: Names, shown: Mapping[str, tuple[str, ...]]) -> tuple[Nesting, ...]:
         """Return what lies in what by any release, so that cells are not made to be left out again.

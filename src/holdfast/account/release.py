@@ -26,6 +26,7 @@ def charge_of(
         schema=public.schema,
         invariants=[held.block for held in public.invariants],
         values=[held.values for held in public.invariants],
+        inequalities=[floor.to_dict() for floor in public.binding],
         guarantee=guarantee,
         stated=certificate.guarantee.model_dump(mode="json"),
         certificate=certificate.settled,

@@ -34,4 +34,5 @@ def spend(past: Past, new: Charge) -> Spent:
     if new.unit["adjacency"] == book.adjacency:
         least.append(amount(convert(intensity_stated(new), standard)))
     total = ceil_root(book.sum) if standard == "gaussian" else book.sum
-    return Spent(max(total, *least), book.state, book.entries)
+    own = None if standard == "gaussian" else book.own  # squares of mu are no parts of a mu
+    return Spent(max(total, *least), book.state, book.entries, own)

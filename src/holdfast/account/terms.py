@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from holdfast.data.invariants import InvariantBlock
 from holdfast.data.schema import Schema
@@ -26,6 +27,7 @@ from holdfast.privacy.ledger.entry import MEASURES, STANDARDS, Charge, Standard
 from holdfast.privacy.ledger.errors import LedgerError
 from holdfast.privacy.ledger.files import VERSION
 from holdfast.privacy.profile import PerRecord, Profile, intensity_of, profile_of
+from holdfast.universe.limits import Limits
 
 TABLES_VERSION = 3
 """The version of the detail of a charge of several tables, each of which is of version 2."""
@@ -40,6 +42,7 @@ def new_charge(
     schema: Schema,
     invariants: Sequence[InvariantBlock],
     values: Sequence[IntArray],
+    inequalities: Sequence[Mapping[str, Any]] = (),
     guarantee: Guarantee,
     stated: Mapping[str, Any],
     certificate: str,
@@ -54,6 +57,7 @@ def new_charge(
         schema: the cells of the table that is released.
         invariants: what it keeps exactly.
         values: the values of each invariant.
+        inequalities: the public bounds that leave fewer tables, with their definitions.
         guarantee: what is proved of the release.
         stated: the guarantee as its certificate states it.
         certificate: the SHA-256 of the certificate's content.
@@ -79,6 +83,7 @@ def new_charge(
             "table": table,
             "schema": schema.to_dict(),
             "invariants": [one.item for one in held],
+            **({"inequalities": list(inequalities)} if inequalities else {}),
             "cliques": None if None in margins else [sorted(margin or ()) for margin in margins],
             "unit": unit_told(guarantee.unit),
             "loss": None if profile is None else profile.to_dict(),
@@ -157,6 +162,26 @@ class Stated:
         return np.array(self.item["values"], dtype=np.int64)
 
 
+class Bounded(Stated):
+    """An inequality of one release, over its cells: public knowledge of the file [theory, 1]."""
+
+    @cached_property
+    def key(self) -> str:
+        """A digest that statements of the same inequality over the same cells share."""
+        said = [self.schema.to_dict(), {k: v for k, v in self.item.items() if k not in ("name", "labels")}]
+        return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+    def limits(self, places: IntArray) -> Limits:
+        """Return it over cells, given the cell of its release that each is a part of."""
+        rows = csr_array(self.block.matrix[:, places])
+        sides = [(1, self.item.get("at_least")), (-1, self.item.get("at_most"))]
+        told = [(sign, bound) for sign, bound in sides if bound is not None]
+        return Limits(
+            csr_array(vstack([sign * rows for sign, _ in told], format="csr")),
+            np.repeat([sign * bound for sign, bound in told], rows.shape[0]),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Terms:
     """What a charge states; ``name`` says which one it is, for messages."""
@@ -170,6 +195,7 @@ class Terms:
     file: str
     header: frozenset[str] | None
     marks: Mapping[str, str]
+    bounds: tuple[Bounded, ...] = ()
 
     @classmethod
     def of(cls, charge: Charge, name: str) -> "Terms":
@@ -185,7 +211,8 @@ class Terms:
         held = tuple(Stated(schema, item) for item in detail["invariants"])
         header = None if detail.get("header") is None else frozenset(detail["header"])
         marks = detail.get("marks", {})
-        return cls(name, schema, held, unit, intensity, profile, charge.dataset, header, marks)
+        bounds = tuple(Bounded(schema, item) for item in detail.get("inequalities", ()))
+        return cls(name, schema, held, unit, intensity, profile, charge.dataset, header, marks, bounds)
 
     @cached_property
     def attributes(self) -> frozenset[str]:

@@ -2,10 +2,12 @@
 
 The bureau advertises rho-zCDP for one changed person. The total population of each state is published
 exactly, so one person's change of state takes a second person's change back: a = 2, and rho holds as
-a^2 rho [semi-dp, Lemma 39] among tables with the same totals. Housing units are another unit: their number
-in each block is published exactly.
+a^2 rho [semi-dp, Lemma 39] among tables with the same totals. Housing units are another unit, with a rho of
+their own: their number in each block is published exactly. The totals that were advertised for a product add
+the two up; that is nobody's loss, so no line is made of a total.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,7 +23,7 @@ from holdfast.universe.universe import Universe
 DELTA = Fraction(1, 10**10)
 SOURCES = (
     "rho 2.56 for persons and 0.07 for housing units in the redistricting file: semi-dp, Section 6",
-    "rho 15.29 for the DHC and 2.63 for the redistricting file: swapping-slides, TDA subject to invariants",
+    "totals of rho, 2.63 for the redistricting file and 15.29 for the DHC: swapping-slides, TDA Satisfies DP",
     "the invariants: semi-dp, Section 6",
     "epsilon at delta: rho + 2 sqrt(rho log(1/delta)), semi-dp, Lemma 40; tight: canonne2020, Corollary 13",
 )
@@ -60,19 +62,42 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Total:
+    """What was advertised for a product, persons and housing units together, and its parts if known."""
+
+    product: str
+    rho: Fraction
+    parts: Mapping[str, Fraction]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        parts = {unit: float(rho) for unit, rho in self.parts.items()}
+        return {"product": self.product, "rho": float(self.rho), "parts": parts or None}
+
+
+@dataclass(frozen=True)
 class CensusReport:
     """Every product at every level of invariants, with epsilon at one delta."""
 
     delta: Fraction
     lines: tuple[Line, ...]
+    totals: tuple[Total, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return {
             "delta": float(self.delta),
             "lines": [line.to_dict() for line in self.lines],
+            "totals": [total.to_dict() for total in self.totals],
             "sources": SOURCES,
         }
+
+
+PARTS = {"person": Fraction("2.56"), "housing unit": Fraction("0.07")}
+TOTALS = (
+    Total("redistricting file", sum(PARTS.values(), Fraction()), PARTS),
+    Total("DHC", Fraction("15.29"), {}),
+)
 
 
 def census_2020(delta: Fraction = DELTA) -> CensusReport:
@@ -84,17 +109,15 @@ def census_2020(delta: Fraction = DELTA) -> CensusReport:
     )
     units = (Level("none", False, 1), Level("housing units in each block", True, _partition()))
     products = (
-        ("redistricting file, persons", "person", Fraction("2.56"), people),
-        ("redistricting file, housing units", "housing unit", Fraction("0.07"), units),
-        ("redistricting file, both", "person", Fraction("2.63"), people[:2]),
-        ("DHC", "person", Fraction("15.29"), people),
+        ("redistricting file, persons", "person", PARTS["person"], people),
+        ("redistricting file, housing units", "housing unit", PARTS["housing unit"], units),
     )
     found = []
     for product, unit, rho, levels in products:
         for level in levels:
             read = audit_guarantee(ZeroConcentrated(rho), level.semi_adjacency, delta)
             found.append(Line(product, unit, level, read.advertised, read.effective))
-    return CensusReport(delta, tuple(found))
+    return CensusReport(delta, tuple(found), TOTALS)
 
 
 def _partition() -> int:

@@ -1,4 +1,4 @@
-"""Which cells the invariants of a spec reveal by themselves.
+"""Which cells the invariants and inequalities of a spec reveal by themselves.
 
 For the curator: it reads the invariants off the confidential table, and names cells and their counts. The
 same follows for everyone once the invariants are published, whatever noise protects the rest.
@@ -41,6 +41,13 @@ class ExposureReport:
     whom: Whom = RECORD
     warnings: tuple[str, ...] = ()
     """What a curator should look at in the data."""
+    bounded: bool = False
+    """Whether public inequalities leave fewer tables than the invariants do."""
+
+    @property
+    def known(self) -> str:
+        """What reveals the cells."""
+        return "The invariants and inequalities" if self.bounded else "The invariants alone"
 
     @property
     def people_exposed(self) -> int:
@@ -88,4 +95,5 @@ def audit_exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
         open=tuple(exposed(cell) for cell in order[found.width[order] > 0]),
         whom=public.whom,
         warnings=warnings,
+        bounded=public.universe.narrowed,
     )

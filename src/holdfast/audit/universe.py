@@ -1,17 +1,22 @@
 """What the invariants of a spec leave to protect. For the curator: it reads the confidential table."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from holdfast.account.distance import NothingLeftError
 from holdfast.joint.scope import TablesScope
 from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.privacy.evidence import Evidence, told
 from holdfast.privacy.guarantee import Unit
+from holdfast.privacy.semi import semi_evidence
 from holdfast.public import Public
 from holdfast.release import published_with_warnings
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.spec.whom import Whom
+from holdfast.universe.labelled import Labelled, labelled
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 
@@ -26,6 +31,8 @@ class UniverseReport:
     blocks: int
     totally_unimodular: bool | None
     semi_adjacency: SemiAdjacency
+    labelled: Labelled
+    """The same for the people in the table, who may exchange places."""
     sensitivity: Sensitivity
     unit: str
     records_per_unit: int
@@ -34,10 +41,24 @@ class UniverseReport:
     warnings: tuple[str, ...] = ()
     """What a curator should look at in the data."""
 
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Why the distance of people is right."""
+        people, whom = self.labelled, Whom(self.unit, self.records_per_unit)
+        read = replace(
+            self.semi_adjacency,
+            worst_case=people.worst_case,
+            exact=people.exact,
+            reference=people.reference,
+        )
+        apart = people.worst_case * whom.records
+        return semi_evidence(read, self.sensitivity, frozenset(), apart, whom)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         found = asdict(self)
         del found["semi_adjacency"]["searched"]
+        found["labelled"]["evidence"] = [told(reason) for reason in self.evidence]
         found["warnings"] = list(self.warnings)
         return found
 
@@ -57,6 +78,11 @@ class UniverseReports:
     unit: Unit
 
     @property
+    def labelled(self) -> int:
+        """The same for the people in the file: where one is left, those who differ in a table exchange."""
+        return self.semi_adjacency or max(report.labelled.worst_case for report in self.tables.values())
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What a curator should look at in the data, each once."""
         return tuple(dict.fromkeys(said for report in self.tables.values() for said in report.warnings))
@@ -66,6 +92,7 @@ class UniverseReports:
         return {
             "tables": {name: report.to_dict() for name, report in self.tables.items()},
             "semi_adjacency": self.semi_adjacency,
+            "labelled": self.labelled,
             "unit": self.unit.name,
             "records_per_unit": self.unit.records,
             "distance": self.unit.distance,
@@ -80,7 +107,10 @@ def audit_universes(spec: TablesSpec, data: Any = None) -> UniverseReports:
     }
     scope = TablesScope({name: public for name, (public, _) in found.items()}, "semi", None)
     tables = {name: universe_report(*one) for name, one in found.items()}
-    return UniverseReports(tables, scope.semi_adjacency.worst_case, scope.unit)
+    try:
+        return UniverseReports(tables, scope.semi_adjacency.worst_case, scope.unit)
+    except NothingLeftError:  # of all tables together
+        return UniverseReports(tables, 0, Unit(scope.whom.unit, "semi", 0, scope.whom.records))
 
 
 def universe_report(public: Public, warnings: tuple[str, ...] = ()) -> UniverseReport:
@@ -94,6 +124,7 @@ def universe_report(public: Public, warnings: tuple[str, ...] = ()) -> UniverseR
         blocks=len(universe.components),
         totally_unimodular=is_totally_unimodular(universe.matrix),
         semi_adjacency=premises.semi_adjacency,
+        labelled=labelled(universe, premises.semi_adjacency),
         sensitivity=premises.sensitivity,
         unit=premises.whom.unit,
         records_per_unit=premises.whom.records,

@@ -5,22 +5,19 @@ constraints, the target and the parameters of the noise. It is worked out anew h
 equal what follows, in numbers and in words: the words belong to the form of a certificate, and change with
 it. A certificate that claims anything else, more or less, is not one that a release was made with.
 
-Where only a bound is known, or a solver's or the curator's word, the check says so. Certificates of older
-forms have some other words, and no verdict; the evidence of the first form may say less, and no more, and its
-page is not compared.
+Where only a bound is known, or a solver's or the curator's word, the check says so.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 from typing import Any, Literal, NamedTuple
 
-from holdfast.certificate import version_2
-from holdfast.certificate.certify import INVARIANTS_NOTE, bias_sections, certify
+from holdfast.certificate.certify import bias_sections, certify
 from holdfast.certificate.checks import Check
 from holdfast.certificate.labels import misnamed
 from holdfast.certificate.model import (
@@ -32,17 +29,15 @@ from holdfast.certificate.model import (
 )
 from holdfast.certificate.public import public_of
 from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.certificate.text import FORMAT, FORMS
 from holdfast.certificate.verdict import verdict
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.accuracy import accuracy
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
-from holdfast.privacy.guarantee import Guarantee, probability
-from holdfast.privacy.intensity import Approximate
+from holdfast.privacy.guarantee import Guarantee
 from holdfast.progress import steps
 from holdfast.public import Public
 from holdfast.spec.model import Privacy
-from holdfast.version import VERSION
+from holdfast.version import VERSION, is_version
 
 
 class Unclaimed(NamedTuple):
@@ -110,34 +105,16 @@ FAILURES = (
     RecursionError,
 )
 """What absurd numbers raise."""
-REWORDED = (
-    ("sampling/exact;", "sampling/decisions;"),
-    ("sampling/mcmc/", "sampling/chains/"),
-    (" 1 records", " 1 record"),
-)
-"""What certificates of the first form said in other words."""
-FIRST_CLAIM = (
-    "double geometric noise of parameter {0}, conditioned on the invariants, loses at most {0} for each unit"
-    " of the l1 norm between two tables"
-)
-"""What the first form said of lattice noise that was made by conditioning."""
-_LEVELS = re.compile(
-    r"The levels of (?P<names>.+) were taken from the data, so the list of levels is published as it is\."
-    r" Declare them in the spec to leave the data out of it\."
-)
 SIGMAS = 4
 """Standard errors within which two simulations agree."""
 NEARLY = 0.02
 """How far apart two machines may find the bias of one stand-in."""
-CHAIN_DIGITS = Fraction(1, 100)
-"""The first form wrote the distance of a chain to three digits."""
-_VERSION = re.compile(r"\d+(\.\d+)*([.+-]?[a-z0-9]+)*")
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def making_flaw(claimed: Certificate | RecordsCertificate) -> str:
     """Return what is wrong with the form of all that is said of the making of a release, "" if nothing is."""
-    if claimed.software.name != "holdfast" or not _VERSION.fullmatch(claimed.software.version):
+    if claimed.software.name != "holdfast" or not is_version(claimed.software.version):
         return "software is not a version of holdfast"
     if not _is_time(claimed.created):
         return "created is not a time in ISO form"
@@ -152,21 +129,12 @@ class Derivation:
     """A certificate, and what follows from its public values and the parameters of its mechanism."""
 
     claimed: Certificate
-    form: int = FORMS[FORMAT]
-    """The form that it was written in."""
-
-    @property
-    def old(self) -> bool:
-        """Whether it was written in the first form."""
-        return self.form == 1
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """The sections that its form has, and that follow."""
-        absent = {"verdict"} if self.form < FORMS[FORMAT] else set()
-        if self.claimed.topdown is None and self.claimed.mechanism.name != "topdown":
-            absent.add("topdown")
-        return tuple(name for name in DERIVED if name not in absent)
+        """The sections that follow."""
+        has_nodes = self.claimed.topdown is not None or self.claimed.mechanism.name == "topdown"
+        return tuple(name for name in DERIVED if name != "topdown" or has_nodes)
 
     def checks(self, *, simulate: bool = True) -> Iterator[Check]:
         """Compare every claim with what follows; the expected error takes a simulation.
@@ -228,7 +196,7 @@ class Derivation:
         claimed, public = self.claimed, self.public
         kind, target, unit = NAMED[claimed.mechanism.name], claimed.target, claimed.guarantee.unit
         chosen = getattr(claimed.mechanism, "given", None) is not None
-        if not self.old and target_of(self.privacy).intensity is None and not chosen:
+        if target_of(self.privacy).intensity is None and not chosen:
             yield Check("target", holds=False, detail="nothing was asked for, and no parameter was given")
         same = (target.unit, target.records_per_unit) == (unit.name, unit.records_per_unit)
         if not same or target.adjacency != unit.adjacency:
@@ -255,7 +223,7 @@ class Derivation:
             yield Check("mechanism", holds=False, detail=f"{mechanism.name} is never released with")
             return
         claims, intensity = self.claimed.guarantee.intensity, guarantee.intensity.parameters()
-        if claims != intensity and not (self.old and self._nearly(claims, intensity)):
+        if claims != intensity:
             yield _claim("guarantee", ("intensity",), _numbers(claims), _numbers(intensity))
             return
         said = self.claimed.topdown
@@ -269,12 +237,6 @@ class Derivation:
             microdata=said is not None and said.microdata,
         )
         claimed, derived = self.claimed.to_dict(), follows.to_dict()
-        if self.form < FORMS[FORMAT]:
-            derived = version_2.reworded(derived, claimed)
-            if not self.public.invariants and INVARIANTS_NOTE in claimed["caveats"][-1:]:
-                derived["caveats"].append(INVARIANTS_NOTE)  # it may stand there, though it says nothing
-        if self.old:
-            derived = self._as_first(claimed, derived, guarantee)
         expected, cells = self.claimed.expected_error, self.public.universe.cells
         derived["verdict"] = verdict(follows.guarantee, mechanism, expected, cells).model_dump(mode="json")
         for name in steps(self.derived, "comparing what follows with what is claimed"):
@@ -295,7 +257,7 @@ class Derivation:
             asked = {} if target.intensity is None else target.intensity.parameters()
             said = f"the certificate claims to meet {_numbers(asked)}, and what follows is"
             return Check("target", holds=False, detail=f"{said} {_numbers(guarantee.intensity.parameters())}")
-        again = None if self.old else mechanism.calibration(self.public, target)
+        again = mechanism.calibration(self.public, target)
         if again is not None and not _same(again, mechanism.parameters):
             taken = {name: mechanism.parameters[name] for name in again}
             said = f"the certificate claims noise for it with {_numbers(taken)}, and what follows is"
@@ -314,11 +276,9 @@ class Derivation:
         claimed = self.claimed.expected_error
         if claimed == follows:
             yield Check("expected error", holds=True)
-        elif claimed is None and self.form < FORMS[FORMAT]:
-            yield Check("expected error", holds=True, detail="not told: large tables had none in this form")
         elif claimed is None or follows is None:
             yield _claim("expected error", (), _stated(claimed), _stated(follows))
-        elif self.form < FORMS[FORMAT] or self.claimed.software.version != VERSION:
+        elif self.claimed.software.version != VERSION:
             agree, said = (
                 _agree(claimed, follows, 0 if size is None else size.draws),
                 "within simulation error",
@@ -353,65 +313,6 @@ class Derivation:
             return f"{numbers} follows, but for the measured distance of a chain, which is the curator's word"
         solver = any("solver" in getattr(item, "reason", "") for item in guarantee.evidence)
         return f"{numbers} follows" + (", by the word of the solver" if solver else "")
-
-    def _evident(self, claims: list[dict[str, Any]], follows: list[dict[str, Any]]) -> bool:
-        """Whether evidence of the first form says no more than what follows, and leaves no assumption out."""
-        said, known = ({_same_words(item) for item in items} for items in (claims, follows))
-        kappa = getattr(self.claimed.mechanism, "kappa", None)
-        first = ("proved", FIRST_CLAIM.format(kappa), "congenial-dp, Theorem 2.1; theory, 4")
-        beyond = {item for item in said - known if item[0] != "assumed" and item != first}
-        return not beyond and not {item for item in known - said if item[0] == "assumed"}
-
-    def _nearly(self, claims: Mapping[str, Fraction], follows: Mapping[str, Fraction]) -> bool:
-        """Whether the numbers of a chain agree to the digits that the first form had."""
-        chained = getattr(self.claimed.mechanism, "chain", None) is not None
-        return (
-            chained
-            and claims.keys() == follows.keys()
-            and claims["epsilon"] == follows["epsilon"]
-            and (abs(claims["delta"] - follows["delta"]) <= CHAIN_DIGITS * follows["delta"])
-        )
-
-    def _as_first(
-        self, claimed: dict[str, Any], derived: dict[str, Any], guarantee: Guarantee
-    ) -> dict[str, Any]:
-        """Return what follows with the words of a certificate of the first form, where only words differ."""
-        if self._evident(claimed["guarantee"]["evidence"], derived["guarantee"]["evidence"]):
-            derived["guarantee"] |= {"evidence": claimed["guarantee"]["evidence"]}
-        names, caveats = ", ".join(self.public.schema.names), claimed["caveats"]
-        told = [one for one in caveats if (said := _LEVELS.fullmatch(one)) and said["names"] in names]
-        if [one for one in caveats if one not in told[:1]] == derived["caveats"]:
-            derived["caveats"] = caveats
-        derived["mechanism"].pop("bounds", None)
-        intensity = guarantee.intensity
-        if isinstance(intensity, Approximate):
-            delta = self.claimed.guarantee.intensity["delta"]
-            statement = replace(guarantee, intensity=Approximate(intensity.epsilon, delta)).statement
-            derived["guarantee"] |= {
-                "intensity": claimed["guarantee"]["intensity"],
-                "statement": statement.replace(probability(delta), f"{float(delta):.3g}"),  # the nearest
-            }
-        if guarantee.unit.adjacency == "unit":  # it was worked out there, too
-            semi = self.public.premises("semi")
-            adjacency, space = semi.semi_adjacency, semi.sensitivity
-            derived["universe"] |= {
-                "semi_adjacency": {
-                    name: getattr(adjacency, name) for name in ("worst_case", "literal", "exact")
-                },
-                "sensitivity": {name: getattr(space, name) for name in ("l1", "l2_squared", "linf", "exact")},
-            }
-        return derived
-
-
-def _same_words(item: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return an item of evidence in the words of today."""
-    words = []
-    for value in item.values():
-        text = str(value)
-        for before, now in REWORDED:
-            text = text.replace(before, now)
-        words.append(text)
-    return tuple(words)
 
 
 def _caught(name: str, checks: Iterator[Check]) -> Iterator[Check]:

@@ -367,11 +367,13 @@ class UnchangedSection(Section):
 class VerdictSection(Section):
     """What the guarantee and the noise come to, in plain words.
 
-    ``right`` is how often a guess between two tables, from even odds, is right at most.
+    ``right`` is how often a guess between two tables, from even odds, is right at most; ``sure`` is how sure
+    of it a release can make anyone, but for ten times the delta of ``guarantee.epsilon_at``, if it has one.
     """
 
     level: Literal["strong", "moderate", "weak", "none"]
     right: StrictFloat
+    sure: StrictFloat
     meaning: StrictStr
     unchanged: UnchangedSection | None
     warnings: tuple[StrictStr, ...]
@@ -465,8 +467,7 @@ class Certificate(Sealed):
     randomness: RandomnessSection
     expected_error: ExpectedErrorSection | None
     topdown: Annotated[TopDownSection | None, _IF_SAID] = None
-    verdict: VerdictSection | None
-    """None in certificates of older forms alone."""
+    verdict: VerdictSection
     caveats: tuple[StrictStr, ...]
     ledger: LedgerSection | None = None
     files: dict[StrictStr, StrictStr] = Field(default_factory=dict)

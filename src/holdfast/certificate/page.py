@@ -16,7 +16,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from holdfast.certificate import version_2
 from holdfast.certificate.model import (
     BiasSection,
     Certificate,
@@ -30,7 +29,7 @@ from holdfast.certificate.model import (
 )
 from holdfast.certificate.pictures import Bar, bars, noise_picture, within
 from holdfast.certificate.references import cited, in_words
-from holdfast.certificate.verdict import percent
+from holdfast.certificate.verdict import LEVELS, chance
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.mechanisms.topdown.mechanism import TopDownRecord
 from holdfast.privacy.guarantee import probability, times
@@ -38,8 +37,6 @@ from holdfast.spec.whom import Whom
 from holdfast.visible import visible
 
 _STYLE = re.compile(r"<style>.*?</style>", re.S)
-WORDINGS = {3: (3,), 2: (2, 1)}
-"""How pages of each form are worded, and were, the newest first: pages of every wording are verified."""
 MOST_BARS = 30
 """Invariants with more values show the first FEW of them only."""
 FEW = 8
@@ -48,15 +45,6 @@ MOST_ITEMS = 60
 MOST_LETTERS = 160
 MOST_EXPONENT = 27
 """Beyond it, exp(epsilon) is told by its power of ten."""
-LEVELS = {
-    "strong": "Strong: little can be learnt of anyone.",
-    "moderate": "Moderate: something can be learnt, and a good deal is left in doubt.",
-    "weak": "Weak: much can be learnt, and some doubt is left.",
-    "none": "None to speak of: doubt is left in name only.",
-}
-"""What the levels of a verdict say."""
-PROGRAM = "pip install holdfast"
-"""How to get the program: the package has no other address."""
 STANDARDS = {
     "pure": "pure differential privacy",
     "approximate": "approximate differential privacy",
@@ -87,12 +75,10 @@ class Kept:
 def render(
     certificate: Certificate,
     *,
-    wording: int = WORDINGS[3][0],
     parquet: bool = False,
     name: str | None = None,
 ) -> str:
     """Return the page of a certificate, beside a table in CSV or Parquet; its file may have another name."""
-    today = wording in WORDINGS[3]
     kind = NAMED[certificate.mechanism.name]
     output = kind.estimated[0] if kind.estimated else kind.output
     guarantee, target = certificate.guarantee, certificate.target
@@ -103,7 +89,7 @@ def render(
     unit = guarantee.unit
     whom = Whom(unit.name, unit.records_per_unit)
     compared = _verdict(target, guarantee)
-    template = environment().get_template("page.html.j2" if today else "page_2.html.j2")
+    template = environment().get_template("page.html.j2")
     return template.render(
         {name: getattr(certificate, name) for name in Certificate.model_fields},
         created_at=datetime.fromisoformat(certificate.created),
@@ -131,16 +117,14 @@ def render(
         times=_times(epsilon),
         sure=_sure(epsilon),
         compared=compared,
-        verdict=certificate.verdict if today else compared,
-        format=certificate.format if today else version_2.FORMAT,
+        verdict=certificate.verdict,
+        format=certificate.format,
         whom=whom,
         works=cited(references),
-        protects=certificate.verdict is None or certificate.verdict.protects,
+        protects=certificate.verdict.protects,
         LEVELS=LEVELS,
-        PROGRAM=PROGRAM,
         error=_error(certificate.expected_error),
         MOST_ITEMS=MOST_ITEMS,
-        wording=wording,
     )
 
 
@@ -219,7 +203,7 @@ def environment() -> Environment:
     found.filters |= {
         "amount": _amount,
         "cite": in_words,
-        "told": percent,
+        "chance": chance,
         "names": _names,
         "number": _number,
         "percent": _percent,

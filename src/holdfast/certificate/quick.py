@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.certificate import version_1
 from holdfast.certificate.checks import Check, Verification
+from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, digest, flaw, parse, read_text
 from holdfast.data.formulas import quoted
 from holdfast.data.grid import Grid, Nesting
@@ -57,7 +57,7 @@ def verify_quick(folder: str | Path) -> Verification:
     text = read_text(folder)
     content = parse(text, str(folder / CERTIFICATE))
     checks = (*seal_checks(folder, text, content), *kept_checks(folder, content))
-    return Verification(folder, checks, warnings_of(content), quick=True)
+    return Verification(folder, checks, (*warnings_of(content), *strangers(folder, content)), quick=True)
 
 
 def warnings_of(content: Mapping[str, Any]) -> tuple[str, ...]:
@@ -117,7 +117,6 @@ def kept_checks(folder: Path, content: Mapping[str, Any]) -> Iterator[Check]:
 def output_checks(folder: Path, name: str, expected: object, content: Mapping[str, Any]) -> Iterator[Check]:
     """Check the file of an output, whose SHA-256 is expected, against what a certificate says of it."""
     try:
-        content = version_1.upgraded(content) if content["format"] == version_1.FORMAT else content
         cells = Cells.of(content["table"])
         claims = [Sums.of(item, cells) for item in content["invariants"]]
         floors = [(Sums.of(item, cells), _bounds(item)) for item in content["constraints"]["inequalities"]]

@@ -1,4 +1,4 @@
-"""Reading certificates, of this form and of those before."""
+"""Reading certificates: of one table, of several, and of records."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,11 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from holdfast.certificate import version_1, version_2
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.several.model import TablesCertificate
-from holdfast.certificate.text import CERTIFICATE, FORMAT, RECORDS, SEVERAL, parse, read_text
+from holdfast.certificate.text import CERTIFICATE, RECORDS, SEVERAL, parse, read_text
 from holdfast.errors import ReleaseError
 
 AnyCertificate = Certificate | TablesCertificate | RecordsCertificate
@@ -22,10 +21,6 @@ AnyCertificate = Certificate | TablesCertificate | RecordsCertificate
 def certificate_of(content: dict[str, Any], place: str) -> Certificate:
     """Return the certificate that JSON describes; raises ReleaseError where it is damaged."""
     with _damaged(place):
-        if content["format"] == version_1.FORMAT:
-            content = version_1.upgraded(content)
-        if content["format"] == version_2.FORMAT:
-            content = version_2.upgraded(content, FORMAT)
         return Certificate.model_validate_json(json.dumps(content))
 
 

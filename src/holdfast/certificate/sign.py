@@ -111,6 +111,12 @@ def exposed(path: str | Path) -> str | None:
     return f"{path} can be read by others on this machine, who could sign in your name: chmod 600 it."
 
 
+def risks_of(key: SigningKey | str | Path | None) -> tuple[str, ...]:
+    """Return what is to be told of the file of a private key, if it is one."""
+    risk = exposed(key) if isinstance(key, str | Path) else None
+    return () if risk is None else (risk,)
+
+
 def sign(text: bytes, key: SigningKey) -> bytes:
     """Return the signature of a certificate's bytes."""
     return key.sign(text)

@@ -10,14 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.certificate import version_1, version_2
 from holdfast.errors import ReleaseError
 from holdfast.plain import special
 
 CERTIFICATE = "certificate.json"
 FORMAT = "holdfast-certificate/3"
-FORMS = {version_1.FORMAT: 1, version_2.FORMAT: 2, FORMAT: 3}
-"""The forms that are read, by what they call themselves."""
 SEVERAL = "holdfast-joint-certificate/1"
 """The form of a certificate of several tables, with a chapter for each."""
 RECORDS: Final = "holdfast-records-certificate/1"
@@ -47,9 +44,10 @@ def parse(text: str, place: str, *, several: bool = False) -> dict[str, Any]:
     """
     content = parsed(text, place)
     form = content.get("format")
-    if form in OTHER_FORMS and not several:
-        raise ReleaseError(f"{place} is that of {OTHER_FORMS[form]}, and this is for a release of one table.")
-    if form not in OTHER_FORMS and form not in FORMS:
+    other = OTHER_FORMS.get(form) if isinstance(form, str) else None
+    if other is not None and not several:
+        raise ReleaseError(f"{place} is that of {other}, and this is for a release of one table.")
+    if other is None and form != FORMAT:
         raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
 

@@ -8,25 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate import version_2
 from holdfast.certificate.checks import Check, Verification, ViolatedError
 from holdfast.certificate.derive import Derivation
 from holdfast.certificate.measured import measured_checks
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.page import WORDINGS, render
+from holdfast.certificate.page import render
 from holdfast.certificate.public import Published
 from holdfast.certificate.quick import PAGE, kept_checks, output_of, seal_checks, verify_quick, warnings_of
 from holdfast.certificate.read import certificate_of
 from holdfast.certificate.sign import read_public_key, signed_by
-from holdfast.certificate.text import CERTIFICATE, FORMS, canonical, parse, read_text
+from holdfast.certificate.strangers import strangers
+from holdfast.certificate.text import CERTIFICATE, canonical, parse, read_text
 from holdfast.errors import HoldfastError
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.mechanisms.topdown.mechanism import TopDown
-
-FIRST_FORM = (
-    "THE PAGE IS NOT CHECKED: this certificate is of the first form, whose pages had other words. Rely on"
-    " certificate.json, not on what the page says."
-)
 
 __all__ = ["Verification", "ViolatedError", "verified", "verify"]
 
@@ -59,21 +54,16 @@ def _verification(folder: Path, *, whole: bool) -> tuple[Verification, Derivatio
     """Return what is found, and what was derived if it came to that."""
     text = read_text(folder)
     content = parse(text, str(folder / CERTIFICATE))
+    warnings = (*warnings_of(content), *strangers(folder, content))
     page = whole or (folder / PAGE).exists()
     checks = [*seal_checks(folder, text, content, page=page), *_typed_checks(text, content)]
     if all(check.name != "certificate" or check.holds for check in checks):
         checks += kept_checks(folder, content)
     if not all(check.holds for check in checks):
-        return Verification(folder, tuple(checks), warnings_of(content)), None
-    form = FORMS[content["format"]]
-    old, derivation = form == 1, Derivation(certificate_of(content, CERTIFICATE), form)
+        return Verification(folder, tuple(checks), warnings), None
+    derivation = Derivation(certificate_of(content, CERTIFICATE))
     checks += _derived_checks(folder, derivation, whole=whole)
-    derived = (
-        *derivation.derived,
-        *(("expected error",) if whole else ()),
-        *(("page",) if whole and not old else ()),
-    )
-    warnings = (*warnings_of(content), *((FIRST_FORM,) if old else ()))
+    derived = (*derivation.derived, *(("expected error", "page") if whole else ()))
     return Verification(folder, tuple(checks), warnings, derived=derived), derivation
 
 
@@ -84,8 +74,7 @@ def _typed_checks(text: str, content: dict[str, Any]) -> Iterator[Check]:
     except HoldfastError as error:
         yield Check("certificate", holds=False, detail=str(error).rstrip("."))
         return
-    form, own = FORMS[content["format"]], certificate.to_dict()
-    if form > 1 and canonical(version_2.as_written(own) if form == 2 else own) != text:
+    if canonical(certificate.to_dict()) != text:
         yield Check("certificate text", holds=False, detail="a field is not written as certificates write it")
     kind = NAMED[certificate.mechanism.name]
     name = output_of(content)
@@ -100,19 +89,14 @@ def _derived_checks(folder: Path, derivation: Derivation, *, whole: bool) -> Ite
         found += measured_checks(folder, derivation.claimed, mechanism, derivation.public, whole=whole)
     yield from found
     if whole and all(check.holds for check in found):  # absurd numbers have no picture
-        yield _page_check(folder / PAGE, derivation.claimed, derivation.form)
+        yield _page_check(folder / PAGE, derivation.claimed)
 
 
-def _page_check(path: Path, certificate: Certificate, form: int) -> Check:
+def _page_check(path: Path, certificate: Certificate) -> Check:
     """Check that the page says what the certificate says; its hash was compared before."""
-    if form == 1:
-        return Check("page", holds=True, detail="worded by an older version: its hash is right")
-    unsealed = certificate.unsealed
     parquet = "table.parquet" in certificate.files
     try:
-        page = path.read_bytes()
-        pages = (render(unsealed, wording=wording, parquet=parquet) for wording in WORDINGS[form])
-        same = any(one.encode("utf-8") == page for one in pages)
+        same = render(certificate.unsealed, parquet=parquet).encode("utf-8") == path.read_bytes()
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError):
         same = False
     return Check.that("page", same, "the page is not the page of this certificate")

@@ -25,7 +25,7 @@ RecordT = TypeVar("RecordT", Certificate, TablesCertificate, RecordsCertificate)
 
 def write_page(page: str, draft: Draft) -> None:
     """Write the page, which is settled before anything is drawn."""
-    (draft.path / PAGE).write_text(page, encoding="utf-8")
+    draft.inside.write(PAGE, page.encode("utf-8"))
 
 
 def write_outputs(
@@ -41,15 +41,15 @@ def write_outputs(
     """Write the rest of a release beside its page, the certificate last; return it sealed."""
     quoted = quote_formulas and not parquet
     names: list[str] = [
-        output.write(draft.path, name, parquet=parquet, quote_formulas=quoted)
+        output.write(draft.inside, name, parquet=parquet, quote_formulas=quoted)
         for name, output in outputs.items()
     ]
-    hashes = {file: sha256(draft.path / file) for file in (*names, PAGE)}
+    hashes = {file: draft.inside.sha256(file) for file in (*names, PAGE)}
     sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted)
     text = sealed.to_json().encode("utf-8")
     if key is not None:
-        (draft.path / SIGNATURE).write_bytes(sign(text, key))
-    (draft.path / CERTIFICATE).write_bytes(text)
+        draft.inside.write(SIGNATURE, sign(text, key))
+    draft.inside.write(CERTIFICATE, text)
     draft.seal()
     return sealed
 
@@ -89,7 +89,8 @@ def cannot_write(folder: Path) -> Iterator[None]:
     except (OSError, ReleaseError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         reason = getattr(cause, "strerror", None) or "the disk refuses"
-        raise ReleaseError(f"{folder} cannot be written ({reason.lower()}): name another place.") from error
+        reason = reason[:1].lower() + reason[1:]
+        raise ReleaseError(f"{folder} cannot be written ({reason}): name another place.") from error
 
 
 def charged_draft(draft: Path) -> str | None:

@@ -47,6 +47,12 @@ Quiet = Annotated[
 ReportFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write the JSON to this new .json file.")
 ]
+NoProtection = Annotated[
+    bool,
+    typer.Option(
+        "--accept-no-protection", help="Release even if the guarantee is no protection to speak of."
+    ),
+]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
 
@@ -130,6 +136,7 @@ def release(
     microdata: Annotated[
         bool, typer.Option("--microdata", help="For top-down releases: write one record a person, too.")
     ] = False,
+    accept_no_protection: NoProtection = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -149,6 +156,7 @@ def release(
         engine=engine,
         utility=utility,
         microdata=microdata,
+        accept_no_protection=accept_no_protection,
     )
 
 
@@ -407,10 +415,23 @@ def delta_z(
 
 @audit.command()
 def projection(
-    people: Annotated[int, typer.Option(parser=RECORDS, metavar="N", help="How many say yes or no.")],
     epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The strength of the noise.")],
-    null: Annotated[str, typer.Option(metavar="SHARE", help="The share of yes that is tested.")],
-    alternative: Annotated[list[str], typer.Option(metavar="SHARE", help="A larger share; repeat for more.")],
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="[SPEC]", help="A small table of your own, instead of people.")
+    ] = None,
+    matrix: Annotated[
+        str,
+        typer.Option("--projection", metavar="NAME", help="Of that table: l2, or a file with a matrix."),
+    ] = "l2",
+    people: Annotated[
+        int | None, typer.Option(parser=RECORDS, metavar="N", help="How many say yes or no.")
+    ] = None,
+    null: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="The share of yes that is tested.")
+    ] = None,
+    alternative: Annotated[
+        list[str] | None, typer.Option(metavar="SHARE", help="A larger share; repeat for more.")
+    ] = None,
     design: Annotated[
         str, typer.Option(metavar="NAME", help="What is public: bounds of one count, or the total of two.")
     ] = "bounds",
@@ -424,14 +445,18 @@ def projection(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what a test loses when a release is projected onto what is public. It reads no data."""
-    from holdfast.cli.projection import run  # noqa: PLC0415
+    """Say what a test loses when a release is projected: of a count of people, or of your own small table."""
+    from holdfast.cli.projection import run, run_table  # noqa: PLC0415
 
+    if spec is not None:
+        given = {"--people": people, "--null": null, "--alternative": alternative}
+        run_table(spec, epsilon, matrix, given, level=level, as_json=as_json, out=out)
+        return
     run(
         people,
         epsilon,
         null,
-        alternative,
+        alternative or [],
         design=design,
         delta_z=delta_z,
         level=level,
@@ -602,6 +627,7 @@ def odds_ratio(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the statistic and its certificate here.")
     ] = None,
+    accept_no_protection: NoProtection = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -618,6 +644,7 @@ def odds_ratio(
         ledger=ledger,
         out=out,
         as_json=as_json,
+        accept_no_protection=accept_no_protection,
     )
 
 

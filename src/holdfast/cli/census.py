@@ -48,6 +48,13 @@ def _words(report: CensusReport) -> None:
         "The first line of each product is what is advertised: it holds if nothing is published exactly. With"
         " the invariants, one person's change takes a records, and rho grows by a squared."
     )
+    for total in report.totals:
+        parts = " and ".join(f"{float(rho):g} for a {unit}" for unit, rho in total.parts.items())
+        console.print(
+            f"The rho {float(total.rho):g} that was advertised for the {total.product} is a total of persons"
+            f" and housing units, {f'which is {parts}' if parts else 'whose parts the sources do not state'}:"
+            " no person loses it."
+        )
     for source in SOURCES:
         console.print(f"Source: {source}.")
 

@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 
 from holdfast.certificate.verify import verify
 from holdfast.cli.summary import print_summary
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import print_verification
 from holdfast.drafts import require_new
 from holdfast.release import Prepared, Release, prepare
@@ -33,6 +33,7 @@ def run(out: Path, *, seed: int | None, as_json: bool) -> None:
     print_summary(release.certificate, console)
     console.print()
     verification = verify(out)
+    warn_each(verification.warnings)
     if as_json:
         print_json(verification)
         return

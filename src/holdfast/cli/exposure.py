@@ -35,16 +35,14 @@ def _words(report: ExposureReport) -> None:
     console.print()
     if determined:
         console.print(
-            f"The invariants alone reveal {len(determined):,} of {counted(report.cells, 'cell')},"
+            f"{report.known} reveal {len(determined):,} of {counted(report.cells, 'cell')},"
             f" with {report.whom.amount(report.people_exposed)} in them. No noise can protect these:",
             soft_wrap=True,
         )
         console.print(_table([(cell, (cell.low,)) for cell in determined[:DETERMINED]], "count"))
         _more(len(determined) - DETERMINED)
     else:
-        console.print(
-            f"The invariants alone reveal none of the {counted(report.cells, 'cell')}.", soft_wrap=True
-        )
+        console.print(f"{report.known} reveal none of the {counted(report.cells, 'cell')}.", soft_wrap=True)
     if intervals:
         console.print()
         console.print(

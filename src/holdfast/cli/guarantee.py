@@ -58,14 +58,23 @@ def _semi_adjacency(given: int | None, spec: Path | None) -> tuple[int, str]:
         raise SpecError("give a spec or --semi-adjacency, not both.")
     if spec is None:
         return (given, "as given") if given is not None else (1, "no invariants")
-    from holdfast.audit.universe import audit_universe  # noqa: PLC0415
+    from holdfast.audit.universe import audit_universe, audit_universes  # noqa: PLC0415
+    from holdfast.joint.prepare import tables_of  # noqa: PLC0415
 
-    found = audit_universe(spec).semi_adjacency.worst_case
-    if found == 0:
+    # the advertised guarantee is about people, of whom two may exchange places where no table can change
+    if (several := tables_of(spec)) is None:
+        one = audit_universe(spec)
+        table, people = one.semi_adjacency.worst_case, one.labelled.worst_case
+    else:
+        both = audit_universes(several)
+        table, people = both.semi_adjacency, both.labelled
+    if people == 0:
         raise GuaranteeError(
-            f"the invariants of {spec} leave one possible table: no guarantee is worth anything there."
+            f"the invariants of {spec} leave one possible file, as all people have the same values: no"
+            " guarantee is worth anything there."
         )
-    return found, f"the invariants of {spec.name}, worst case"
+    reading = "worst case" if table else "for people who may exchange places"
+    return people, f"the invariants of {spec.name}, {reading}"
 
 
 def _sentence(a: int, source: str) -> str:
@@ -73,7 +82,7 @@ def _sentence(a: int, source: str) -> str:
         return "Without invariants that tie records together, the guarantee is what was advertised."
     return (
         f"With these invariants ({source}) one person's change takes {counted(a, 'record')}, so what is"
-        " advertised for one record holds in the weaker form, and only among tables that agree with the"
+        " advertised for one record holds in the weaker form, and only among files that agree with the"
         " invariants."
     )
 

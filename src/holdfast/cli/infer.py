@@ -45,7 +45,7 @@ def run(
     for path in sorted(out.iterdir()):
         console.print(f"Wrote {path}", soft_wrap=True)
     if not (out / ARVIZ).exists():
-        console.print(f"{ARVIZ} was not written: ArviZ is not installed (pip install holdfast[infer]).")
+        console.print(f"{ARVIZ} was not written: ArviZ is not installed (package arviz).")
 
 
 def _print(one: Quantity, found: Posterior) -> None:

@@ -159,7 +159,7 @@ def _print_nodes(report: NodeReport) -> None:
     table.add_column("")
     frame = report.to_frame()
     for row in frame.head(MOST_ROWS).iter_rows(named=True):
-        note = "kept exactly" if row["kept_exactly"] else ""
+        note = "kept exactly" if row["kept_exactly"] else row["coverage"]
         ends = [f"{row[name]:,.1f}" for name in ("estimate", "low", "high")]
         table.add_row(*(row[name] for name in (report.place, *report.names)), *ends, note)
     console.print(table)
@@ -167,8 +167,10 @@ def _print_nodes(report: NodeReport) -> None:
         console.print(f"{counted(frame.height - MOST_ROWS, 'more row')}: --json and --out give all.")
     covers = "All intervals together cover" if report.together else "Each interval covers"
     console.print(
-        f"{covers} what the confidential table counts with a probability of about {float(report.level):g},"
+        f"{covers} what the confidential table counts with a probability of {float(report.level):g} or more,"
         " over the noise of the measurements. Estimates are the best linear unbiased ones of all measurements"
-        " and invariants, with exact variances; ends are taken as those of a normal law.",
+        " and invariants; ends come from the discrete law of their errors. Where it says exact, no shorter"
+        " interval around the estimate has this probability; at least: a bound was used, and a shorter one"
+        " may have it.",
         soft_wrap=True,
     )

@@ -9,7 +9,7 @@ from typer import BadParameter
 from holdfast.audit.guarantee import intensity_of
 from holdfast.cli.options import optional, real
 from holdfast.cli.release import print_charge
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.whole import whole
 from holdfast.data.two_by_two import TwoByTwo
 from holdfast.errors import DataError, SpecError
@@ -35,6 +35,7 @@ def run(
     ledger: Path | None,
     out: Path | None,
     as_json: bool,
+    accept_no_protection: bool = False,
 ) -> None:
     """Test the odds ratio of a table of four counts, and print what follows from the release."""
     odds, size = real("--null", null), real("--level", level)
@@ -48,7 +49,9 @@ def run(
         entropy=None if seed is None else SeededEntropy(seed),
         ledger=account,
         out=out,
+        accept_no_protection=accept_no_protection,
     )
+    warn_each(report.warnings)
     if as_json:
         print_json(report)
         return
@@ -68,12 +71,6 @@ def run(
     ):
         grid.add_row(title, line)
     console.print(grid)
-    if not test.secure:
-        console.print(
-            "Note: The noise was drawn from a seeded generator. Whoever knows the seed can take it off again:"
-            " it protects nobody and is for tests and studies only.",
-            style="bold red",
-        )
     if account is not None and report.release.row is not None:
         row = report.release.row
         print_charge(account, row, account.budget - row.total)

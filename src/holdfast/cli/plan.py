@@ -8,7 +8,7 @@ from rich.table import Table
 
 from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import deliver, require_new_file
-from holdfast.cli.summary import meaning, print_warnings
+from holdfast.cli.summary import meaning
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.plan import PlanReport, PlanReports, plan_release
 from holdfast.progress import doing
@@ -46,6 +46,7 @@ def _any_words(report: PlanReport | PlanReports | RecordsPlan) -> None:
         part = " and ".join(f"{key} {value}" for key, value in report.parts[name].items())
         terminal().print(f"{name}, with {part} of the budget:", style="bold", soft_wrap=True)
         _words(one)
+    terminal().print(f"All together: {meaning(report.verdict)}", soft_wrap=True)
 
 
 def _words(report: PlanReport) -> None:
@@ -59,7 +60,6 @@ def _words(report: PlanReport) -> None:
     _print_measured(report)
     console.print(KINDS[mechanism.traits.kind])
     console.print(meaning(report.verdict), soft_wrap=True)
-    print_warnings(report.verdict, console)
     if not mechanism.traits.additive and report.costs is None:
         console.print("The law depends on the confidential table, and so does the time: it is not told.")
     elif report.costs is not None:

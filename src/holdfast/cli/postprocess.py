@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from holdfast.cli.terminal import print_json, terminal
+from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
 from holdfast.postprocess.form import STATEMENT
 from holdfast.postprocess.processed import Processed, postprocess_release
@@ -15,6 +15,7 @@ def run(folder: Path, method: str, output: Path, *, bias_draws: int | None, as_j
     console = terminal()
     with violations(as_json=as_json), console.status("Processing ..."):
         processed = postprocess_release(folder, method, output, bias_draws=bias_draws)
+    warn_each(processed.warnings)
     if as_json:
         print_json(processed)
         return

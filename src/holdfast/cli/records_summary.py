@@ -4,7 +4,7 @@ from rich.console import Console, Group
 from rich.table import Table
 
 from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.cli.summary import meaning, print_warnings
+from holdfast.cli.summary import meaning
 from holdfast.spec.whom import Whom
 from holdfast.words import counted
 
@@ -27,7 +27,6 @@ def print_records_summary(certificate: RecordsCertificate, console: Console) -> 
         if lines:
             grid.add_row(title, Group(*lines))
     console.print(grid)
-    print_warnings(certificate.verdict, console)
     for caveat in certificate.caveats:
         console.print(f"Note: {caveat}", style=None if certificate.randomness.secure else "bold red")
 

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.certificate.sign import exposed, read_signing_key
-from holdfast.cli.formulas import warn_of_formulas
 from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.summary import print_any_summary
-from holdfast.cli.terminal import print_json, terminal, warn, warn_each
+from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.errors import ReleaseError
 from holdfast.handover import Written
 from holdfast.joint.release import make_release
@@ -35,11 +33,9 @@ def run(
     engine: str = "embedded",
     utility: Path | None = None,
     microdata: bool = False,
+    accept_no_protection: bool = False,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
-    key = None if sign is None else read_signing_key(sign)
-    if sign is not None and (risk := exposed(sign)):
-        warn(risk)
     account = None if ledger is None else Ledger.open(ledger)
     with doing("working out what can be protected, drawing and certifying"):
         written = make_release(
@@ -49,12 +45,14 @@ def run(
             seed=seed,
             ledger=account,
             resume=resume,
-            key=key,
+            key=sign,
             quote_formulas=quote_formulas,
             engine=engine,
             utility=utility,
             microdata=microdata,
+            accept_no_protection=accept_no_protection,
         )
+    warn_each(written.warnings)
     try:
         if as_json:
             print_json(written)
@@ -68,9 +66,6 @@ def run(
         raise ReleaseError(
             f"{out} is written{row}, but that cannot be printed ({error.strerror}): look there."
         ) from None
-    if not isinstance(written.certificate, RecordsCertificate):
-        warn_of_formulas(written.certificate)
-    warn_each(written.warnings)
 
 
 def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> None:

@@ -7,13 +7,13 @@ from rich.table import Table
 
 from holdfast.certificate.model import Certificate, ErrorSection, VerdictSection
 from holdfast.certificate.several.model import TablesCertificate
+from holdfast.certificate.verdict import LEVELS
 from holdfast.joint.shared import apart, what_of
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.spec.whom import Whom
 from holdfast.words import counted
 
 MOST_ROWS = 8
-WORDS = {"strong": "Strong", "moderate": "Moderate", "weak": "Weak", "none": "None to speak of"}
 NOT_SIMULATED = {
     True: "not simulated: one draw takes too long to repeat",
     False: "not simulated: it depends on the confidential table",
@@ -55,7 +55,6 @@ def print_tables_summary(certificate: TablesCertificate, console: Console) -> No
         if lines:
             grid.add_row(title, Group(*lines))
     console.print(grid)
-    print_warnings(certificate.verdict, console)
     notes = [sentence for item in certificate.shared if (sentence := apart(item, whom.counted))]
     for note in (*notes[:MOST_ROWS], *certificate.caveats):
         console.print(f"Note: {note}", style=None if certificate.randomness.secure else "bold red")
@@ -79,7 +78,6 @@ def print_summary(certificate: Certificate, console: Console) -> None:
         if lines:
             grid.add_row(title, Group(*lines))
     console.print(grid)
-    print_warnings(certificate.verdict, console)
     if names := ", ".join(certificate.table.inferred):
         console.print(
             f"Advice: declare the levels of {names} in [data.levels], to leave the data out of them."
@@ -146,18 +144,13 @@ def _whom(certificate: Certificate | TablesCertificate) -> Whom:
 
 
 def _meaning(certificate: Certificate | TablesCertificate) -> list[str]:
-    return [] if certificate.verdict is None else [meaning(certificate.verdict)]
+    return [meaning(certificate.verdict)]
 
 
 def meaning(verdict: VerdictSection) -> str:
     """Return what a guarantee means, with the word for it."""
-    return f"{WORDS[verdict.level]}. {verdict.meaning}"
-
-
-def print_warnings(verdict: VerdictSection | None, console: Console) -> None:
-    """Say loudly where noise does hardly anything."""
-    for warning in () if verdict is None else verdict.warnings:
-        console.print(f"WARNING: {warning}", style="bold red", soft_wrap=True)
+    word, _, _ = LEVELS[verdict.level].partition(":")
+    return f"{word}. {verdict.meaning}"
 
 
 def _errors(certificate: Certificate) -> list[str]:

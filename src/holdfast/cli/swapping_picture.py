@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.audit.swapping import SwappingReport
 from holdfast.figures import save_figure
-from holdfast.privacy.swapping import LEAST_RATE, Bound, epsilon, least_epsilon
+from holdfast.privacy.swapping import LEAST_RATE, Bound, epsilon, least_epsilon, turns
 from holdfast.spec.rational import short
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def draw(report: SwappingReport, path: Path) -> None:
 
 
 def _curve(axes: "Axes", size: int, bound: Bound, **how: Any) -> None:
-    """Draw an epsilon by rate, at steps of ln o: it bends most near 0 and 1, and turns at the smallest."""
-    steps = sorted([*(step / 10 for step in range(-200, 201)), float(least_epsilon(size, bound))])
+    """Draw an epsilon by rate, at steps of ln o: it bends most near 0 and 1; and at each of its turns."""
+    steps = sorted({*(step / 10 for step in range(-200, 201)), *turns(size, bound)})
     rates = [_rate(log_odds) for log_odds in steps]
     axes.plot([float(rate) for rate in rates], [float(epsilon(size, rate, bound)) for rate in rates], **how)
 

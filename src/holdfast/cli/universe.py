@@ -11,6 +11,8 @@ from holdfast.joint.prepare import tables_of
 from holdfast.progress import doing
 from holdfast.spec.whom import Whom
 
+ONE_TABLE = "The invariants leave one possible table: nothing is left to protect."
+
 
 def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
     """Print what the invariants of a spec leave to protect."""
@@ -33,16 +35,22 @@ def _any_words(report: UniverseReport | UniverseReports) -> None:
     whom = report.unit.whom
     terminal().print(
         f"With the invariants of all tables one {whom.one}'s change takes at most"
-        f" {whom.amount(report.unit.distance)}.",
+        f" {whom.amount(whom.records * report.labelled)}.",
         soft_wrap=True,
     )
+    if report.semi_adjacency == 0:
+        terminal().print(ONE_TABLE)
 
 
 def _words(report: UniverseReport) -> None:
     """Print a line for each number."""
     adjacency, sensitivity = report.semi_adjacency, report.sensitivity
     whom = Whom(report.unit, report.records_per_unit)
+    people, apart = report.labelled, report.labelled.worst_case * whom.records
     bound = "" if adjacency.exact else " (an upper bound)"
+    worst = f"{adjacency.worst_case}{bound}"
+    if people.worst_case != adjacency.worst_case:
+        worst = f"{worst} for this table; {people.worst_case} for people who may exchange places"
     table = Table.grid(padding=(0, 2))
     for name, value in (
         ("Cells", report.cells),
@@ -50,9 +58,11 @@ def _words(report: UniverseReport) -> None:
         ("Dimensions left open", report.dimension),
         ("Separate blocks", report.blocks),
         ("Totally unimodular", {True: "yes", False: "no", None: "not known"}[report.totally_unimodular]),
-        ("Semi-adjacency, worst case", f"{adjacency.worst_case}{bound}"),
+        ("Semi-adjacency, worst case", worst),
         ("Semi-adjacency, literal reading", adjacency.literal),
-        (f"One {whom.one}'s change takes", whom.amount(report.distance)),
+        ("Nearest two files, a_min", _or_open(people.a_min)),
+        ("Farthest nearest file, a_maxmin", _or_open(people.a_maxmin)),
+        (f"One {whom.one}'s change takes", whom.amount(apart)),
         ("Sensitivity, l1", sensitivity.l1),
         ("Sensitivity, l2 squared", sensitivity.l2_squared),
         ("Sensitivity, largest cell", sensitivity.linf),
@@ -61,4 +71,8 @@ def _words(report: UniverseReport) -> None:
     console = terminal()
     console.print(table)
     if adjacency.worst_case == 0:
-        console.print("The invariants leave one possible table: nothing is left to protect.")
+        console.print(ONE_TABLE)
+
+
+def _or_open(value: int | None) -> str:
+    return "not known" if value is None else str(value)

@@ -13,7 +13,7 @@ from holdfast.certificate.sign import SIGNATURE, read_public_key, signed_by
 from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
 from holdfast.cli.quiet import QUIET
 from holdfast.cli.reports import deliver, require_new_file
-from holdfast.cli.terminal import terminal
+from holdfast.cli.terminal import terminal, warn_each
 from holdfast.errors import SpecError
 from holdfast.postprocess.form import is_processed
 from holdfast.progress import doing
@@ -78,19 +78,18 @@ def violations(*, as_json: bool) -> Iterator[None]:
 
 def report(verification: Verification, *, as_json: bool, out: Path | None = None) -> None:
     """Print a verification; exit 1 unless all is kept."""
+    warn_each(verification.warnings)
     deliver(verification, lambda found: print_verification(found, terminal()), as_json=as_json, out=out)
     if not verification.kept:
         raise typer.Exit(1)
 
 
 def print_verification(verification: Verification, console: Console) -> None:
-    """One line a check, in the order of files, table and claims; the warnings; and the verdict."""
+    """One line a check, in the order of files, table and claims; and the verdict."""
     for check in verification.checks:
         mark, style = ("kept    ", "green") if check.holds else ("VIOLATED", "bold red")
         console.print(mark, style=style, end=" ")
         console.print(check.name + (f": {check.detail}" if check.detail else ""), soft_wrap=True)
-    for warning in verification.warnings:
-        console.print(f"WARNING  {warning}", style="bold red", soft_wrap=True)
     console.print(f"{verification.folder}: {_verdict(verification)}.", soft_wrap=True)
 
 

@@ -1,5 +1,6 @@
 """Columns of a source as levels, records and whole numbers; what is wrong is named by its row."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,10 @@ from holdfast.visible import in_quotes
 
 _NO_LEVELS = (pl.Datetime, pl.Duration, pl.Binary, pl.Object)
 _WHOLE = r"^([+-]?[0-9]+)\.0*$"
+_HIDDEN = re.compile(r"[*†‡.xXcCsS-]{1,3}|[<>≤≥]=?\s*\d+|\(?suppressed\)?", re.IGNORECASE)
+"""How offices write counts that they withhold."""
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:[ ,.'_\u00a0\u2009\u202f]\d{3})+")
+"""Digits in groups of three."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +59,7 @@ class Columns:
         loaded = source.load([source.header.index(name) for name in wanted])
         columns = {name: column.alias(name) for name, column in zip(wanted, loaded, strict=True)}
         for name in levels:
-            columns[name] = _as_text(source, columns[name], floats=closed(recode.get(name, {})))
+            columns[name] = as_text(source, columns[name], floats=closed(recode.get(name, {})))
         for name in numbers:
             kind = columns[name].dtype
             if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Null)):
@@ -131,7 +136,7 @@ class Columns:
             )
 
 
-def _as_text(source: Source, column: pl.Series, *, floats: bool = False) -> pl.Series:
+def as_text(source: Source, column: pl.Series, *, floats: bool = False) -> pl.Series:
     """Return a column of levels as text: dates in ISO 8601, truth values as true and false.
 
     Floating-point numbers are refused, as 0.1 + 0.2 and 0.3 would be two levels, unless bins take them.
@@ -164,6 +169,14 @@ def _complaint(value: object) -> str:
     text = str(value)
     finite = isinstance(value, float) and isfinite(value)
     exact = Fraction(text) if finite else number(text)
+    if exact is None and _HIDDEN.fullmatch(text.strip()):
+        return (
+            f"is {in_quotes(text)}, which withholds a count: a table is protected as a whole, so take the"
+            " counts as they were before any was suppressed."
+        )
+    if exact is None and _GROUPED.fullmatch(text.strip()):
+        digits = re.sub(r"\D", "", text)
+        return f"is {in_quotes(text)}, which is not a whole number: write it without separators, as {digits}."
     if exact is None:
         return f"is {in_quotes(text)}, which is not a whole number: write it in digits."
     if exact.denominator != 1:

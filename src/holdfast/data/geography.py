@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from holdfast.data.columns import as_text
 from holdfast.data.source import Source
 from holdfast.errors import DataError
 from holdfast.spec.closest import closest
@@ -47,7 +48,7 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
 
 def _codes(source: Source, codes: pl.Series, geography: Geography) -> pl.Series:
     """Return codes as text, all of the length of the longest prefix; raises DataError where one is not."""
-    text, longest = codes.cast(pl.String), max(geography.prefixes.values())
+    text, longest = as_text(source, codes), max(geography.prefixes.values())
     off = (text.str.len_chars() != longest).fill_null(value=True)
     if off.any():
         row = int(off.arg_true()[0])

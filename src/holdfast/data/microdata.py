@@ -265,18 +265,16 @@ def level_texts(column: pa.ChunkedArray) -> pl.Series:
 class MicrodataWriter:
     """Writes records batch by batch, in the kind and the types of those they come from."""
 
-    def __init__(self, path: Path, like: Microdata) -> None:
-        self._like, self._path = like, path
+    def __init__(self, file: IO[bytes], like: Microdata) -> None:
+        self._like, self._file = like, file
         self._parquet: pyarrow.parquet.ParquetWriter | None = None
-        self._file: IO[bytes] | None = None
         self._encoder = codecs.getincrementalencoder(like.writing.encoding)()
         """Puts a byte order mark at the beginning alone."""
 
     def __enter__(self) -> Self:
         if self._like.kind == "parquet":
-            self._parquet = pyarrow.parquet.ParquetWriter(self._path, self._like.schema, compression="zstd")
+            self._parquet = pyarrow.parquet.ParquetWriter(self._file, self._like.schema, compression="zstd")
         else:
-            self._file = self._path.open("wb")
             rows = _Texts()
             csv.writer(rows, delimiter=self._like.writing.separator, lineterminator="\n").writerow(
                 self._like.columns
@@ -287,14 +285,13 @@ class MicrodataWriter:
     def __exit__(self, *_: object) -> None:
         if self._parquet is not None:
             self._parquet.close()
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
     def write(self, table: pa.Table) -> None:
         """Write some records after those before."""
         if self._parquet is not None:
             self._parquet.write_table(table.cast(self._like.schema), row_group_size=ROW_GROUP)
-        elif self._file is not None:
+        else:
             frame = pl.DataFrame(pl.from_arrow(table))
             text = frame.write_csv(
                 include_header=False,

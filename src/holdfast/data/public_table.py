@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
 import polars as pl
 
@@ -52,15 +52,16 @@ class PublicTable(Counts):
                 return frame.to_arrow()
         raise DataError(f"there are no frames of the kind {kind!r}: choose polars, pandas or pyarrow.")
 
-    def write(self, path: str | Path, *, quote_formulas: bool = False) -> None:
-        """Write all cells as CSV or Parquet; the same table gives the same bytes.
+    def write(self, path: str | Path, *, quote_formulas: bool = False, file: IO[bytes] | None = None) -> None:
+        """Write all cells as CSV or Parquet, into an open file if there is one.
 
-        In CSV, names that a spreadsheet would run can be quoted, with an apostrophe before each.
+        The same table gives the same bytes. In CSV, names that a spreadsheet would run can be quoted, with an
+        apostrophe before each.
         """
         written = self
         if quote_formulas and Path(path).suffix.lower() == ".csv":
             written = PublicTable(quoted_schema(self.schema), self.counts, quoted(self.count))
-        write_frame(written.to_frame(), path)
+        write_frame(written.to_frame(), path, file)
 
     @property
     def formulas(self) -> list[str]:

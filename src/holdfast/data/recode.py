@@ -40,8 +40,8 @@ def closed(bins: Bins) -> bool:
 
 
 def unmet(column: pl.Series, bins: Bins) -> list[str]:
-    """Return the levels that bins list and no row has."""
-    known = set(column.drop_nulls().unique().to_list())
+    """Return the levels that bins list and no row has; a row without a value has the empty one."""
+    known = set(column.fill_null("").unique().to_list())
     wanted = (levels_or_range(taken) for taken in bins.values())
     return [name for taken in wanted if not isinstance(taken, Range) for name in taken if name not in known]
 

@@ -31,7 +31,8 @@ class Spine:
         if sizes[0] != 1:
             raise SpecError(
                 f"the first level of a geography, {self.levels.names[0]!r}, has {sizes[0]:,} nodes: "
-                "begin with a level of one node, the root."
+                f"begin with a level of one node, the root, such as prefixes = {{ all = 0, ... }} in"
+                " [data.geography], or a first column that has one code."
             )
         copies = tuple(np.array(parent, dtype=np.int64) for parent in self.parent)
         if [len(parent) for parent in copies] != sizes[1:]:

@@ -1,6 +1,7 @@
 """Tables in long form, a row for each cell: as a frame, and as a file that is the same for the same table."""
 
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
@@ -26,14 +27,14 @@ def quoted_schema(schema: Schema) -> Schema:
     return Schema(Attributes.of(levels), schema.impossible, nestings)
 
 
-def write_frame(frame: pl.DataFrame, path: str | Path) -> None:
-    """Write a frame as CSV or Parquet, by the name of the file."""
+def write_frame(frame: pl.DataFrame, path: str | Path, file: IO[bytes] | None = None) -> None:
+    """Write a frame as CSV or Parquet, by the name of the file: into that file if it is open."""
     path = Path(path)
     try:
         if path.suffix.lower() == ".csv":
-            frame.write_csv(path, line_terminator="\n", quote_style="necessary")
+            frame.write_csv(file or path, line_terminator="\n", quote_style="necessary")
         elif path.suffix.lower() == ".parquet":
-            frame.write_parquet(path, compression="zstd", statistics=False)
+            frame.write_parquet(file or path, compression="zstd", statistics=False)
         else:
             raise ReleaseError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -37,8 +37,8 @@ def require_installed() -> None:
         from pyspark import SparkContext  # noqa: PLC0415 - an extra
     except ImportError:
         raise ReleaseError(
-            "--engine spark needs PySpark, which is not installed: run pip install 'holdfast[spark]', or"
-            " leave the engine out."
+            "--engine spark needs PySpark 4 or newer, which is not installed: install pyspark, or leave the"
+            " engine out."
         ) from None
     if {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys():
         raise ReleaseError(

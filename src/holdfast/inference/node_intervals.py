@@ -23,8 +23,8 @@ from holdfast.data.regions import Regions
 from holdfast.data.selection import chosen_levels
 from holdfast.errors import HoldfastError, SpecError
 from holdfast.estimation.tree.measured import Measured
-from holdfast.estimation.tree.normal import NormalIntervals, intervals_at, intervals_of_union
 from holdfast.estimation.tree.passes import Estimates, estimate
+from holdfast.inference.tree_intervals import Laws, NodeIntervals
 from holdfast.lattice.arrays import FloatArray
 from holdfast.mechanisms.topdown.file import FILE, Values, read_measurements
 from holdfast.mechanisms.topdown.mechanism import TopDown
@@ -32,8 +32,10 @@ from holdfast.spec.choice import Choice
 from holdfast.spec.closest import closest
 
 FORMAT = "holdfast-node-intervals/1"
-NUMBERS = ("estimate", "standard_error", "low", "high", "kept_exactly")
+NUMBERS = ("estimate", "standard_error", "low", "high", "kept_exactly", "coverage")
 """The columns of intervals beside those of nodes and cells."""
+EXACT, AT_LEAST = "exact", "at least"
+"""What the coverage of an interval is: the level by the shortest interval that has it, or no less than it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class NodeReport:
     names: tuple[str, ...]
     cells: tuple[tuple[str, ...], ...]
     where: Mapping[str, tuple[str, ...]]
-    found: NormalIntervals
+    found: NodeIntervals
     """One row a node, one column a cell."""
     level: Fraction
     together: bool
@@ -65,7 +67,8 @@ class NodeReport:
             levels = pl.Series([cell[i] for cell in self.cells], dtype=pl.String)
             columns[name] = levels.gather(np.tile(np.arange(cells), nodes))
         found = self.found
-        numbers = (found.estimate, np.sqrt(found.variance), found.low, found.high, found.determined)
+        told = np.where(found.exact, EXACT, AT_LEAST)
+        numbers = (found.estimate, np.sqrt(found.variance), found.low, found.high, found.determined, told)
         for name, values in zip(NUMBERS, numbers, strict=True):
             columns[name] = pl.Series(np.asarray(values).ravel())
         return pl.DataFrame(columns)
@@ -122,15 +125,15 @@ def node_intervals(
     estimates = best_linear(mechanism, values)
     number = queries.shape[0] * (1 if codes else regions.sizes[_place(regions, level)])
     each = 1 - (1 - probability) / number if together else probability
+    laws = laws_of(mechanism, estimates)
     if codes:
-        nodes = _nodes(regions, codes, level)
-        one = intervals_of_union(estimates, nodes, queries, float(each))
-        found = NormalIntervals(one.estimate[None], one.variance[None], one.probability)
+        one = laws.union(_nodes(regions, codes, level), queries, each)
+        found = NodeIntervals(one.estimate[None], one.variance[None], one.half_width[None], one.exact[None])
         place = "geography"
         labels: tuple[str, ...] = (" ".join(codes),)
     else:
         place = regions.levels[_place(regions, level)]
-        found = intervals_at(estimates, place, queries, float(each))
+        found = laws.at(place, queries, each)
         labels = regions.spine.codes(place)
     return NodeReport(place, labels, names, cells, selection, found, probability, together)
 
@@ -170,6 +173,12 @@ def best_linear(mechanism: TopDown, values: Values, *, invariants: bool = True) 
             )
         )
     return estimate(regions.spine, known)
+
+
+def laws_of(mechanism: TopDown, estimates: Estimates) -> Laws:
+    """Return the laws of the errors of estimates."""
+    queries, measurements = mechanism.design.queries, mechanism.measurements
+    return Laws(estimates, measurements, [int(queries[each.of.query].rows.shape[0]) for each in measurements])
 
 
 def _queries(

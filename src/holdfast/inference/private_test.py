@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from holdfast.certificate.certify import guarantee_section
+from holdfast.certificate.told import told
 from holdfast.certificate.write import charged_draft
 from holdfast.data.two_by_two import TwoByTwo
 from holdfast.drafts import drafted
@@ -29,6 +30,11 @@ class OddsRatioReport:
 
     test: OddsRatioTest
     release: Release
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be told of the release."""
+        return told(self.release.certificate)
 
     @property
     def decision(self) -> str:
@@ -52,6 +58,7 @@ class OddsRatioReport:
             "margins": {"rows": list(margins.rows), "columns": list(margins.columns)},
             "guarantee": guarantee_section(test.guarantee).model_dump(mode="json"),
             "secure": test.secure,
+            "warnings": list(self.warnings),
             "charged": None if row is None else {"row": row.index, "total": str(row.total)},
         }
 
@@ -66,11 +73,13 @@ def odds_ratio(
     entropy: Entropy | None = None,
     ledger: Ledger | None = None,
     out: str | Path | None = None,
+    accept_no_protection: bool = False,
 ) -> OddsRatioReport:
     """Release x_11 of a 2 x 2 table with noise, charged first if there is a ledger, and test the odds ratio.
 
     ``counts`` are x11, x12, x21, x22; without ``entropy`` the noise is the operating system's.
-    The release is written to a new folder ``out``, if there is one.
+    The release is written to a new folder ``out``, if there is one. A guarantee that is no protection
+    to speak of is refused unless it is accepted.
     """
     alternative = require_question(alternative, null, level)
     table = TwoByTwo.of(counts)
@@ -89,10 +98,12 @@ def odds_ratio(
     if not isinstance(mechanism, NoisyCount):
         raise TypeError("a spec that names noisy-count has another mechanism")
     if out is None:
-        released = prepared.release(entropy, ledger=ledger)
+        released = prepared.release(entropy, ledger=ledger, accept_no_protection=accept_no_protection)
     else:
         with drafted(out, charged_draft) as draft:
-            released = prepared.publish(draft, entropy, ledger=ledger)
+            released = prepared.publish(
+                draft, entropy, ledger=ledger, accept_no_protection=accept_no_protection
+            )
     (statistic,) = released.statistics
     test = outcome(
         mechanism,

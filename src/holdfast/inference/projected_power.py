@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from holdfast.errors import SpecError
+from holdfast.privacy.pufferfish.utility import expected_variance
 
 Design = Literal["bounds", "total"]
 Noise = Literal["geometric", "gaussian"]
@@ -127,6 +128,21 @@ def projected_power(
     return PowerReport(design, n, null, level, noise, rate, float(base[world.moved].sum()), tuple(powers))
 
 
+def projected_variance(
+    n: int, rate: float, thetas: Sequence[float], *, design: Design = "bounds", noise: Noise = "geometric"
+) -> tuple[float, float]:
+    """Return the expected posterior variance of theta from a release, and from its projection.
+
+    All ``thetas`` are equally likely beforehand. The second is never smaller [partially-private-data, Lemma
+    14], and no larger where the projection is sufficient.
+    """
+    world, values = _World(n, rate, design, noise, (0, n)), np.asarray(thetas, dtype=np.float64)
+    prior = np.full(values.size, 1 / values.size)
+    laws = np.stack([world.law(theta) for theta in thetas])
+    short = np.stack([np.bincount(world.place, weights=law) for law in laws]).astype(np.float64)
+    return expected_variance(values, prior, laws), expected_variance(values, prior, short)
+
+
 class _World:
     """All values of Y, and where the projection puts each."""
 
@@ -197,9 +213,9 @@ def _powers(
     rng: np.random.Generator,
 ) -> Powers:
     """Return the powers of both tests, and the share of rejections in draws that both tests see."""
-    full = _best_test(base, other, level)
+    full = best_test(base, other, level)
     null, alternative = (np.bincount(world.place, weights=law).astype(np.float64) for law in (base, other))
-    short = _best_test(null, alternative, level)
+    short = best_test(null, alternative, level)
     exact = float(full @ other), float(short @ alternative)
     if not draws:
         return Powers(theta, *exact)
@@ -211,7 +227,7 @@ def _powers(
     return Powers(theta, *exact, float(rejected[0].mean()), float(rejected[1].mean()), error)
 
 
-def _best_test(base: Floats, other: Floats, level: float) -> Floats:
+def best_test(base: Floats, other: Floats, level: float) -> Floats:
     """Return the chances of rejection of the most powerful test of one law against another, at a level."""
     ratio = np.divide(other, base, out=np.full_like(other, np.inf), where=base > 0)
     order = np.argsort(-ratio, kind="stable")

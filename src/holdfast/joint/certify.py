@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from holdfast.certificate.model import Certificate, TargetSection
+from holdfast.certificate.model import Certificate, GuaranteeSection, TargetSection
 from holdfast.certificate.several.model import (
     BudgetSection,
     Chapter,
@@ -11,11 +11,8 @@ from holdfast.certificate.several.model import (
     TablesCertificate,
 )
 from holdfast.certificate.verdict import verdict_of_files
-from holdfast.joint.guarantee import joint_guarantee
 from holdfast.joint.scope import TablesScope
 from holdfast.joint.shared import shared_margins
-from holdfast.privacy.guarantee import Guarantee
-from holdfast.privacy.intensity import Intensity
 from holdfast.spec.model import Privacy
 from holdfast.spec.tables import Division
 
@@ -39,8 +36,7 @@ def certify_tables(
     weights: Sequence[Fraction],
     fractions: Sequence[Fraction],
     scope: TablesScope,
-    guarantees: Mapping[str, Guarantee],
-    intensity: Intensity,
+    guarantee: GuaranteeSection,
     chapters: Mapping[str, Certificate],
     *,
     created: str,
@@ -48,7 +44,6 @@ def certify_tables(
     """Record several tables; nothing in the record depends on the draw."""
     first = next(iter(chapters.values()))
     secure = first.randomness.secure
-    guarantee = joint_guarantee(scope, guarantees, intensity)
     return TablesCertificate(
         software=first.software,
         created=created,

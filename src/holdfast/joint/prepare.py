@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.account.terms import tables_charge
-from holdfast.certificate.model import Certificate
+from holdfast.certificate.model import Certificate, GuaranteeSection
 from holdfast.certificate.several.model import TablesCertificate
 from holdfast.certificate.several.page import render_tables
 from holdfast.data.read import Reading, read_table
 from holdfast.errors import DataError, GuaranteeError, InvariantError, SpecError
 from holdfast.joint.certify import certify_tables
 from holdfast.joint.divide import divide, part_of
-from holdfast.joint.guarantee import joint_intensity
+from holdfast.joint.guarantee import joint_guarantee, joint_intensity
 from holdfast.joint.scope import TablesScope
 from holdfast.machine import require_room
 from holdfast.mechanisms.catalogue import answer, mechanism_of, target_of
@@ -94,6 +94,12 @@ class PreparedTables:
         asked = [target_of(one.spec.privacy).intensity for one in prepared]
         return joint_intensity([one.guarantee for one in prepared], [one for one in asked if one is not None])
 
+    @property
+    def guarantee(self) -> GuaranteeSection:
+        """What is proved of every release of all tables."""
+        each = {name: one.guarantee for name, one in self.tables.items()}
+        return joint_guarantee(self.scope, each, self.intensity)
+
     def certify(self, *, secure: bool) -> TablesCertificate:
         """Record a release; nothing in the record depends on the draw."""
         return self._record({name: one.certify(secure=secure) for name, one in self.tables.items()})
@@ -113,8 +119,7 @@ class PreparedTables:
             weights,
             self.fractions,
             self.scope,
-            {name: one.guarantee for name, one in self.tables.items()},
-            self.intensity,
+            self.guarantee,
             chapters,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
@@ -164,6 +169,11 @@ def _require_budget(spec: TablesSpec) -> None:
 
 def _require_table(name: str, spec: Spec) -> None:
     kind, _ = mechanism_of(spec)  # what cannot be answered is refused before anything is read
+    if kind.estimated:
+        raise SpecError(
+            f"[[tables]] {name!r}: {kind.name} releases its table with the measurements that it is estimated"
+            " from, and not among others: give it a spec of its own, and charge both to one ledger."
+        )
     if kind.output != "table":
         raise SpecError(f"[[tables]] {name!r}: {kind.name} releases no table: give it a spec of its own.")
 

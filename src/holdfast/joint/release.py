@@ -26,9 +26,9 @@ def make_release(spec: Spec | TablesSpec | str | Path, out: str | Path, **option
     """Prepare, charge, draw and write a release to a new folder, of one table, of several, or of records.
 
     The options are those of a release of one table: ``data``, ``parquet``, ``seed``, ``ledger``, ``resume``,
-    ``key`` and ``quote_formulas`` [holdfast, release.py]; for records also ``engine`` and ``utility``
-    [holdfast, swapping/release.py], for top-down releases ``engine`` and ``microdata`` [holdfast,
-    topdown/release.py].
+    ``key``, ``quote_formulas`` and ``accept_no_protection`` [holdfast, handover.py]; for records also
+    ``engine`` and ``utility`` [holdfast, swapping/release.py], for top-down releases ``engine`` and
+    ``microdata`` [holdfast, topdown/release.py].
     """
     several = tables_of(spec)
     if several is None:

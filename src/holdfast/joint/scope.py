@@ -13,7 +13,7 @@ from itertools import chain
 
 from holdfast.account.distance import MOST_CELLS, joint_search, nothing_left, refuse_single
 from holdfast.account.joint import JointScope
-from holdfast.account.terms import Stated, Terms
+from holdfast.account.terms import Bounded, Stated, Terms
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.guarantee import Adjacency, Unit
 from holdfast.privacy.intensity import Pure
@@ -21,6 +21,7 @@ from holdfast.privacy.ledger.canonical import canonical
 from holdfast.public import Public
 from holdfast.spec.whom import Whom
 from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.vacuous import one_table
 
 
 class TablesScope:
@@ -76,7 +77,7 @@ class TablesScope:
         for release in self.joint.releases:
             over = release.attributes
             known = self.joint.knows_more(release) and self.joint.size(over) <= MOST_CELLS
-            if known and self.joint.universe(over).dimension == 0:
+            if known and one_table(self.joint.universe(over)):
                 raise nothing_left(over)
         return self
 
@@ -99,7 +100,11 @@ class TablesScope:
     def digest(self) -> str:
         """A digest of what defines the scope: the cells and the invariants of every table."""
         said = [
-            [public.schema.to_dict(), [held.to_dict() for held in public.invariants]]
+            [
+                public.schema.to_dict(),
+                [held.to_dict() for held in public.invariants],
+                *([floor.to_dict() for floor in public.binding],) * bool(public.binding),
+            ]
             for public in self.publics.values()
         ]
         return sha256(canonical({"tables": said}).encode()).hexdigest()
@@ -108,8 +113,9 @@ class TablesScope:
 def _terms(name: str, public: Public) -> Terms:
     """Return what a joint scope has to know of a table; what it loses is not asked of these."""
     held = tuple(Stated(public.schema, held.to_dict()) for held in public.invariants)
-    nothing = Pure(Fraction(0))
-    return Terms(_called(name), public.schema, held, Unit("record", "semi", 1), nothing, None, "", None, {})
+    bounds = tuple(Bounded(public.schema, floor.to_dict()) for floor in public.binding)
+    unit, nothing = Unit("record", "semi", 1), Pure(Fraction(0))
+    return Terms(_called(name), public.schema, held, unit, nothing, None, "", None, {}, bounds)
 
 
 def _called(name: str) -> str:

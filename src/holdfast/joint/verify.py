@@ -15,6 +15,7 @@ from holdfast.certificate.several.model import TablesCertificate
 from holdfast.certificate.several.page import render_tables
 from holdfast.certificate.several.quick import quick_checks, verify_quick, warnings_of_all
 from holdfast.certificate.sign import read_public_key, signed_by
+from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, RECORDS, SEVERAL, parse, read_text
 from holdfast.certificate.verify import verified as verified_one
 from holdfast.certificate.verify import verify as verify_one
@@ -22,7 +23,7 @@ from holdfast.data.read import read_release
 from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.joint.certify import certify_tables
 from holdfast.joint.divide import fractions
-from holdfast.joint.guarantee import joint_intensity
+from holdfast.joint.guarantee import joint_guarantee, joint_intensity
 from holdfast.joint.prepare import table_privacy
 from holdfast.joint.scope import TablesScope
 from holdfast.mechanisms.catalogue import NAMED, target_of
@@ -98,6 +99,7 @@ def _verification(folder: Path, *, whole: bool) -> tuple[Verification, dict[str,
     content = parse(text, str(folder / CERTIFICATE), several=True)
     page = whole or (folder / PAGE).exists()
     checks = [*quick_checks(folder, text, content, page=page)]
+    warnings = (*warnings_of_all(content), *strangers(folder, content))
     try:
         claimed = tables_certificate_of(content, CERTIFICATE)
         same = claimed.to_json() == text
@@ -107,7 +109,7 @@ def _verification(folder: Path, *, whole: bool) -> tuple[Verification, dict[str,
     except HoldfastError as error:
         checks.append(Check("certificate", holds=False, detail=str(error).rstrip(".")))
     if not all(check.holds for check in checks):
-        return Verification(folder, tuple(checks), warnings_of_all(content)), {}
+        return Verification(folder, tuple(checks), warnings), {}
     derivations = {one.name: Derivation(one.certificate) for one in claimed.tables}
     for name, derivation in derivations.items():
         found = [*_alone(claimed, derivation.claimed), *derivation.checks(simulate=whole)]
@@ -117,9 +119,8 @@ def _verification(folder: Path, *, whole: bool) -> tuple[Verification, dict[str,
     if whole and all(check.holds for check in checks):
         checks.append(_page_check(folder / PAGE, claimed))
     derived = (*DERIVED, *JOINT, *(("expected error", "page") if whole else ()))
-    return Verification(
-        folder, tuple(checks), warnings_of_all(content), derived=tuple(dict.fromkeys(derived))
-    ), derivations
+    once = tuple(dict.fromkeys(derived))
+    return Verification(folder, tuple(checks), warnings, derived=once), derivations
 
 
 def _alone(record: TablesCertificate, chapter: Certificate) -> Iterator[Check]:
@@ -181,8 +182,7 @@ def _derived(record: TablesCertificate, derivations: dict[str, Derivation]) -> T
         weights,
         parts,
         scope,
-        guarantees,
-        joint_intensity(list(guarantees.values()), asked),
+        joint_guarantee(scope, guarantees, joint_intensity(list(guarantees.values()), asked)),
         {name: one.claimed for name, one in derivations.items()},
         created=record.created,
     )

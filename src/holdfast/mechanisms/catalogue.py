@@ -94,7 +94,8 @@ def _named_by(spec: Spec) -> Choice:
     name = spec.mechanism.name
     known = {kind.name: kind for kind in MECHANISMS}
     if name not in known:
-        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, list(known))}")
+        offered = [kind.name for kind in OF_TABLES if kind.released] + [PermutationSwapping.name]
+        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, offered)}")
     if name not in NAMED:
         raise SpecError(
             f"[mechanism] name = {name!r} releases records, and this is for tables of counts: name another"
@@ -113,7 +114,7 @@ def _mechanism_of(spec: Spec) -> Choice:
     name, standard = kind.name, spec.privacy.standard
     if standard not in kind.standards:
         able = " or ".join(f'"{s}"' for s in kind.standards)
-        other = [m.name for m in OF_TABLES if standard in m.standards and m.released]
+        other = [m.name for m in OF_TABLES if standard in m.standards and _could_answer(m, spec)]
         raise SpecError(
             f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
             + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
@@ -127,6 +128,13 @@ def _mechanism_of(spec: Spec) -> Choice:
     if _intensity(spec.privacy) is None and options.sets_intensity is None:
         raise missing("epsilon")
     return kind, options
+
+
+def _could_answer(kind: type[AnyMechanism], spec: Spec) -> bool:
+    """Whether a mechanism may be proposed for a spec: one that releases such tables, within its bounds."""
+    suits = (kind is TopDown) == bool(spec.data.regions) and kind.output == "table"
+    bounded = kind.bounded if spec.constraints.bounds is not None else not kind.needs_bounds
+    return kind.released and kind.contends and suits and bounded
 
 
 def answer(spec: Spec, public: Public) -> AnyMechanism:

@@ -4,8 +4,9 @@ The base law adds independent double geometric noise z_i to every count. The rel
 conditioned on A y = A x and on inequalities: y >= 0, B y >= b.
 
 * The law and its normaliser depend on x, and the loss grows by a factor 1 + gamma, which is computed or
-  bounded over all pairs of tables that the guarantee speaks of (congeniality.py). Inequalities restrict the
-  release alone: the tables that are compared are all that share the invariants, whether or not they keep B.
+  bounded over all pairs of tables that the guarantee speaks of (congeniality.py). Inequalities are public,
+  so the tables that are compared keep them, too [theory, 1]; where the premises know nothing of them,
+  tables that do not are compared as well.
 * Equalities alone. Double geometric noise given A z = 0 is the l1 Laplace law on the lattice of the
   invariants, discrete Gaussian noise the Gaussian law there [theory, 4]: these are `lattice-laplace` and
   `lattice-gaussian`, and a spec without inequalities is sent to them.
@@ -68,17 +69,25 @@ STEPS = 1 << 12
 
 
 class ConditionedOptions(MechanismOptions):
-    """Whether to draw by a Markov chain, and along which moves."""
+    """A parameter in place of a target; whether to draw by a Markov chain, and along which moves."""
 
     files: ClassVar = ("moves",)
 
+    epsilon_per_unit: PositiveRational | None = None
     chain: StrictBool = False
     moves: Text | None = None
+
+    @property
+    def sets_intensity(self) -> str | None:
+        """The parameter, if it is given."""
+        return None if self.epsilon_per_unit is None else f"epsilon_per_unit = {self.epsilon_per_unit}"
 
     @model_validator(mode="after")
     def _moves_of_a_chain(self) -> "ConditionedOptions":
         if self.moves is not None and not self.chain:
             raise ValueError("moves are those of a chain: add chain = true, or leave them out")
+        if self.epsilon_per_unit is not None and self.chain:
+            raise ValueError("epsilon_per_unit is that of exact draws: leave out chain, or the parameter")
         return self
 
 
@@ -90,6 +99,8 @@ class ConditionedRecord(MechanismRecord):
 
     name: Literal["conditioned"]
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
+    given: Literal["by the spec"] | None = Field(default=None, exclude_if=lambda given: given is None)
+    """Who gave kappa, where it does not follow from the target."""
     chain: WalkRecord | None = None
     bounds: str | None = Field(default=None, exclude_if=lambda bounds: bounds is None)
 
@@ -103,6 +114,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
     nonnegative: bool
     inequalities: Inequalities | None = None
     walk: Walk | None = None
+    given: Literal["by the spec"] | None = None
 
     name = "conditioned"
     Options = ConditionedOptions
@@ -123,7 +135,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: ConditionedOptions) -> "Conditioned":
-        """Take the parameter that meets the target, for exact draws or for a chain."""
+        """Take the parameter of the spec, or the one that meets the target, for exact draws or a chain."""
         if not public.nonnegative and not public.inequalities:
             other = "lattice-laplace" if isinstance(target.intensity, Pure | None) else "lattice-gaussian"
             raise SpecError(
@@ -133,17 +145,22 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
             )
         if options.chain:
             return cls._chained(public, target, options)
-        if not isinstance(target.intensity, Pure):
+        premises, inequalities = premises_for(public, target), Inequalities.of(public)
+        if options.epsilon_per_unit is not None:
+            kappa = options.epsilon_per_unit
+            found = cls(premises, kappa, public.nonnegative, inequalities, given="by the spec")
+        elif isinstance(target.intensity, Pure):
+            found = cls.calibrate(
+                premises,
+                intensity=target.intensity,
+                nonnegative=public.nonnegative,
+                inequalities=inequalities,
+            )
+        else:
             raise SpecError(
                 "[privacy] standard = 'approximate' is met by a chain alone, as exact draws are pure: set"
                 ' standard = "pure", or chain = true in [mechanism].'
             )
-        found = cls.calibrate(
-            premises_for(public, target),
-            intensity=target.intensity,
-            nonnegative=public.nonnegative,
-            inequalities=Inequalities.of(public),
-        )
         found.require_drawable(public_tables(public.universe, public.floors))
         return found
 
@@ -152,7 +169,8 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         """Return the mechanism of a record."""
         premises = premises_at(public, unit)
         walk = None if record.chain is None else Walk.of(record.chain, public, record.kappa)
-        return cls(premises, record.kappa, public.nonnegative, Inequalities.of(public), walk)
+        inequalities = Inequalities.of(public)
+        return cls(premises, record.kappa, public.nonnegative, inequalities, walk, record.given)
 
     @classmethod
     def calibrate(
@@ -211,14 +229,18 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         """Kappa, the chain, and which inequalities there are."""
         return {
             "kappa": self.kappa,
+            "given": self.given,
             "chain": None if self.walk is None else self.walk.record(),
             "bounds": None if self.inequalities is None else self.inequalities.digest(self.nonnegative),
         }
 
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
-        """Return the kappa that meets a target; the length of a chain was measured, and is not again."""
+        """Return the kappa that meets a target; the length of a chain was measured, and is not again.
+
+        None where the spec gave a kappa.
+        """
         del public
-        if target.intensity is None:
+        if target.intensity is None or self.given is not None:
             return None
         exact = Pure(target.intensity.parameters()["epsilon"])
         return {"kappa": _kappa(self._conditioning, exact)}

@@ -4,7 +4,8 @@ A mechanism that loses epsilon_0 between two tables loses at most (1 + gamma) ep
 on what its releases must satisfy, with gamma between -1 and 1. Conditioning on equalities A y = A x is free:
 the normaliser is the same for all tables with the same invariants, so gamma = 0 [theory, 4]. With
 inequalities the normalisers differ, and what they add is worked out here over all pairs of tables that a
-guarantee speaks of, from public values alone (see normaliser.py).
+guarantee speaks of, from public values alone (see normaliser.py). Where every table looks like every other
+they do not differ, and gamma is 0 again [holdfast, universe/symmetry.py].
 
 The paper also finds gamma = -1/2 for the histogram of two bins with a fixed total [congenial-dp, Example 4.1;
 congenial-dp, Section 5.1]. It charges epsilon for each of two steps, removing a record and adding it
@@ -32,6 +33,7 @@ from holdfast.mechanisms.normaliser import NONE, SCALE, Free, Lines, Listed, Los
 from holdfast.premises import Premises
 from holdfast.public import Public
 from holdfast.universe.enumerate import conforming_tables
+from holdfast.universe.symmetry import looks_alike
 from holdfast.universe.universe import Universe
 
 TABLES = 1000
@@ -69,6 +71,15 @@ class Inequalities:
         for part in (np.array([nonnegative, *self.rows.shape]), self.rows, self.least):
             found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return found.hexdigest()[:32]
+
+    def bound(self, universe: Universe) -> bool:
+        """Whether they are those that the tables of a universe are known to keep."""
+        known = universe.declared
+        return (
+            known is not None
+            and np.array_equal(self.least, known.least)
+            and np.array_equal(self.rows, known.rows.toarray())
+        )
 
     def hold(self, points: IntArray) -> NDArray[np.bool_]:
         """Tell which rows keep them."""
@@ -124,11 +135,13 @@ class Conditioning:
     ) -> "Conditioning":
         """Look at the universe once; at most ``tables`` tables are listed, 0 is none."""
         universe = premises.universe
-        if not nonnegative and inequalities is None:
+        # whether releases are the tables that are compared
+        same = nonnegative and (inequalities is None or inequalities.bound(universe))
+        if (not nonnegative and inequalities is None) or (same and looks_alike(universe)):
             return cls(premises, (), exact=premises.adjacency == "unit" or premises.sensitivity.exact)
-        if inequalities is not None:
+        if not same or universe.limits is not None:
             limit = TABLES_AND_RELEASES if tables is None else tables
-            part = _whole(universe, inequalities, limit if nonnegative else 0)
+            part = _whole(universe, None if same else inequalities, limit if nonnegative else 0)
             return cls(premises, ((part, 1),), exact=part.exact)
         parts = tuple(_components(universe, TABLES if tables is None else tables))
         return cls(premises, parts, exact=all(part.exact for part, _ in parts))
@@ -263,12 +276,12 @@ def _longest(part: Universe) -> int | None:
     return longest - longest % 2 if even else longest
 
 
-def _whole(universe: Universe, inequalities: Inequalities, tables: int) -> Losses:
+def _whole(universe: Universe, inequalities: Inequalities | None, tables: int) -> Losses:
     """Return the losses where inequalities other than signs tie everything together."""
     found = _listed(universe, tables) if _few(universe, tables) else None
     if found is None:
         return Twice()
-    releases = found[inequalities.hold(found)]
+    releases = found if inequalities is None else found[inequalities.hold(found)]
     if not releases.size:
         raise GuaranteeError(
             "no table of counts with these invariants keeps the inequalities: correct or drop one of them."
@@ -288,6 +301,6 @@ def _few(universe: Universe, limit: int) -> bool:
     """Whether there may be few tables: for one plain total their number is known without a search."""
     if universe.cells > CELLS or limit <= 0:
         return False
-    if universe.rank == 1 and bool((universe.matrix.data == 1).all()):
+    if universe.limits is None and universe.rank == 1 and bool((universe.matrix.data == 1).all()):
         return comb(int(universe.values[0]) + universe.cells - 1, universe.cells - 1) <= limit
     return True

@@ -29,7 +29,7 @@ from holdfast.public import Public
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.spec.rational import PositiveRational
 from holdfast.universe.hull.lattice import span_matrix
-from holdfast.universe.hull.moves import sensitivity_moves
+from holdfast.universe.hull.moves import require_listable, sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm
 
 
@@ -52,6 +52,12 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
     standards = ("pure",)
     intensities = (Pure,)
     most_dimensions = 100
+
+    @classmethod
+    def answer(cls, public: Public, target: Target, options: MechanismOptions) -> "KNorm":
+        """Take the parameters that meet the target; what is too large is refused before any search."""
+        require_listable(public.universe)
+        return super().answer(public, target, options)
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: Pure) -> "KNorm":

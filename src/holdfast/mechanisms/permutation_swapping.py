@@ -7,9 +7,9 @@ these are its induced invariants, and subject to them it is differentially priva
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.mechanism import Mechanism, MechanismOptions, MechanismRecord, Traits, missing, pure
@@ -31,13 +31,15 @@ class SwappingOptions(MechanismOptions):
 
     stratify: tuple[Text, ...]
     swap: tuple[Text, ...]
+    renumber: tuple[Text, ...] = ()
+    """Columns of ids, which are replaced by numbers that tell nothing."""
     rate: Rational | None = None
     nulls: Literal["error", "level"] = "error"
     """Whether a missing value of a key is an error, or a level of its own."""
     bound: Literal["slides", "tight"] = "slides"
     """Which of the two bounds the guarantee states."""
 
-    @field_validator("stratify", "swap")
+    @field_validator("stratify", "swap", "renumber")
     @classmethod
     def _distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if "" in names:
@@ -76,6 +78,10 @@ class SwappingOptions(MechanismOptions):
                     f"swap names {name!r}, which is also in stratify: records of a stratum share it, so"
                     " nothing would change; take it out of one"
                 )
+        for name in self.renumber:
+            if name in (*self.stratify, *self.swap):
+                other = "swap" if name in self.swap else "stratify"
+                raise ValueError(f"renumber names {name!r}, which is also in {other}: take it out of one")
         return self
 
     @property
@@ -91,6 +97,7 @@ class SwappingRecord(MechanismRecord):
     stratify: tuple[str, ...]
     swap: tuple[str, ...]
     held: tuple[str, ...]
+    renumber: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     rate: Rational
     nulls: Literal["error", "level"]
     bound: Literal["slides", "tight"]
@@ -155,6 +162,7 @@ class PermutationSwapping(Mechanism[SwappingOptions, SwappingRecord]):
     nulls: Literal["error", "level"]
     bound: Bound
     whom: Whom
+    renumber: tuple[str, ...] = ()
 
     name: ClassVar[str] = "permutation-swapping"
     Options: ClassVar[type[MechanismOptions]] = SwappingOptions
@@ -190,7 +198,16 @@ class PermutationSwapping(Mechanism[SwappingOptions, SwappingRecord]):
             asked = pure(target).epsilon / whom.records
             rate = rates(strata.largest, asked, options.bound).lower
         return cls(
-            strata, scope, options.stratify, options.swap, held, rate, options.nulls, options.bound, whom
+            strata,
+            scope,
+            options.stratify,
+            options.swap,
+            held,
+            rate,
+            options.nulls,
+            options.bound,
+            whom,
+            options.renumber,
         )
 
     @classmethod
@@ -206,6 +223,7 @@ class PermutationSwapping(Mechanism[SwappingOptions, SwappingRecord]):
             record.nulls,
             record.bound,
             whom,
+            record.renumber,
         )
 
     def epsilon(self, bound: Bound, size: int | None = None) -> Fraction:
@@ -256,6 +274,7 @@ class PermutationSwapping(Mechanism[SwappingOptions, SwappingRecord]):
             "a stratum in which exactly one was selected selects again",
             "the selected ones of a stratum exchange the swapped columns by a uniform derangement",
             "strata leave in the order of a hash of their key, their records in an order that is drawn",
+            *(f"{name} is replaced by the number of each in that order" for name in self.renumber),
         )
 
     @property

@@ -9,15 +9,16 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
 
 from holdfast.certificate.public import Published
+from holdfast.certificate.quick import warnings_of
 from holdfast.certificate.text import CERTIFICATE, canonical, digest, parse, read_text
 from holdfast.certificate.verify import verified
-from holdfast.certificate.write import PAGE, cannot_write, charged_draft, sha256
+from holdfast.certificate.write import PAGE, cannot_write, charged_draft
 from holdfast.data.formulas import quoted
 from holdfast.data.write import long_frame, quoted_schema, write_frame
 from holdfast.drafts import Draft, drafted, require_new
@@ -27,13 +28,20 @@ from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
 from holdfast.estimation.stand_in import stand_in
 from holdfast.postprocess.bias import Bias, bias, possible_draws
-from holdfast.postprocess.form import FORMAT, RELEASE, STATEMENT, TABLE, release_section
+from holdfast.postprocess.form import (
+    EVEN,
+    FORMAT,
+    NOT_ASKED,
+    NOT_SIMULATED,
+    RELEASE,
+    ROUGH,
+    STATEMENT,
+    TABLE,
+    release_section,
+)
 from holdfast.postprocess.methods import Method, method_of
 from holdfast.postprocess.page import render
 from holdfast.version import VERSION
-
-EVEN = "a public table fitted to the invariants; the confidential table was not used"
-ROUGH = "the whole table nearest to the release; the confidential table was not used"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +59,6 @@ class Processed:
     """Why there is no bias, if there is none."""
     release: str
     """The text of the release's certificate."""
-    name: str
-    """The name of the release's folder."""
 
     @property
     def record(self) -> dict[str, Any]:
@@ -62,7 +68,7 @@ class Processed:
             "format": FORMAT,
             "software": {"name": "holdfast", "version": VERSION},
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "release": release_section(content, self.name),
+            "release": release_section(content),
             "method": {"name": self.method.name, "description": self.method.words},
             "solver": {"name": "HiGHS", "version": version("highspy")},
             "statement": STATEMENT,
@@ -71,9 +77,14 @@ class Processed:
             "bias": self.bias_section(),
         }
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is to be told of the release, and so of this table: processing protects nobody further."""
+        return warnings_of(parse(self.release, RELEASE))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what the certificate says."""
-        return self.record
+        """Return what the certificate says, and what is to be told."""
+        return {**self.record, "warnings": list(self.warnings)}
 
     def write(self, folder: Path) -> Path:
         """Write table, page and certificates to a new folder, all or nothing."""
@@ -83,13 +94,13 @@ class Processed:
             draft.publish()
         return folder
 
-    def write_table(self, path: Path) -> None:
-        """Write the table as a CSV file."""
+    def write_table(self, file: IO[bytes]) -> None:
+        """Write the table as CSV."""
         public = self.published.public
         schema, count = public.schema, public.count
         if public.quoted_formulas:
             schema, count = quoted_schema(schema), quoted(count)
-        write_frame(long_frame(schema, pl.Series(count, self.table.texts())), path)
+        write_frame(long_frame(schema, pl.Series(count, self.table.texts())), TABLE, file)
 
     def bias_section(self) -> dict[str, Any]:
         """Return what is said of the bias."""
@@ -98,13 +109,15 @@ class Processed:
         return {"measured": True, **_measured(self.bias, EVEN), "rough": _measured(self.rough, ROUGH)}
 
     def _fill(self, draft: Draft) -> None:
-        self.write_table(draft.path / TABLE)
-        (draft.path / RELEASE).write_bytes(self.release.encode("utf-8"))
+        inside = draft.inside
+        with inside.create(TABLE) as file:
+            self.write_table(file)
+        inside.write(RELEASE, self.release.encode("utf-8"))
         record = self.record
-        (draft.path / PAGE).write_text(render(record), encoding="utf-8")
-        body = {**record, "files": {name: sha256(draft.path / name) for name in (TABLE, RELEASE, PAGE)}}
+        inside.write(PAGE, render(record).encode("utf-8"))
+        body = {**record, "files": {name: inside.sha256(name) for name in (TABLE, RELEASE, PAGE)}}
         sealed = canonical({**body, "digest": digest(body)})
-        (draft.path / CERTIFICATE).write_bytes(sealed.encode("utf-8"))
+        inside.write(CERTIFICATE, sealed.encode("utf-8"))
         draft.seal()
 
 
@@ -137,7 +150,7 @@ def process(folder: str | Path, method: Method, *, bias_draws: int | None = None
         raise ReleaseError(f"{method.name} did not keep the invariants: report it, and use another method.")
     numerators = np.zeros(public.schema.size, dtype=np.int64)
     numerators[public.possible] = found.numerators
-    measured, rough, reason = None, None, "it was not asked for"
+    measured, rough, reason = None, None, NOT_ASKED
     if bias_draws != 0:
         try:
             noise = published.noise
@@ -146,12 +159,11 @@ def process(folder: str | Path, method: Method, *, bias_draws: int | None = None
             measured = bias(noise, even, conforming, method.measure, draws=draws, seed=seed)
             nearest = integers_l1(released, conforming)
             rough = bias(noise, nearest, conforming, method.measure, draws=draws, seed=seed)
-        except ReleaseError as error:
-            reason = str(error)
+        except ReleaseError:
+            reason = NOT_SIMULATED
     table = FixedPoint(numerators, found.places)
     why = None if rough is not None else reason
-    text, name = read_text(Path(folder)), Path(folder).absolute().name
-    return Processed(published, method, table, measured, rough, why, text, name)
+    return Processed(published, method, table, measured, rough, why, read_text(Path(folder)))
 
 
 def _measured(found: Bias, stand_in: str) -> dict[str, Any]:

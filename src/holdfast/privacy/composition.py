@@ -20,6 +20,7 @@ from holdfast.privacy.order import tradeoff
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile, SquaredLoss
 from holdfast.privacy.semi import semi_evidence
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
+from holdfast.universe.limits import Limits, together
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.universe import Universe
@@ -136,6 +137,7 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
     joint = Universe.of(
         csr_array(block_diag([universe.matrix for universe in universes], format="csr")),
         np.concatenate([universe.values for universe in universes]),
+        limits=_side_by_side(universes),
     )
     scope = Scope.of(
         joint,
@@ -150,6 +152,21 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
     intensity = profile.at(unit.distance, sensitivity(joint, unit.distance))
     evidence = (*_gathered(guarantees), *_recomputed(adjacency, joint, guarantees))
     return Guarantee(scope, unit, intensity, evidence, profile)
+
+
+def _side_by_side(universes: Sequence[Universe]) -> Limits | None:
+    """Return the bounds of all strata over the cells of all."""
+    cells = np.cumsum([0, *(universe.cells for universe in universes)])
+    return together(
+        None
+        if one.limits is None
+        else Limits(_shifted(one.limits.rows, int(first), int(cells[-1])), one.limits.least)
+        for one, first in zip(universes, cells, strict=False)
+    )
+
+
+def _shifted(rows: csr_array, first: int, cells: int) -> csr_array:
+    return csr_array((rows.data, rows.indices + first, rows.indptr), shape=(rows.shape[0], cells))
 
 
 def _weakest(profiles: Sequence[Profile | None]) -> Profile:
@@ -183,6 +200,7 @@ def _intersection(scopes: Sequence[Scope]) -> Scope:
         csr_array(vstack([scope.universe.matrix for scope in scopes], format="csr")),
         np.concatenate([scope.universe.values for scope in scopes]),
         _joint_cliques([scope.universe for scope in scopes]),
+        limits=together(scope.universe.limits for scope in scopes),
     )
     return Scope.of(
         universe,

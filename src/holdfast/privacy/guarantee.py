@@ -28,10 +28,10 @@ Adjacency = Literal["semi", "unit"]
 
 @dataclass(frozen=True)
 class Scope:
-    """The universe a guarantee speaks of: tables with the same values of these invariants.
+    """The universe a guarantee speaks of: tables with these invariants, within public bounds.
 
     ``induced`` ones are kept by the mechanism without being asked for. ``digest`` identifies the system
-    A x = t; it is a function of what is published anyway.
+    A x = t, B x >= b; it is a function of what is published anyway.
     """
 
     invariants: tuple[str, ...]
@@ -44,21 +44,19 @@ class Scope:
     def of(cls, universe: Universe, *, invariants: tuple[str, ...], constraints: tuple[str, ...]) -> "Scope":
         """Name the conforming tables of a universe."""
         digest = hashlib.sha256()
-        matrix = universe.matrix.tocsr()
-        for part in (
-            np.array(matrix.shape),
-            matrix.indptr,
-            matrix.indices,
-            matrix.data,
-            universe.values,
-        ):
-            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        systems = [(universe.matrix, universe.values)]
+        if universe.limits is not None:
+            systems.append((universe.limits.rows, universe.limits.least))
+        for matrix, values in systems:
+            for part in (np.array(matrix.shape), matrix.indptr, matrix.indices, matrix.data, values):
+                digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return cls(invariants, constraints, digest.hexdigest(), universe)
 
     def within(self, other: "Scope") -> bool:
         """Whether every table of this scope belongs to the other one: it has all the other's invariants.
 
-        That is so when the other's equations follow from this scope's; it is decided exactly, over Q.
+        That is so when the other's equations follow from this scope's; it is decided exactly, over Q. The
+        other's bounds have to be shown to follow, too.
         """
         mine, theirs = self.universe, other.universe
         if mine.cells != theirs.cells:
@@ -68,7 +66,8 @@ class Scope:
             )
         stacked = csr_array(vstack([mine.matrix, theirs.matrix], format="csr"))
         values = np.concatenate([mine.values, theirs.values])
-        return independent_rows(stacked).size == mine.rank and not check_consistent(stacked, values).size
+        follows = independent_rows(stacked).size == mine.rank and not check_consistent(stacked, values).size
+        return follows and (theirs.limits is None or mine.implies(theirs.limits))
 
 
 @dataclass(frozen=True)
@@ -159,6 +158,14 @@ class Promise(Protocol):
         ...
 
 
+class Weighed(Protocol):
+    """A promise of another form, which says itself what it takes to imply it."""
+
+    def implied_by(self, one: "Guarantee") -> bool:
+        """Whether a guarantee of tables is at least as strong."""
+        ...
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """What was proved of a mechanism.
@@ -210,13 +217,15 @@ class Guarantee:
             )
         return target.intensity is None or at_least_as_strong(self.intensity, target.intensity)
 
-    def implies(self, other: "Guarantee") -> bool:
+    def implies(self, other: "Guarantee | Weighed") -> bool:
         """Whether this guarantee is at least as strong as the other [semi-dp, Definition 20].
 
         The other's protected pairs must be among this one's: a scope within this one's (more invariants,
         smaller scope), no larger distance; then the intensities decide. Raises GuaranteeError, with the
         reason, where neither guarantee's pairs contain the other's: they are not comparable.
         """
+        if not isinstance(other, Guarantee):
+            return other.implied_by(self)
         covers, covered = _covers(self, other), _covers(other, self)
         if not (covers or covered):
             raise GuaranteeError(
@@ -259,6 +268,8 @@ def shown(value: Fraction) -> str:
 def promise(intensity: Intensity) -> str:
     """Return what an intensity says of any two that are compared."""
     match intensity:
+        case Pure(epsilon) if not epsilon:
+            return "every release is exactly as likely under one as under the other."
         case Pure(epsilon):
             return (
                 f"no release is more than exp({shown(epsilon)}) = {times(epsilon)} times as likely"
@@ -297,9 +308,11 @@ def probability(delta: Fraction) -> str:
 def times(epsilon: Fraction) -> str:
     """Return exp(epsilon) rounded up to three digits, so that sentences with it stay true.
 
-    >>> times(Fraction(7, 10)), times(Fraction(10))
-    ('2.02', '22,100')
+    >>> times(Fraction(0)), times(Fraction(7, 10)), times(Fraction(10))
+    ('1', '2.02', '22,100')
     """
+    if not epsilon:
+        return "1"
     ten = float(epsilon) / log(10)
     digits, power = 10 ** (ten % 1), floor(ten)
     shown = ceil(digits * 100 + 1e-9) / 100

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -90,6 +91,27 @@ def least_epsilon(size: int, bound: Bound = "slides") -> Fraction:
     with flint.ctx.workprec(PRECISION):
         loss = _loss(size, bound)
         return _up(_largest([c / _ball(1 + s) for c, s in loss.falling]))
+
+
+def turns(size: int, bound: Bound = "slides") -> tuple[float, ...]:
+    """Return the ln o at which the loss changes from one of its lines to another, from low to high.
+
+    Lines c - s ln o and c' - s' ln o cross at (c - c') / (s - s'), and the rising one has c = 0 and s = -1. A
+    crossing counts where no other line is above it.
+
+    >>> [round(at, 4) for at in turns(3, "tight")]  # -ln(2)/3 and ln(2)/3
+    [-0.231, 0.231]
+    """
+    if size < 2:
+        return ()
+    with flint.ctx.workprec(PRECISION):
+        loss = _loss(size, bound)
+        lines = [*loss.falling, (flint.arb(0), Fraction(-1))]
+        pairs = ((one, other) for one, other in combinations(lines, 2) if one[1] != other[1])
+        crossings = [(one, (one[0] - other[0]) / _ball(one[1] - other[1])) for one, other in pairs]
+        return tuple(
+            sorted(float(at.mid()) for (c, s), at in crossings if not loss.at(at) > c - _ball(s) * at)
+        )
 
 
 def rates(size: int, target: Fraction, bound: Bound = "slides") -> Rates:

@@ -112,7 +112,7 @@ _KEYS = (
 )
 
 
-LISTS = ("invariants", "tables", "laws", "outcomes")
+LISTS = ("invariants", "tables", "laws", "outcomes", "people")
 """The sections that a file may have several of."""
 
 

@@ -10,6 +10,7 @@ mandated.py    invariants that were asked for: kept by every swap, or refused
 facts.py       what is public of a file before it is swapped
 certify.py     the certificate of a swapped file
 account.py     what a ledger is told of it
+renumber.py    new ids for old ones
 outputs.py     the files of a swapped release
 simulate.py    one tabulation under many seeded swaps, to compare with noise
 utility.py     what a swap did to the data, for the curator's eyes only

@@ -11,12 +11,13 @@ from holdfast.errors import DataError, SpecError
 from holdfast.machine import require_room
 from holdfast.mechanisms.permutation_swapping import SwappingOptions
 from holdfast.spec.closest import closest
+from holdfast.spec.geography import Geography
 from holdfast.spec.model import Spec
 from holdfast.swapping.design import Columns
 from holdfast.swapping.mandated import Tally, tallies
 from holdfast.swapping.survey import require_levels
 
-REFUSED = ("count", "within", "geography", "missing", "aggregate", "recode")
+REFUSED = ("count", "within", "missing", "aggregate", "recode")
 """Keys of [data] that speak of tables of counts."""
 
 
@@ -33,10 +34,11 @@ class Asked:
         kept = tallies(spec.invariants, columns)
         cells = spec.data.cells
         for name in cells:
-            if name not in columns.all:
+            if name not in columns.all or name in columns.renumber:
                 raise SpecError(
-                    f"[data] cells names {name!r}, which is no column of the records:"
-                    f" {closest(name, list(columns.all))}"
+                    f"[data] cells names {name!r}, which is "
+                    + ("renumbered: leave it out" if name in columns.renumber else "no column of the records")
+                    + f": {closest(name, [*columns.keys, *columns.held])}"
                 )
         return cls(kept, Tally("cells", cells) if cells else None).checked(source)
 
@@ -65,8 +67,8 @@ class Asked:
 
 def options_of(spec: Spec) -> SwappingOptions:
     """Return the options of a swap; raises SpecError where the spec asks for what no swap can do."""
-    options = SwappingOptions(**spec.mechanism.keys)
     asked, privacy = spec.data, spec.privacy
+    options = together(SwappingOptions(**spec.mechanism.keys), asked.geography)
     for key in REFUSED:
         if key in asked.model_fields_set and getattr(asked, key):
             raise SpecError(
@@ -103,6 +105,25 @@ def options_of(spec: Spec) -> SwappingOptions:
     if asked.id is not None and asked.id in (*options.stratify, *options.swap):
         raise SpecError(f"[data] id is {asked.id!r}, which is also in [mechanism]: take it out there.")
     return options
+
+
+def together(options: SwappingOptions, geography: Geography | None) -> SwappingOptions:
+    """Return options that swap all columns of a geography which are not in the key, as one of them is."""
+    if geography is None:
+        return options
+    places = geography.columns or (geography.column or "",)
+    if not set(places) & set(options.swap):
+        raise SpecError(
+            f"[data.geography] has {' and '.join(map(repr, places))}, which move together, and swap in"
+            " [mechanism] names none of them: name one there, or leave the geography out."
+        )
+    more = [name for name in places if name not in (*options.stratify, *options.swap)]
+    for name in more:
+        if name in options.renumber:
+            raise SpecError(
+                f"[mechanism] renumber names {name!r}, which is of [data.geography]: take it out of one."
+            )
+    return options.model_copy(update={"swap": (*options.swap, *more)})
 
 
 def table_of(spec: Spec, counted: Tally) -> TableSection:

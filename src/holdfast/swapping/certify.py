@@ -133,12 +133,26 @@ def _caveats(facts: Facts, mechanism: PermutationSwapping, *, secure: bool) -> l
         f" is held. The guarantee is about which {swap} belongs to which {whom.record}, and about nothing"
         " else."
     )
+    found.append(_visible(mechanism, whom))
     if facts.records.persons is not None or facts.records.id is not None:
         found.append(
             f"A {whom.one} moves whole: all rows with its {facts.records.id} follow it, and what they hold is"
             " published as it is."
         )
     return found
+
+
+def _visible(mechanism: PermutationSwapping, whom: Whom) -> str:
+    """Say what stays visible, by the design alone: what the data would tell is not for a certificate."""
+    swap, held = _names(mechanism.swap), _names(mechanism.held)
+    new = f" Ids in {_names(mechanism.renumber)} are new." if mechanism.renumber else ""
+    return (
+        f"What stays visible: {held} remain with each {whom.record}. Where one of them goes with {swap} by"
+        " what everybody knows, as a tract lies in one county or numbers were given out place by place, a"
+        f" {whom.record} whose values do not fit is seen to have moved, and from where. The guarantee"
+        " compares all files with the same counts, also those that such knowledge rules out: it does not"
+        f" hide that.{new}"
+    )
 
 
 def _singletons(alone: int, alike: int, mechanism: PermutationSwapping, whom: Whom) -> str:

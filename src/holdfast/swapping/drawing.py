@@ -13,10 +13,12 @@ from holdfast.data.microdata import Microdata
 from holdfast.outputs import Output
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Charge
+from holdfast.private import Private
 from holdfast.swapping.account import charge_of_records
 from holdfast.swapping.asked import schema_of
 from holdfast.swapping.mandated import Tally
 from holdfast.swapping.outputs import PersonsOutput, RowsOutput, SwappedOutput, TalliedOutput
+from holdfast.swapping.renumber import Numbering
 
 if TYPE_CHECKING:
     from holdfast.swapping.prepare import PreparedRecords
@@ -58,17 +60,22 @@ class RecordsDrawing:
         if table is not None:
             schema = schema_of(table)
             tally = TalliedOutput(Tally("cells", schema.names), schema, table.count)
-        drawn = SwappedOutput(units.source, lambda folder: self._watched(tally, folder))
+        renumber, persons = units.columns.renumber, units.persons
+        remembered = units.id if persons is not None and persons.renumbered else None
+        numbering = Numbering(renumber, remembered)
+        drawn = SwappedOutput(units.source, lambda folder: self._watched(tally, folder), numbering)
         found: dict[str, Output] = {"microdata": drawn}
         if units.of_rows and units.id is not None:
-            found["microdata"] = RowsOutput(units.source, drawn, units.id, units.columns.swap)
-        if units.persons is not None:
-            found["persons"] = PersonsOutput(units.persons, units.source)
+            found["microdata"] = RowsOutput(
+                units.source, drawn, units.id, units.columns.swap, units.id in renumber
+            )
+        if persons is not None:
+            found["persons"] = PersonsOutput(persons, units.source, numbering)
         if tally is not None:
             found["table"] = tally
         return found
 
-    def _watched(self, tally: TalliedOutput | None, folder: Path) -> Iterator[pa.Table]:
+    def _watched(self, tally: TalliedOutput | None, folder: Private) -> Iterator[pa.Table]:
         for group in self.prepared.groups(self.seed, folder):
             self.prepared.watch.saw(group)
             if tally is not None:

@@ -1,8 +1,8 @@
 """A file of any size, swapped on this machine, a group of whole strata after the other.
 
 A small file is one group. A large one is read once and dealt out to a file for each group, which has no name
-and vanishes with the process; then each group is read, swapped and handed on. Groups are ranges of the words
-of strata, so that together they come in one order.
+and vanishes with the process; then each group is read, swapped and handed on. Groups are ranges of the first
+words of digests of strata, so that together they come in one order.
 """
 
 import tempfile
@@ -20,7 +20,7 @@ from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from holdfast.machine import free_memory
 from holdfast.progress import doing, steps
-from holdfast.swapping.group import Swap, Swapped, plain, stratum_words, swap_group
+from holdfast.swapping.group import Swap, Swapped, plain, strata_digests, swap_group
 from holdfast.swapping.survey import Survey
 
 GROUP = 4_000_000
@@ -107,7 +107,7 @@ def _dealt(records: Microdata, swap: Swap, bounds: Words, stack: ExitStack) -> l
 
 def parted(records: pa.Table, schema: pa.Schema, swap: Swap, bounds: Words) -> Iterator[tuple[int, pa.Table]]:
     """Yield the records of each group that has any, in the types of a schema."""
-    groups = group_of(stratum_words(records, swap.columns), bounds)
+    groups = group_of(strata_digests(records, swap.columns)[:, 0], bounds)
     ends = np.cumsum(np.bincount(groups)).tolist()
     records = records.cast(schema).take(pa.array(np.argsort(groups, kind="stable")))
     for group, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):

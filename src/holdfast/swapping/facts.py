@@ -96,13 +96,10 @@ def records_section(
     return RecordsSection.model_validate({**_described(records, rows), "id": unit_id, "persons": persons})
 
 
-def persons_section(
-    columns: Sequence[str], rows: int, fingerprint: Fingerprint, swap: Sequence[str]
-) -> InducedSection:
+def persons_section(held: Sequence[str], rows: int, fingerprint: Fingerprint) -> InducedSection:
     """Return what is kept of persons who follow their households."""
-    held = tuple(name for name in columns if name not in swap)
     return InducedSection(
-        name="persons by all that is held", columns=held, rows=rows, fingerprint=str(fingerprint)
+        name="persons by all that is held", columns=tuple(held), rows=rows, fingerprint=str(fingerprint)
     )
 
 

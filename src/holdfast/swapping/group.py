@@ -1,6 +1,6 @@
 """The swap of some whole strata, in memory: the same on every engine.
 
-Who takes whose values is drawn by `sampling/permute.py`. Strata leave in the order of their words, records
+Who takes whose values is drawn by `sampling/permute.py`. Strata leave in the order of their digests, records
 of a stratum in an order that is drawn: neither tells where a record stood, or whether it moved.
 """
 
@@ -10,7 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from holdfast.data.fingerprint import Words, mixed, row_words
+from holdfast.data.fingerprint import Digests, Words, row_digests
+from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SystemEntropy
 from holdfast.sampling.permute import permute
@@ -35,41 +36,64 @@ class Swapped:
     moved: IntArray
 
 
-def stratum_words(records: pa.Table, columns: Columns) -> Words:
-    """Return the word of each record's stratum, by which strata are told apart and put in order."""
-    return mixed(row_words(records, columns.stratify))
+def strata_digests(records: pa.Table, columns: Columns) -> Digests:
+    """Return the digest of each record's stratum; strata are put in order by its first word."""
+    return row_digests(records, columns.stratify)
 
 
 def own_words(records: pa.Table, columns: Columns) -> Words:
-    """Return the word of what each record has beside its stratum."""
-    return row_words(records, (*columns.swap, *columns.held))
+    """Return a word of what each record has beside its stratum."""
+    return row_digests(records, (*columns.swap, *columns.held))[:, 0]
 
 
-def first_places(strata: Words) -> IntArray:
-    """Return where each stratum begins, from the words of records in order."""
-    return np.flatnonzero(np.concatenate([[True], strata[1:] != strata[:-1]]))
+def first_places(strata: Digests) -> IntArray:
+    """Return where each stratum begins, from the digests of records in the order of their first words.
+
+    Raises DataError where two strata share a word: records of one could stand among those of the other, and
+    would be swapped with them.
+    """
+    starts = np.concatenate([[True], strata[1:, 0] != strata[:-1, 0]])
+    require_told_apart(bool((strata[1:] == strata[:-1])[~starts[1:]].all()))
+    return np.flatnonzero(starts)
+
+
+def require_told_apart(told: bool, file: str = "the file") -> None:
+    """Raise DataError unless the words of strata tell them apart."""
+    if not told:
+        raise DataError(
+            f"{file} has two strata whose digests begin with the same 64 bits: respell a level of one."
+        )
 
 
 def seeded_keys(strata: Words, seed: int) -> Words:
     """Return the key of each stratum's draw, from their words and a seed."""
-    return mixed(strata + mixed(np.array([seed % 2**64], dtype=np.uint64)))
+    return _mixed(strata + _mixed(np.array([seed % 2**64], dtype=np.uint64)))
+
+
+def _mixed(words: Words) -> Words:
+    """Return words in which each bit depends on all bits of another, by the finaliser of SplitMix64."""
+    with np.errstate(over="ignore"):
+        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return words ^ (words >> np.uint64(31))
 
 
 def swap_group(records: pa.Table, swap: Swap) -> Swapped:
     """Swap the records of whole strata; dictionaries are made anew."""
     schema, records = records.schema, records.cast(plain(records.schema))
     columns = swap.columns
-    strata = stratum_words(records, columns)
+    strata = strata_digests(records, columns)
+    words = strata[:, 0]
     if swap.seed is None:
-        places = np.argsort(strata, kind="stable")
+        places = np.argsort(words, kind="stable")
     else:  # one draw on every engine, wherever records come from
-        places = np.lexsort((own_words(records, columns), strata))
+        places = np.lexsort((own_words(records, columns), words))
     firsts = first_places(strata[places])
-    sizes = np.diff(np.append(firsts, strata.size))
+    sizes = np.diff(np.append(firsts, words.size))
     if swap.seed is None:
         drawn = permute(sizes, swap.rate, SystemEntropy())
     else:
-        drawn = permute(sizes, swap.rate, None, seeded_keys(strata[places[firsts]], swap.seed))
+        drawn = permute(sizes, swap.rate, None, seeded_keys(words[places[firsts]], swap.seed))
     stays, comes = places[drawn.order], places[drawn.source[drawn.order]]
     return Swapped(_taken(records, columns, stays, comes).cast(schema), sizes, drawn.moved)
 

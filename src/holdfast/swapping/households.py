@@ -6,19 +6,29 @@ which must agree in the key and in what is swapped. Ids are held, so persons fin
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from holdfast.data.fingerprint import Fingerprint, mixed, row_words
+from holdfast.data.fingerprint import (
+    Digests,
+    Fingerprint,
+    Multiset,
+    as_column,
+    digests_of_runs,
+    fingerprint,
+    row_codes,
+    row_digests,
+)
 from holdfast.data.microdata import Microdata, level_texts
 from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.closest import closest
 from holdfast.swapping.design import Columns
 from holdfast.swapping.group import plain
+from holdfast.swapping.renumber import with_numbers
 from holdfast.swapping.survey import require_levels
 from holdfast.words import counted
 
@@ -62,13 +72,12 @@ class Households:
         frame = pl.DataFrame(
             {
                 "id": ids(whole, name),
-                "key": row_words(whole, columns.keys),
-                "held": mixed(row_words(whole, held)),
+                "key": row_codes(whole, columns.keys),
                 "row": np.arange(whole.num_rows),
             }
         )
         grouped = frame.group_by("id", maintain_order=True).agg(
-            pl.col("row").first(), pl.col("key").n_unique().alias("keys"), pl.col("held").sum()
+            pl.col("row").first(), pl.len().alias("rows"), pl.col("key").n_unique().alias("keys")
         )
         split = grouped.filter(pl.col("keys") > 1).height
         if split:
@@ -77,13 +86,22 @@ class Households:
                 f" {' or '.join(columns.keys)}: a household moves whole, so make its rows agree."
             )
         chosen = whole.select([name, *columns.keys]).take(pa.array(grouped["row"].to_numpy()))
-        table = chosen.append_column(_members(whole.column_names), pa.array(grouped["held"].to_numpy()))
+        household = places(frame["id"], grouped["id"])
+        members = members_digests(row_digests(whole, held), household)
+        table = chosen.append_column(_members(whole.column_names), as_column(members))
         return cls(_in_memory(table, persons.name), replace_held(columns, table.column_names))
+
+
+def members_digests(persons: Digests, household: IntArray, number: int = 0) -> Digests:
+    """Return a digest for each household, in order, of the digests of its persons in the order of these."""
+    order = np.lexsort((*persons.T, household))
+    return digests_of_runs(persons[order], np.cumsum(np.bincount(household, minlength=number)))
 
 
 def replace_held(columns: Columns, header: Sequence[str]) -> Columns:
     """Return the design for the columns of households."""
-    return Columns(columns.stratify, columns.swap, tuple(n for n in header if n not in columns.keys))
+    held = tuple(n for n in header if n not in (*columns.keys, *columns.renumber))
+    return Columns(columns.stratify, columns.swap, held, columns.renumber)
 
 
 def _members(header: Sequence[str]) -> str:
@@ -108,18 +126,24 @@ class Persons:
     id: str
     swap: tuple[str, ...]
     """What is swapped and also a column of theirs: they take it from their household."""
-    fingerprint: Fingerprint = field(default_factory=Fingerprint)
+    held: tuple[str, ...]
+    fingerprint: Fingerprint
+    renumbered: bool = False
 
     @classmethod
-    def of(cls, records: Microdata, name: str, columns: Columns) -> "Persons":
-        """Look through a file of persons."""
+    def of(cls, records: Microdata, name: str, columns: Columns, households: Microdata) -> "Persons":
+        """Look through a file of persons.
+
+        Where ids are replaced, who lives together and in which household is fingerprinted in their place.
+        """
         require_id(records, name)
         swap = tuple(column for column in columns.swap if column in records.columns)
+        renumbered = name in columns.renumber
         held = tuple(column for column in records.columns if column not in swap)
-        found = Fingerprint()
-        for batch in records.batches():
-            found += Fingerprint.of(row_words(batch, held))
-        return cls(records, name, swap, found)
+        if not renumbered:
+            return cls(records, name, swap, held, fingerprint(records.batches(), held))
+        held = tuple(column for column in held if column != name)
+        return cls(records, name, swap, held, _together(records, name, held, columns, households), renumbered)
 
     def checked(self, households: Microdata) -> "Persons":
         """Return them; raises DataError where ids of households repeat, or a person has none or another."""
@@ -150,14 +174,35 @@ class Persons:
         return self
 
 
-def follow(persons: pa.Table, households: pa.Table, name: str, swap: Sequence[str]) -> pa.Table:
+def _together(
+    persons: Microdata, name: str, held: Sequence[str], columns: Columns, households: Microdata
+) -> Fingerprint:
+    """Return the fingerprint of households, each by what it holds and by its persons."""
+    require_id(households, name)
+    whole, own = persons.whole(), households.whole([name, *columns.stratify, *columns.held])
+    place = places(ids(whole, name), ids(own, name))
+    if place.size and place.min() < 0:
+        raise DataError(
+            f"{persons.name} has persons without a household in {households.name}: correct the ids."
+        )
+    with Multiset(held, (*columns.stratify, *columns.held)) as rows:
+        members = members_digests(row_digests(whole, held), place, own.num_rows)
+        rows.add(members, row_digests(own, (*columns.stratify, *columns.held)))
+        return Fingerprint(whole.num_rows, rows.fingerprint().digest)
+
+
+def follow(
+    persons: pa.Table, households: pa.Table, name: str, swap: Sequence[str], *, renumber: bool = False
+) -> pa.Table:
     """Return persons in the order of their households, with what these have after a swap.
 
-    Persons of one household come in the order of the words of what they hold: where they stood is not told.
+    ``renumber`` replaces ids by the places of households from 1.
+    Persons of one household come in the order of the digests of what they hold: where they stood is not told.
     """
     persons = persons.cast(plain(persons.schema))
     place = places(ids(persons, name), ids(households, name))
-    held = row_words(persons, [column for column in persons.column_names if column not in swap])
+    gone = {*swap, name} if renumber else set(swap)
+    held = row_digests(persons, [column for column in persons.column_names if column not in gone])[:, 0]
     order = np.lexsort((held, place))
     theirs = pa.array(place[order])
     moved = persons.take(pa.array(order))
@@ -165,7 +210,7 @@ def follow(persons: pa.Table, households: pa.Table, name: str, swap: Sequence[st
         at = persons.column_names.index(column)
         kind = persons.schema.field(column)
         moved = moved.set_column(at, kind, households.column(column).take(theirs).cast(kind.type))
-    return moved
+    return with_numbers(moved, [name], place[order] + 1) if renumber else moved
 
 
 def agree(persons: pa.Table, households: pa.Table, name: str, swap: Sequence[str]) -> bool:

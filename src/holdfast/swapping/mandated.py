@@ -130,6 +130,11 @@ def tallies(invariants: tuple[Invariant, ...], columns: Columns) -> tuple[Tally,
 
 def keeper(tally: Tally, columns: Columns, place: str) -> str:
     """Return which of the two joint counts a tally is a sum of; raises where it is of neither."""
+    if new := sorted(tally.involved & set(columns.renumber)):
+        raise InvariantError(
+            f"{place} ({tally.name}) counts {_list(new)}, which is renumbered: nothing of it is kept; leave"
+            " it out of one."
+        )
     swapped = sorted(tally.involved & set(columns.swap))
     held = sorted(tally.involved & set(columns.held))
     if swapped and held:

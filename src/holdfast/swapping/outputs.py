@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +11,11 @@ from holdfast.data.public_table import PublicTable
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.outputs import Output
+from holdfast.private import Private
 from holdfast.spec.model import MISSING
 from holdfast.swapping.households import Persons, follow
 from holdfast.swapping.mandated import RECORDS, Tally
+from holdfast.swapping.renumber import Numbering
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,14 +23,15 @@ class SwappedOutput(Output):
     """Swapped records, in the kind, the columns and the types of the file they come from."""
 
     like: Microdata = field(repr=False)
-    groups: Callable[[Path], Iterator[pa.Table]] = field(repr=False)
+    groups: Callable[[Private], Iterator[pa.Table]] = field(repr=False)
     """Draws, with room in a folder for what is on its way."""
+    numbering: Numbering
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as the input is
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as the input is
         """Draw and write, group after group."""
         file = f"{name}.{self.like.kind}"
-        with MicrodataWriter(folder / file, self.like) as writer:
-            for group in self.groups(folder):
+        with MicrodataWriter(folder.create(file), self.like) as writer:
+            for group in self.numbering.numbered(self.groups(folder)):
                 writer.write(group)
         return file
 
@@ -42,13 +44,14 @@ class RowsOutput(Output):
     households: SwappedOutput = field(repr=False)
     id: str
     swap: tuple[str, ...]
+    renumber: bool
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as the input is
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as the input is
         """Draw the households, and write their rows."""
         households = pa.concat_tables(list(self.households.groups(folder)))
         file = f"{name}.{self.rows.kind}"
-        with MicrodataWriter(folder / file, self.rows) as writer:
-            writer.write(follow(self.rows.whole(), households, self.id, self.swap))
+        with MicrodataWriter(folder.create(file), self.rows) as writer:
+            writer.write(follow(self.rows.whole(), households, self.id, self.swap, renumber=self.renumber))
         return file
 
 
@@ -58,14 +61,20 @@ class PersonsOutput(Output):
 
     persons: Persons = field(repr=False)
     households: Microdata = field(repr=False)
+    numbering: Numbering
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as the input is
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as the input is
         """Write the persons in the order of their households."""
-        released = open_microdata(folder / f"microdata.{self.households.kind}", self.households.writing)
+        released = open_microdata(folder.named(f"microdata.{self.households.kind}"), self.households.writing)
         known = released.whole([self.persons.id, *self.persons.swap])
+        if self.persons.renumbered:
+            known = known.set_column(0, self.persons.id, self.numbering.ids)
         file = f"{name}.{self.persons.records.kind}"
-        with MicrodataWriter(folder / file, self.persons.records) as writer:
-            writer.write(follow(self.persons.records.whole(), known, self.persons.id, self.persons.swap))
+        with MicrodataWriter(folder.create(file), self.persons.records) as writer:
+            persons = self.persons.records.whole()
+            writer.write(
+                follow(persons, known, self.persons.id, self.persons.swap, renumber=self.persons.renumbered)
+            )
         return file
 
 
@@ -81,11 +90,12 @@ class TalliedOutput(Output):
         """Count some more records."""
         self.tally = self.tally.with_rows(records)
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write all cells in row-major order."""
         file = f"{name}.parquet" if parquet else f"{name}.csv"
         table = PublicTable(self.schema, cell_counts(self.tally, self.schema), self.count)
-        table.write(folder / file, quote_formulas=quote_formulas)
+        with folder.create(file) as opened:
+            table.write(file, quote_formulas=quote_formulas, file=opened)
         return file
 
 

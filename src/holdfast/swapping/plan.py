@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.certificate.model import VerdictSection
 from holdfast.certificate.records.model import RecordsCertificate
+from holdfast.certificate.told import foretold
 from holdfast.spec.model import Spec
 from holdfast.swapping.embedded import group_memory
 from holdfast.swapping.prepare import prepare_records
@@ -60,4 +61,6 @@ def plan_records(spec: Spec, data: Any = None) -> RecordsPlan:
     prepared = prepare_records(spec, data)
     spent = process_time() - begun
     memory = START + group_memory(prepared.units.records, prepared.survey)
-    return RecordsPlan(prepared.certify(secure=True), TIMES * spent, memory, prepared.warnings)
+    certificate = prepared.certify(secure=True)
+    warnings = (*foretold(certificate.verdict), *prepared.warnings)
+    return RecordsPlan(certificate, TIMES * spent, memory, warnings)

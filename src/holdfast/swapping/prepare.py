@@ -6,7 +6,6 @@ that no swap could change, memory. What is settled then is public; nothing has b
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from holdfast.certificate.model import TableSection
@@ -18,6 +17,7 @@ from holdfast.engines.spark_session import require_installed
 from holdfast.errors import GuaranteeError, ReleaseError, SpecError
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping, SwappingOptions
+from holdfast.private import Private
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.spec.model import Spec
 from holdfast.spec.part import spoken_of
@@ -29,6 +29,7 @@ from holdfast.swapping.doubts import giving_away
 from holdfast.swapping.drawing import RecordsDrawing
 from holdfast.swapping.facts import Facts
 from holdfast.swapping.group import Swap, Swapped
+from holdfast.swapping.renumber import require_numbers
 from holdfast.swapping.survey import Survey, require_levels, survey
 from holdfast.swapping.units import Units
 from holdfast.swapping.utility import Watch, counted_before
@@ -77,7 +78,7 @@ class PreparedRecords:
             raise ReleaseError("records are swapped from the system's randomness, or from a seed.")
         return RecordsDrawing(self, self.certify(secure=seed is None), seed)
 
-    def groups(self, seed: int | None, folder: Path) -> Iterator[Swapped]:
+    def groups(self, seed: int | None, folder: Private) -> Iterator[Swapped]:
         """Draw a swap, group after group; on Spark, what is on its way is in a folder."""
         units, swap = self.units, Swap(self.units.columns, self.mechanism.rate, seed)
         if self.engine == "spark":
@@ -102,13 +103,14 @@ def _prepared(spec: Spec, data: Any, engine: Engine) -> PreparedRecords:
         require_installed()
     writing = Writing(said.separator, said.encoding)
     source = open_microdata(spec.data_path if data is None else data, writing)
-    columns = Columns.of(options.stratify, options.swap, source.columns, source.name)
+    columns = Columns.of(options.stratify, options.swap, source.columns, source.name, options.renumber)
     require_levels(source.schema, columns.keys, source.name)
     asked = Asked.of(spec, columns, source)
     persons = None if said.persons is None else open_microdata(spec.resolve(said.persons), writing)
     units = Units.of(source, columns, said.id, persons)
     if units.persons is not None:
         units.persons.checked(source)
+    require_numbers(units.records, units.columns)
     if units.of_rows:
         asked.require_of_units(units.columns)
     first = next(units.records.batches(), units.records.schema.empty_table())

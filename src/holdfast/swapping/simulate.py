@@ -20,7 +20,7 @@ from holdfast.progress import steps
 from holdfast.sampling.permute import permute
 from holdfast.spec.model import MISSING
 from holdfast.swapping.design import Columns
-from holdfast.swapping.group import first_places, own_words, seeded_keys, stratum_words
+from holdfast.swapping.group import first_places, own_words, seeded_keys, strata_digests
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,14 +40,14 @@ class Tabulated:
     def of(cls, records: Microdata, columns: Columns, schema: Schema) -> "Tabulated":
         """Find the place of every record; the levels of the schema are all that occur."""
         parts = [
-            (stratum_words(batch, columns), own_words(batch, columns), *_places(batch, columns, schema))
+            (strata_digests(batch, columns), own_words(batch, columns), *_places(batch, columns, schema))
             for batch in steps(records.batches(), "tabulating the records", records.number)
         ]
         strata, own, stays, moves = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((own, strata))
+        order = np.lexsort((own, strata[:, 0]))
         firsts = first_places(strata[order])
         sizes = np.diff(np.append(firsts, order.size))
-        return cls(strata[order[firsts]], sizes, stays[order], moves[order], schema.size)
+        return cls(strata[order[firsts], 0], sizes, stays[order], moves[order], schema.size)
 
     @property
     def counts(self) -> IntArray:

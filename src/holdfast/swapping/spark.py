@@ -29,6 +29,7 @@ from holdfast.data.microdata import BATCH, Microdata, parquet_batches, parquet_r
 from holdfast.engines.spark_session import is_local, spark_context
 from holdfast.errors import DataError, HoldfastError, ReleaseError
 from holdfast.machine import free_memory
+from holdfast.private import Private
 from holdfast.progress import doing, steps
 from holdfast.swapping.embedded import group_bounds, parted, record_memory
 from holdfast.swapping.group import Swap, Swapped, plain, swap_group
@@ -91,7 +92,7 @@ def require_spark(records: Microdata, survey: Survey) -> None:
         _require_success(tries.flatMap(partial(_tried, VERSION, records.path)))
 
 
-def spark_groups(records: Microdata, survey: Survey, swap: Swap, folder: Path) -> Iterator[Swapped]:
+def spark_groups(records: Microdata, survey: Survey, swap: Swap, folder: Private) -> Iterator[Swapped]:
     """Yield the swapped records, group after group.
 
     On their way they are in a folder of their own within ``folder``, which all workers must share.
@@ -100,10 +101,9 @@ def spark_groups(records: Microdata, survey: Survey, swap: Swap, folder: Path) -
 
     context, bounds = spark_context(), group_bounds(survey, GROUP)
     with (
-        tempfile.TemporaryDirectory(prefix="spark-", dir=folder, ignore_cleanup_errors=True) as name,
+        folder.shared("spark-") as shared,
         ThreadPoolExecutor(1) as pool,
     ):
-        shared = Path(name).absolute()
         tasks = _tasks(records, shared)
         running = pool.submit(_run, context, tasks, plain(records.schema), swap, bounds, shared)
         try:

@@ -1,8 +1,8 @@
 """One pass over a file of records: its strata, and fingerprints of all that swapping leaves as it is.
 
-A stratum is known by a word of its values [holdfast, data/fingerprint.py]; that no two strata share a word is
-checked. Whatever is returned is the same for a file and for any swap of it: `verify` surveys what was
-released, and compares.
+A stratum is known by the SHA-256 of its values, and put in order by the first 64 bits of it; that no two
+strata share these is checked against the rest [holdfast, data/fingerprint.py]. Whatever is returned is the
+same for a file and for any swap of it: `verify` surveys what was released, and compares.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,32 +13,39 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from holdfast.data.fingerprint import OTHER, Fingerprint, Words, mixed, row_words
+from holdfast.data.fingerprint import Digests, Fingerprint, Multiset, Words, row_digests
 from holdfast.data.microdata import Microdata, holds_levels
 from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from holdfast.progress import steps
 from holdfast.swapping.design import Columns
+from holdfast.swapping.group import require_told_apart
 from holdfast.swapping.mandated import Tally
 from holdfast.words import counted
 
 MERGED = 1 << 21
 """Rows of partial counts that are merged at once."""
-_VARIES = ("other", "swapped", "held")
+_STRATUM, _SWAPPED, _HELD = (
+    [f"{part}-{word}" for word in range(4)] for part in ("stratum", "swapped", "held")
+)
 _EXTREMES = [
     part
-    for name in _VARIES
+    for name in (*_SWAPPED, *_HELD)
     for part in (pl.col(name).min().alias(f"{name}-low"), pl.col(name).max().alias(f"{name}-high"))
 ]
 _MERGED = [
     pl.col("size").sum(),
-    *(part for name in _VARIES for part in (pl.col(f"{name}-low").min(), pl.col(f"{name}-high").max())),
+    *(
+        part
+        for name in (*_SWAPPED, *_HELD)
+        for part in (pl.col(f"{name}-low").min(), pl.col(f"{name}-high").max())
+    ),
 ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
-    """The strata of a file in the order of their words, and what a swap keeps."""
+    """The strata of a file in the order of the first words of their digests, and what a swap keeps."""
 
     words: Words
     sizes: IntArray
@@ -77,43 +84,48 @@ class _Growing:
             self.parts = [self.merged()]
 
     def merged(self) -> pl.DataFrame:
-        return pl.concat(self.parts).group_by("stratum").agg(_MERGED)
+        return pl.concat(self.parts).group_by(_STRATUM).agg(_MERGED)
 
 
 def survey(records: Microdata, columns: Columns, tallies: Iterable[Tally] = (), *, nulls: bool) -> Survey:
     """Look through a file once; ``nulls`` says that a missing value of a key is a level of its own."""
     strata, counts = _Growing(), tuple(tallies)
-    by_swap = by_held = Fingerprint()
     missing = dict.fromkeys(columns.keys, 0)
-    for batch in steps(records.batches(), "looking through the records", records.number):
-        for name in missing:
-            missing[name] += batch.column(name).null_count
-        stratum, swapped, held = (row_words(batch, part) for part in parts(columns))
-        by_swap += Fingerprint.of(stratum + swapped)
-        by_held += Fingerprint.of(stratum + held)
-        words = {"stratum": mixed(stratum), "other": mixed(stratum ^ OTHER), "swapped": swapped, "held": held}
-        strata.add(
-            pl.DataFrame(words).group_by("stratum").agg(pl.len().cast(pl.Int64).alias("size"), *_EXTREMES)
-        )
-        counts = tuple(tally.with_rows(batch) for tally in counts)
+    with Multiset(columns.swap, columns.stratify) as swaps, Multiset(columns.held, columns.stratify) as holds:
+        for batch in steps(records.batches(), "looking through the records", records.number):
+            for name in missing:
+                missing[name] += batch.column(name).null_count
+            stratum, swapped, held = (row_digests(batch, part) for part in parts(columns))
+            swaps.add(swapped, stratum)
+            holds.add(held, stratum)
+            words = {**_words(_STRATUM, stratum), **_words(_SWAPPED, swapped), **_words(_HELD, held)}
+            size = pl.len().cast(pl.Int64).alias("size")
+            strata.add(pl.DataFrame(words).group_by(_STRATUM).agg(size, *_EXTREMES))
+            counts = tuple(tally.with_rows(batch) for tally in counts)
+        by_swap, by_held = swaps.fingerprint(), holds.fingerprint()
     if not by_swap.rows:
         raise DataError(f"{records.name} has no records: there is nothing to swap.")
     if not nulls:
         _refuse_missing(missing, records)
-    found = strata.merged().sort("stratum")
-    if (found["other-low"] != found["other-high"]).any():
-        raise DataError(
-            f"{records.name} has two strata that cannot be told apart by 64 bits: respell a level of one."
-        )
-    varied = (found["swapped-low"] != found["swapped-high"]) & (found["held-low"] != found["held-high"])
+    found = strata.merged().sort(_STRATUM[0])
+    require_told_apart(not found[_STRATUM[0]].is_duplicated().any(), records.name)
     return Survey(
-        found["stratum"].to_numpy(),
+        found[_STRATUM[0]].to_numpy(),
         found["size"].to_numpy(),
-        varied.cast(pl.Int64).to_numpy(),
+        found.select(_varies(_SWAPPED) & _varies(_HELD)).to_series().cast(pl.Int64).to_numpy(),
         by_swap,
         by_held,
         counts,
     )
+
+
+def _words(names: Iterable[str], digests: Digests) -> dict[str, Words]:
+    return dict(zip(names, digests.T, strict=True))
+
+
+def _varies(names: Iterable[str]) -> pl.Expr:
+    """Whether two records of a stratum have another digest."""
+    return pl.any_horizontal(pl.col(f"{name}-low") != pl.col(f"{name}-high") for name in names)
 
 
 def parts(columns: Columns) -> Iterator[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from holdfast.certificate.records.model import FileSection, InducedSection
 from holdfast.data.microdata import Microdata
+from holdfast.errors import SpecError
 from holdfast.swapping.design import Columns
 from holdfast.swapping.facts import Facts, facts_of, file_section, persons_section, records_section
 from holdfast.swapping.households import Households, Persons
@@ -32,7 +33,13 @@ class Units:
         if unit_id is None:
             return cls(source, source, columns)
         if persons is not None:
-            return cls(source, source, columns, unit_id, Persons.of(persons, unit_id, columns))
+            return cls(source, source, columns, unit_id, Persons.of(persons, unit_id, columns, source))
+        for name in columns.renumber:
+            if name != unit_id:
+                raise SpecError(
+                    f"[mechanism] renumber names {name!r}, and of rows that are put together only the id"
+                    f" {unit_id!r} can be: leave it out."
+                )
         households = Households.of(source, unit_id, columns)
         return cls(source, households.records, households.columns, unit_id)
 
@@ -54,6 +61,4 @@ class Units:
         if self.persons is None:
             return None, None
         records, whole = self.persons.records, self.persons.fingerprint
-        return file_section(records, whole.rows), persons_section(
-            records.columns, whole.rows, whole, self.persons.swap
-        )
+        return file_section(records, whole.rows), persons_section(self.persons.held, whole.rows, whole)

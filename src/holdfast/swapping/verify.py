@@ -20,6 +20,7 @@ from holdfast.certificate.read import records_certificate_of
 from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.records.page import render_records
 from holdfast.certificate.sign import read_public_key, signed_by
+from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, digest, flaw, parse, read_text
 from holdfast.data.files import Writing, open_file
 from holdfast.data.microdata import Microdata, open_microdata
@@ -36,6 +37,7 @@ from holdfast.swapping.facts import Facts, tally_of
 from holdfast.swapping.households import Persons, agree
 from holdfast.swapping.mandated import Tally
 from holdfast.swapping.outputs import cell_counts
+from holdfast.swapping.renumber import are_numbers
 from holdfast.swapping.survey import survey
 from holdfast.swapping.units import Units
 
@@ -88,7 +90,7 @@ def verify_records(
 def _verification(folder: Path, *, quick: bool) -> Verification:
     text = read_text(folder)
     content = parse(text, str(folder / CERTIFICATE), several=True)
-    warnings = warnings_of(content)
+    warnings = (*warnings_of(content), *strangers(folder, content))
     checks = [*_seal_checks(folder, text, content)]
     try:
         claimed = records_certificate_of(content, CERTIFICATE)
@@ -167,6 +169,9 @@ def _kept_checks(folder: Path, claimed: RecordsCertificate) -> Iterator[Check]:
             own == asked,
             "the records give other numbers",
         )
+    for name in claimed.mechanism.renumber:
+        numbered = are_numbers(released.units.source, name, found.strata.records)
+        yield Check.that(f"{name} renumbered", numbered, "it has others than the numbers of the records")
     if claimed.table is not None:
         yield _table_check(folder, claimed, claimed.table, released)
     if released.units.persons is not None:
@@ -180,7 +185,9 @@ class _Released:
         section, mechanism = claimed.records, claimed.mechanism
         writing = Writing(section.separator, section.encoding)
         source = open_microdata(folder / f"microdata.{section.kind}", writing)
-        columns = Columns.of(mechanism.stratify, mechanism.swap, source.columns, "the file")
+        columns = Columns.of(
+            mechanism.stratify, mechanism.swap, source.columns, "the file", mechanism.renumber
+        )
         persons = None
         if section.persons is not None:
             theirs = Writing(section.persons.separator, section.persons.encoding)

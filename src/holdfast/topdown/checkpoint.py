@@ -11,19 +11,20 @@ import hmac
 import json
 import os
 import secrets
-import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.certificate.text import CERTIFICATE
-from holdfast.durable import sync_file, sync_folder
-from holdfast.errors import HoldfastError
+from holdfast.durable import sync_folder
+from holdfast.errors import HoldfastError, ReleaseError
 from holdfast.mechanisms.topdown.file import FILE, MeasurementsOutput, Values, read_measurements
 from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.plain import plain_name
+from holdfast.private import ForeignError, Private
 
 PREFIX = ".measured-"
-NOTE = "checkpoint.json"
+NOTE, DRAFT = "checkpoint.json", "checkpoint.json.draft"
 
 
 @dataclass(frozen=True)
@@ -52,37 +53,50 @@ class Checkpoint:
         return f"<checkpoint in {self.folder}>"
 
     def found(self, mechanism: TopDown) -> Values | None:
-        """Return what was measured for this very release before; None where there is nothing."""
+        """Return what was measured for this very release before; None where there is nothing.
+
+        Raises ReleaseError where somebody else put something in its place.
+        """
         try:
-            note = json.loads((self.folder / NOTE).read_text(encoding="utf-8"))
-            same = hmac.compare_digest(str(note["of"]), self._mark(bytes.fromhex(note["salt"])))
-            return (
-                read_measurements(self.folder / FILE, mechanism.design, mechanism.measurements)
-                if same
-                else None
-            )
+            with Private.opened(self.folder) as inside:
+                note = json.loads(_text(inside, NOTE))
+                same = hmac.compare_digest(str(note["of"]), self._mark(bytes.fromhex(note["salt"])))
+                if not same:
+                    return None
+                return read_measurements(inside.named(FILE), mechanism.design, mechanism.measurements)
+        except ForeignError as error:
+            raise self._refused(error) from None
         except (OSError, ValueError, LookupError, TypeError, HoldfastError):
             return None
 
     def keep(self, measured: MeasurementsOutput) -> None:
         """Put measurements on the disk; the note that makes them count is written last."""
-        self.remove()
-        self.folder.mkdir(mode=0o700)
-        measured.write(self.folder, Path(FILE).stem, parquet=True)
-        sync_file(self.folder / FILE)
-        salt = secrets.token_bytes(16)
-        draft = self.folder / f"{NOTE}.draft"
-        note = {"salt": salt.hex(), "of": self._mark(salt), "for": self.out.name}
-        draft.write_text(json.dumps(note), encoding="utf-8")
-        sync_file(draft)
-        draft.rename(self.folder / NOTE)
-        sync_folder(self.folder)
-        sync_folder(self.folder.parent)
+        try:
+            with Private.made(self.folder) as inside:
+                inside.close_to_others()
+                inside.clear()
+                measured.write(inside, Path(FILE).stem, parquet=True)
+                inside.sync()
+                salt = secrets.token_bytes(16)
+                note = {"salt": salt.hex(), "of": self._mark(salt), "for": self.out.name}
+                inside.write(DRAFT, json.dumps(note).encode())
+                inside.sync()
+                os.rename(DRAFT, NOTE, src_dir_fd=inside.handle, dst_dir_fd=inside.handle)
+                inside.sync()
+            sync_folder(self.folder.parent)
+        except OSError as error:
+            raise self._refused(error) from None
 
     def remove(self) -> None:
         """Throw it away."""
-        with suppress(OSError):
-            shutil.rmtree(self.folder)
+        _remove(self.folder)
+
+    def _refused(self, error: OSError) -> ReleaseError:
+        reason = error.strerror or "the disk refuses"
+        return ReleaseError(
+            f"{self.folder} cannot be used ({reason}), where measurements wait for their release: name a"
+            " folder elsewhere."
+        )
 
     def _mark(self, salt: bytes) -> str:
         return hmac.new(salt, self.told.encode() + b"\0" + self.identity, hashlib.sha256).hexdigest()
@@ -92,6 +106,17 @@ def sweep(parent: Path) -> None:
     """Throw away what waits beside releases that are whole: their runs were ended at their very end."""
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError, LookupError, TypeError):
-            name = json.loads((folder / NOTE).read_text(encoding="utf-8"))["for"]
-            if (parent / name / CERTIFICATE).is_file():
-                shutil.rmtree(folder)
+            with Private.opened(folder) as inside:
+                name = json.loads(_text(inside, NOTE))["for"]
+            if plain_name(name) and (parent / name / CERTIFICATE).is_file():
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    with suppress(OSError), Private.opened(folder) as inside:
+        inside.discard()
+
+
+def _text(inside: Private, name: str) -> str:
+    with inside.open(name) as file:
+        return file.read().decode("utf-8")

@@ -1,7 +1,7 @@
 """Estimated counts as records: one row for each, in the order of the cells."""
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -10,6 +10,7 @@ from holdfast.data.public_table import PublicTable
 from holdfast.data.write import long_frame, quoted_schema
 from holdfast.errors import ReleaseError
 from holdfast.outputs import Output
+from holdfast.private import Private
 
 AT_ONCE = 1 << 20
 """Records that are written together."""
@@ -21,32 +22,32 @@ class MicrodataOutput(Output):
 
     table: PublicTable
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write the records, as CSV or as Parquet."""
         file = f"{name}.parquet" if parquet else f"{name}.csv"
         try:
-            if parquet:
-                self._to_parquet(folder / file)
-            else:
-                self._to_csv(folder / file, quote_formulas=quote_formulas)
+            with folder.create(file) as out:
+                if parquet:
+                    self._to_parquet(out)
+                else:
+                    self._to_csv(out, quote_formulas=quote_formulas)
         except (OSError, pl.exceptions.PolarsError) as error:
             reason = getattr(error, "strerror", None) or "no access"
             raise ReleaseError(f"{file} cannot be written ({reason}): check its folder.") from error
         return file
 
-    def _to_csv(self, path: Path, *, quote_formulas: bool) -> None:
+    def _to_csv(self, out: IO[bytes], *, quote_formulas: bool) -> None:
         levels, places = self._levels(quote_formulas=quote_formulas), self._places()
-        with path.open("wb") as out:
-            for begin in range(0, max(places.size, 1), AT_ONCE):
-                part = levels[places[begin : begin + AT_ONCE]]
-                part.write_csv(out, include_header=begin == 0, line_terminator="\n", quote_style="necessary")
+        for begin in range(0, max(places.size, 1), AT_ONCE):
+            part = levels[places[begin : begin + AT_ONCE]]
+            part.write_csv(out, include_header=begin == 0, line_terminator="\n", quote_style="necessary")
 
-    def _to_parquet(self, path: Path) -> None:
+    def _to_parquet(self, out: IO[bytes]) -> None:
         import pyarrow.parquet as pq  # noqa: PLC0415 - loaded late
 
         levels, places = self._levels(), self._places()
         schema = levels[:0].to_arrow().schema
-        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        with pq.ParquetWriter(out, schema, compression="zstd") as writer:
             for begin in range(0, places.size, AT_ONCE):
                 writer.write_table(levels[places[begin : begin + AT_ONCE]].to_arrow().cast(schema))
 

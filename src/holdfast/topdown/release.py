@@ -8,7 +8,6 @@ from typing import Any
 
 from holdfast.certificate.model import Certificate
 from holdfast.drafts import draft_path, require_new
-from holdfast.errors import ReleaseError
 from holdfast.handover import Written, asked_of, make
 from holdfast.mechanisms.topdown.file import Values
 from holdfast.mechanisms.topdown.mechanism import TopDown
@@ -87,14 +86,7 @@ class TopDownDrawing(SingleDrawing):
     def _measured(self, checkpoint: Checkpoint) -> Values:
         mechanism = self._prepared.topdown
         values = mechanism.law(self.prepared.counts).measure(self.source)
-        try:
-            checkpoint.keep(mechanism.measured(values))
-        except OSError as error:
-            reason = (error.strerror or "the disk refuses").lower()
-            raise ReleaseError(
-                f"{checkpoint.folder} cannot be written ({reason}), where measurements wait for their"
-                " release: name a folder elsewhere."
-            ) from None
+        checkpoint.keep(mechanism.measured(values))
         return values
 
 

@@ -10,30 +10,34 @@ from holdfast.universe.universe import Universe
 
 
 def conforming_tables(universe: Universe, limit: int) -> IntArray:
-    """Return all tables x >= 0 with A x = t as rows, in lexicographic order, largest first.
+    """Return all tables x >= 0 with A x = t and B x >= b as rows, in lexicographic order, largest first.
 
     Raises GuaranteeError when there are more than `limit` of them, or infinitely many.
     """
     bound = capacities(universe)[universe.patterns.of_cell]
+    matrix = universe.matrix.toarray()
+    if universe.limits is not None:
+        bound = np.minimum(bound, universe.limits.ranges[1])
+        matrix = np.concatenate([matrix, universe.limits.rows.toarray()])
     if (bound == UNBOUNDED).any():
         cell = int(np.flatnonzero(bound == UNBOUNDED)[0])
         raise GuaranteeError(
             f"cell {cell} is bounded by no invariant, so the universe cannot be enumerated: fix "
             "the total number of records."
         )
-    matrix = universe.matrix.toarray()
     below = np.minimum(matrix, 0) * bound
     above = np.maximum(matrix, 0) * bound
     # the least and the most that cells j, j+1, ... can still add to each row
     least = np.pad(np.cumsum(below[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
     most = np.pad(np.cumsum(above[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    low, high = universe.sides
 
     found: list[list[int]] = []
-    stack: list[tuple[list[int], IntArray]] = [([], universe.values)]
+    stack: list[tuple[list[int], IntArray]] = [([], np.zeros_like(low))]
     while stack:
-        prefix, left = stack.pop()
+        prefix, held = stack.pop()
         cell = len(prefix)
-        if ((left < least[:, cell]) | (left > most[:, cell])).any():
+        if ((held + least[:, cell] > high) | (held + most[:, cell] < low)).any():
             continue
         if cell == universe.cells:
             found.append(prefix)
@@ -42,5 +46,5 @@ def conforming_tables(universe: Universe, limit: int) -> IntArray:
                     f"the universe holds more than {limit} tables: raise the limit or use a smaller table."
                 )
             continue
-        stack.extend(([*prefix, count], left - matrix[:, cell] * count) for count in range(bound[cell] + 1))
+        stack.extend(([*prefix, count], held + matrix[:, cell] * count) for count in range(bound[cell] + 1))
     return np.array(found, dtype=np.int64).reshape(len(found), universe.cells)

@@ -1,10 +1,10 @@
-"""What the invariants alone reveal of each cell: the least and the most it can hold.
+"""What the invariants and public bounds reveal of each cell: the least and the most it can hold.
 
 For a cell c, low_c and high_c are the minimum and the maximum of x_c over the conforming tables
-D_t = {x >= 0 integer : A x = t} [theory, 1]. No mechanism can protect a cell with low_c = high_c:
-whoever knows t knows x_c.
+D_t = {x >= 0 integer : A x = t, B x >= b} [theory, 1]. No mechanism can protect a cell with low_c = high_c:
+whoever knows t and b knows x_c.
 
-Cells are asked for by patterns (cells with equal columns). A cell alone with its column holds what
+Cells are asked for by patterns (cells with equal columns of A and B). A cell alone with its column holds what
 its pattern holds. Of two or more cells that share a column any one can be empty while another holds
 all, so each lies between 0 and the most of the pattern. Patterns of different blocks (no common row)
 do not constrain each other, so each block is asked by itself:
@@ -13,9 +13,10 @@ do not constrain each other, so each block is asked by itself:
     nested totals          each pattern has what a total leaves beyond those inside of it;
     one-way margins        the closed form of `frechet`;
     any other              two integer programs for a pattern. Every table that turns up counts: a
-                           program is solved only where no table has reached the known bound yet.
+                           program is solved only where no table has reached the known bound yet. So
+                           are blocks with a bound.
 
-A maximum is infinite exactly when some integer v >= 0 with A v = 0 has v_c >= 1.
+A maximum is infinite exactly when some integer v >= 0 with A v = 0 and B v >= 0 has v_c >= 1.
 """
 
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import components
 from holdfast.lattice.product import product_features
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
@@ -64,13 +66,12 @@ class Exposure:
 
 def exposure(universe: Universe) -> Exposure:
     """Return the interval of every cell of the universe."""
-    groups = universe.patterns
+    groups = universe.kinds
     found = _Intervals(universe)
     found.settle_single_rows()
-    for block in universe.components:
-        patterns = np.unique(groups.of_cell[block.cells])
-        if block.rows.size and not found.settled[patterns].all():
-            found.settle_block(block.rows, patterns)
+    for block in components(groups.columns):
+        if block.rows.size and not found.settled[block.cells].all():
+            found.settle_block(block.rows, block.cells)
     alone = groups.size[groups.of_cell] == 1
     return Exposure(
         low=np.where(alone, found.low[groups.of_cell], 0),
@@ -84,19 +85,21 @@ class _Intervals:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
-        self._columns = universe.patterns.columns
-        self.high = capacities(universe)
+        self._groups = groups = universe.kinds
+        self._columns = groups.columns
+        self.high = np.zeros(groups.count, dtype=np.int64)
+        self.high[groups.of_cell] = capacities(universe)[universe.patterns.of_cell]
         self.low = np.zeros_like(self.high)
         # a pattern in no row can hold anything; the others are settled below
         self.settled = np.diff(self._columns.tocsc().indptr) == 0
-        if universe.settled is not None:
+        if universe.settled is not None and universe.limits is None:
             self.low[:], self.settled[:] = universe.settled, True
         self._work = 0
 
     def settle_single_rows(self) -> None:
         """Settle the patterns that are alone in a block of one row."""
         per_pattern = np.bincount(self._columns.indices, minlength=self.high.size)
-        rows = np.flatnonzero(np.diff(self._columns.indptr) == 1)
+        rows = np.flatnonzero(np.diff(self._columns.indptr[: self._universe.rank + 1]) == 1)
         place = self._columns.indptr[rows]
         pattern, entry = self._columns.indices[place], self._columns.data[place]
         only = per_pattern[pattern] == 1
@@ -107,23 +110,23 @@ class _Intervals:
     def settle_block(self, rows: IntArray, patterns: IntArray) -> None:
         """Settle the patterns of one block, by its closed form or by programs."""
         matrix = csr_array(self._columns[rows][:, patterns])
-        values = self._universe.values[rows]
-        closed = frechet(matrix, values)
+        low, high = (side[rows] for side in self._universe.sides)
+        closed = frechet(matrix, low) if (rows < self._universe.rank).all() else None
         if closed is not None:
             self.low[patterns], self.high[patterns] = closed
             self.settled[patterns] = True
             return
         # the least of a pattern is of no use when its cells are several: each can be empty
-        alone = self._universe.patterns.size[patterns] == 1
-        low, high, settled = self._by_programs(matrix, values, self.high[patterns], alone)
-        self.low[patterns], self.high[patterns], self.settled[patterns] = low, high, settled
+        alone = self._groups.size[patterns] == 1
+        program = Program(matrix, low, high, most=self.high[patterns])
+        found = self._by_programs(program, _growth(matrix, low == high), self.high[patterns], alone)
+        self.low[patterns], self.high[patterns], self.settled[patterns] = found
 
     def _by_programs(
-        self, matrix: csr_array, values: IntArray, capacity: IntArray, alone: BoolArray
+        self, program: Program, growth: Program, capacity: IntArray, alone: BoolArray
     ) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the least and the most of each pattern of a block, and whether both are attained."""
         count = capacity.size
-        program = Program(matrix, values, values, most=capacity)
         low, high = np.zeros(count, dtype=np.int64), capacity.copy()
         seen_low, seen_high = np.full(count, UNBOUNDED), np.full(count, -1, dtype=np.int64)
 
@@ -144,7 +147,7 @@ class _Intervals:
 
         exact = np.ones(count, dtype=np.bool_)
         for pattern in range(count):
-            if capacity[pattern] == UNBOUNDED and self._endless(matrix, pattern):
+            if capacity[pattern] == UNBOUNDED and growth.solve(least={pattern: 1}).point is not None:
                 seen_high[pattern] = UNBOUNDED
             if seen_high[pattern] < high[pattern]:
                 most = ask(pattern, 1)
@@ -157,11 +160,12 @@ class _Intervals:
                 low[pattern] = 0 if least is None else least
         return low, high, exact
 
-    def _endless(self, matrix: csr_array, pattern: int) -> bool:
-        """Whether adding some v >= 0 with A v = 0 makes the pattern grow without end."""
-        zeros = np.zeros(matrix.shape[0], dtype=np.int64)
-        growth = Program(matrix, zeros, zeros, most=np.full(matrix.shape[1], UNBOUNDED))
-        return growth.solve(least={pattern: 1}).point is not None
+
+def _growth(matrix: csr_array, equal: BoolArray) -> Program:
+    """Return the program of what can be added without end: v >= 0 with A v = 0 and B v >= 0."""
+    zeros = np.zeros(matrix.shape[0], dtype=np.int64)
+    high = np.where(equal, 0, UNBOUNDED)
+    return Program(matrix, zeros, high, most=np.full(matrix.shape[1], UNBOUNDED))
 
 
 def frechet(matrix: csr_array, values: IntArray) -> tuple[IntArray, IntArray] | None:

@@ -13,7 +13,7 @@ P,
     literal     max over x, y of min over X of d(X; x -> y), as it is printed.
 
 A change that no conforming table of the same size allows is not counted. A universe of one table
-has nothing left to protect: both are 0.
+has nothing left to protect: both are 0. Where public bounds narrow the universe, see `limited.py`.
 """
 
 from collections.abc import Iterator
@@ -27,6 +27,8 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.programs.solver import Status
 from holdfast.universe.bounds import Bound, decomposable_bound, literal_is_two, product_bound, upper_bound
 from holdfast.universe.features import blocks_of
+from holdfast.universe.limited import limited_bound, listed, one_limited_table, readings
+from holdfast.universe.limits import Limits
 from holdfast.universe.universe import Universe
 from holdfast.universe.witness import Witnesses
 
@@ -60,6 +62,8 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
 
     Raises GuaranteeError when the search is beyond the work limit and no bound is known.
     """
+    if universe.limits is not None and universe.dimension:
+        return _limited(universe, universe.limits)
     if universe.rank == 0 or universe.dimension == 0:
         return _exactly(1 if universe.dimension > 1 else 0)
     if universe.settled is not None:
@@ -91,6 +95,23 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
         reference=reference,
         searched=_below(worst, proved),
     )
+
+
+def _limited(universe: Universe, limits: Limits) -> SemiAdjacency:
+    """Return both readings from all tables, or a bound of the worst case, which also bounds the literal."""
+    tables = listed(universe)
+    if tables is not None:
+        worst, literal = readings(tables) if tables.shape[0] > 1 else (0, 0)
+        return SemiAdjacency(worst, literal, exact=True, reference=SEARCH)
+    if one_limited_table(universe):
+        return replace(_exactly(0), searched=True)
+    bound = limited_bound(universe, limits)
+    if bound is None:
+        raise GuaranteeError(
+            "how many records one person's change takes within these inequalities is out of reach, and no"
+            ' bound of it is known: set adjacency = "unit" in [privacy], or bound single cells only.'
+        )
+    return _only(bound)
 
 
 def _of_nested(sizes: IntArray, counts: IntArray) -> SemiAdjacency:

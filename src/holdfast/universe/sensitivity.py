@@ -5,6 +5,9 @@ The sensitivity space is S_a = {u = x - x' : x, x' in D_t, sum u = 0, ||u||_1 <=
 cells with equal columns: P, Q of a pattern. Within a pattern all of P may fall on one cell and all
 of Q on another, or both on the same when it has no other. So the largest norms are integer programs
 over patterns.
+
+Public bounds B x >= b leave fewer pairs: the norms without them are upper bounds at the same a. In the
+programs both tables keep them, over kinds of cells with equal columns of A and B.
 """
 
 from dataclasses import dataclass, replace
@@ -22,6 +25,7 @@ from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms,
 from holdfast.universe.universe import Universe
 
 CLASSES = 400  # solve for each pattern up to this many
+LIMITED = 100  # the same where bounds tell cells apart
 FEW = 20_000  # patterns up to which programs over all tables are tried
 BLOCKS = 20  # blocks of features looked at for such a pattern
 TRIES = 20  # patterns tried for a simple pair of cells
@@ -44,6 +48,8 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
     if adjacency == 0 or universe.dimension == 0:
         return Sensitivity(0, 0, 0, exact=True)
     a = adjacency
+    if universe.limits is not None:
+        return _limited(universe, a)
     if _one_cell_can_give_all_to_another(universe, a):
         return Sensitivity(*trivial(a), exact=True)
     if (known := _of_product(universe, a)) is not None:
@@ -75,6 +81,14 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
     return Sensitivity(l1, square, linf, exact=l1_exact and square_exact and linf_exact)
 
 
+def _limited(universe: Universe, a: int) -> Sensitivity:
+    """Return the norms of pairs of tables that both keep the bounds, or those without them as bounds."""
+    upper = sensitivity(universe.unlimited, a)
+    if universe.kinds.count > LIMITED:
+        return replace(upper, exact=False)
+    return _norms(_Moves(universe, a), (upper.l1, upper.l2_squared, upper.linf))
+
+
 def _of_product(universe: Universe, a: int) -> Sensitivity | None:
     """Return the norms where the universe is one product of features [features.py], else None.
 
@@ -100,7 +114,9 @@ def least_distance(universe: Universe, above: int = 0) -> int | None:
     It is known that none are at most ``above`` apart. None when none are within ``FARTHEST``, or the solver
     leaves it open.
     """
-    parts = separate(universe, FARTHEST)
+    if universe.limits is not None and universe.kinds.count > LIMITED:
+        return None
+    parts = None if universe.limits is not None else separate(universe, FARTHEST)
     universes = [universe] if parts is None else [part.universe for part in parts]
     found = [_Moves(part, FARTHEST).smallest_sum(above) for part in universes]
     return None if None in found else min((distance for distance in found if distance), default=None)
@@ -151,10 +167,11 @@ class _Moves:
 
     def __init__(self, universe: Universe, a: int, *, tables: bool = True, symmetric: bool = False) -> None:
         self._universe, self._a = universe, a
-        self._count = universe.patterns.count
+        self._groups = universe.kinds if tables else universe.patterns
+        self._count = self._groups.count
         self._skip = self._count if tables else 0
         self._considered = 1 if symmetric and not tables else self._count
-        self._single = np.flatnonzero(universe.patterns.size == 1)
+        self._single = np.flatnonzero(self._groups.size == 1)
 
     def largest_entry(self, upper: int) -> tuple[int, bool]:
         """Return the largest ||u||_inf and whether it is attained; by symmetry, of u > 0."""
@@ -235,7 +252,7 @@ class _Moves:
         """Return the objective whose maximum is the largest entry in a cell of the pattern."""
         objective = np.zeros(self._skip + 2 * self._count, dtype=np.int64)
         objective[self._skip + pattern] = 1
-        if self._universe.patterns.size[pattern] == 1:
+        if self._groups.size[pattern] == 1:
             objective[self._skip + self._count + pattern] = -1
         return objective
 
@@ -243,12 +260,17 @@ class _Moves:
         """Return the patterns, those with several cells and large values first."""
         if not self._skip:
             return np.arange(self._considered, dtype=np.int64)
-        bound = capacities(self._universe)
-        return np.lexsort((-bound, self._universe.patterns.size == 1)).astype(np.int64)
+        bound = np.zeros(self._count, dtype=np.int64)
+        bound[self._groups.of_cell] = capacities(self._universe)[self._universe.patterns.of_cell]
+        return np.lexsort((-bound, self._groups.size == 1)).astype(np.int64)
 
     def _rows(self) -> tuple[csr_array, IntArray, IntArray]:
-        """Return A X = t, b (P - Q) = 0, X - Q >= 0 and sum P <= a as rows over (X, P, Q)."""
-        columns, values = self._universe.patterns.columns, self._universe.values
+        """Return A X = t, b (P - Q) = 0, X - Q >= 0 and sum P <= a as rows over (X, P, Q).
+
+        Where there are bounds, X and X + P - Q keep them.
+        """
+        rank, values = self._universe.rank, self._universe.values
+        columns, bounds = csr_array(self._groups.columns[:rank]), csr_array(self._groups.columns[rank:])
         keep = eye_array(self._count, dtype=np.int64)
         ones = csr_array(np.ones((1, self._count), dtype=np.int64))
         changes = csr_array(vstack([columns, ones]))
@@ -257,17 +279,20 @@ class _Moves:
         if not self._skip:
             rows = block_array([[changes, -changes], [ones, 0 * ones]], format="csr")
             return csr_array(rows), np.append(same, 0), np.append(same, self._a)
-        rows = block_array(
-            [
-                [columns, None, None],
-                [None, changes, -changes],
-                [keep, None, -keep],
-                [None, ones, None],
-            ],
-            format="csr",
-        )
-        low = np.concatenate([values, same, zeros, [0]])
-        high = np.concatenate([values, same, np.full(self._count, UNBOUNDED), [self._a]])
+        blocks: list[list[csr_array | None]] = [
+            [columns, None, None],
+            [None, changes, -changes],
+            [csr_array(keep), None, csr_array(-keep)],
+            [None, ones, None],
+        ]
+        least: list[IntArray] = []
+        if self._universe.limits is not None:
+            blocks = [[bounds, None, None], [bounds, bounds, -bounds], *blocks]
+            least = 2 * [self._universe.limits.least]
+        rows = block_array(blocks, format="csr")
+        none = [np.full(part.size, UNBOUNDED) for part in least]
+        low = np.concatenate([*least, values, same, zeros, [0]])
+        high = np.concatenate([*none, values, same, np.full(self._count, UNBOUNDED), [self._a]])
         return csr_array(rows), low, high
 
     def _disjoint(

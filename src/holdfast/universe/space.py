@@ -7,7 +7,8 @@ Write u = p - q with p, q >= 0 of disjoint supports. They are multisets of k <= 
 Some pair of tables has the difference u exactly when some x' in D_t has x' >= q (then x = x' + u >= p).
 That is so exactly when t - A q = A y for some integer y >= 0, so it depends on the sum A q alone. Hence:
 list the multisets of k cells by their sums of columns; of each sum that D_t can spare, every
-ordered pair of disjoint multisets is a difference.
+ordered pair of disjoint multisets is a difference. Public bounds leave fewer of them: the
+differences of tables without the bounds hold theirs.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,16 @@
-"""The conforming universe: every table that agrees with the invariants.
+"""The conforming universe: every table that agrees with what is public.
 
-D_t = {x >= 0 integer : A x = t} over d cells [theory, 1]. Cells with equal columns of A are
-interchangeable, so most questions about D_t are asked of its patterns: the sums over such cells.
+D_t = {x >= 0 integer : A x = t, B x >= b} over d cells [theory, 1], t being the invariants and b public
+bounds. Cells with equal columns of A are interchangeable where no bound tells them apart, so most questions
+about D_t are asked of its patterns: the sums over such cells.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
@@ -20,18 +21,22 @@ from holdfast.lattice.rows import independent_and_wrong, ones_combination
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.features import Block, blocks_of
+from holdfast.universe.limits import Limits, follows, narrowed
 
 
 @dataclass(frozen=True, eq=False)
 class Universe:
-    """The tables x >= 0 with A x = t; make one with `Universe.of`.
+    """The tables x >= 0 with A x = t and B x >= b; make one with `Universe.of`.
 
     Attributes:
-        matrix: A, with independent rows only, rows x d.
+        matrix: A, with independent rows only, rows x d; bounds that leave one value are among them.
         values: t, for those rows.
         cliques: the attribute sets, when the invariants are exactly their margins over the full
             product of levels (frozenset() is the grand total); None otherwise.
         margins: the same by the axes of the cells, where these are known.
+        limits: the bounds that tables with A x = t may break; None where there are none [limits.py].
+        declared: the bounds as they were given.
+        met: whether bounds that leave one value are among the rows of A.
 
     """
 
@@ -39,6 +44,9 @@ class Universe:
     values: IntArray
     cliques: tuple[frozenset[str], ...] | None
     margins: Margins | None = None
+    limits: Limits | None = None
+    declared: Limits | None = None
+    met: bool = False
 
     @classmethod
     def of(
@@ -48,9 +56,10 @@ class Universe:
         cliques: tuple[frozenset[str], ...] | None = None,
         *,
         margins: Margins | None = None,
+        limits: Limits | None = None,
         occupied: bool = False,
     ) -> "Universe":
-        """Return the universe of A x = t without redundant rows.
+        """Return the universe of A x = t and B x >= b without redundant rows.
 
         Raises InvariantError when rows contradict each other or no table of counts keeps them. The second is
         not asked where the values were evaluated on a table, so that it is ``occupied``.
@@ -68,7 +77,35 @@ class Universe:
         universe = cls(csr_array(clean[kept]), values[kept], cliques, margins)
         if not occupied:
             universe._require_a_table()
+        return universe if limits is None else universe._within(limits, clean, values, occupied=occupied)
+
+    def _within(self, limits: Limits, rows: csr_array, known: IntArray, *, occupied: bool) -> "Universe":
+        """Return the tables that keep bounds; ``rows`` are all invariants, which say more at a glance."""
+        left, equations = narrowed(rows, known, limits)
+        if equations is not None:
+            rows = csr_array(vstack([self.matrix, equations.rows], format="csr"))
+            values = np.concatenate([self.values, equations.least])
+            universe = Universe.of(rows, values, occupied=occupied)
+            universe = replace(universe, limits=left, declared=limits, met=True)
+        else:
+            universe = replace(self, limits=left, declared=limits)
+        if not occupied and left is not None:
+            universe._require_kept(left)
         return universe
+
+    def implies(self, limits: Limits) -> bool:
+        """Whether it is shown that every table keeps some bounds."""
+        return follows(self.matrix, self.values, self.limits, limits)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether bounds leave fewer tables, as far as is known."""
+        return self.met or self.limits is not None
+
+    @property
+    def unlimited(self) -> "Universe":
+        """The tables with the same invariants, whether or not they keep the bounds."""
+        return self if self.limits is None else replace(self, limits=None, declared=None)
 
     @property
     def cells(self) -> int:
@@ -89,6 +126,23 @@ class Universe:
     def patterns(self) -> Patterns:
         """The cells grouped by equal columns of A."""
         return patterns(self.matrix)
+
+    @cached_property
+    def kinds(self) -> Patterns:
+        """The cells grouped by equal columns of A and B, one below the other: what is interchangeable."""
+        if self.limits is None:
+            return self.patterns
+        return patterns(csr_array(vstack([self.matrix, self.limits.rows], format="csr")))
+
+    @cached_property
+    def sides(self) -> tuple[IntArray, IntArray]:
+        """The least and the most of the rows of A and B: t twice, b and UNBOUNDED."""
+        if self.limits is None:
+            return self.values, self.values
+        return (
+            np.concatenate([self.values, self.limits.least]),
+            np.concatenate([self.values, np.full(self.limits.count, UNBOUNDED)]),
+        )
 
     @cached_property
     def settled(self) -> IntArray | None:
@@ -153,6 +207,17 @@ class Universe:
             raise InvariantError(
                 "it could not be decided whether any table of counts has these invariants: publish "
                 "fewer or simpler ones."
+            )
+
+    def _require_kept(self, limits: Limits) -> None:
+        """Raise unless some table of counts keeps the bounds, too."""
+        kinds = self.kinds
+        program = Program(kinds.columns, *self.sides, most=np.full(kinds.count, UNBOUNDED))
+        outcome = program.solve()
+        if outcome.point is None:
+            raise InvariantError(
+                "no table of counts is known that has these invariants and keeps all"
+                f" {limits.count:,} inequalities that bind it: correct or drop one of them."
             )
 
     def _require_counts(self, counts: IntArray) -> None:

@@ -10,6 +10,8 @@ that no row ties to others):
 * a cell without a row, or a row of one pattern with records: two of its cells can exchange a record;
 * a full product of features with fixed counts: two features with two levels in use can exchange a level;
 * other blocks are put into one program over pairs of tables of equal size.
+
+Public bounds may leave one table where the invariants alone leave many [limited.py].
 """
 
 import numpy as np
@@ -22,6 +24,7 @@ from holdfast.lattice.product import product_features
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.spec.whom import RECORD, Whom
+from holdfast.universe.limited import one_limited_table
 from holdfast.universe.sensitivity import Sensitivity, least_distance
 from holdfast.universe.universe import Universe
 
@@ -34,17 +37,22 @@ def refuse_one_table(universe: Universe) -> None:
     """Raise where no two different conforming tables are compared, whatever the distance."""
     if one_table(universe):
         of_each_size = "" if universe.total is not None else " of each size"
+        bounded = universe.declared is not None
+        what = "invariants and inequalities" if bounded else "invariants"
+        drop = "drop an inequality or an invariant" if bounded else "drop or coarsen an invariant"
         raise GuaranteeError(
-            f"the invariants leave one possible table{of_each_size}, so nothing is left to protect and any"
-            " guarantee would be vacuous: drop or coarsen an invariant, or publish the table as it is."
+            f"the {what} leave one possible table{of_each_size}, so nothing is left to protect and any"
+            f" guarantee would be vacuous: {drop}, or publish the table as it is."
         )
 
 
 def refuse_vacuous(universe: Universe, distance: int, space: Sensitivity, whom: Whom = RECORD) -> None:
     """Raise where all tables at most ``distance`` records apart are equal, by the norms at that distance."""
-    if space.l1 > 0:
+    if space.l1 > 0 and (space.exact or universe.limits is None):
         return
     refuse_one_table(universe)
+    if space.l1 > 0:
+        return
     nearest = least_distance(universe, above=distance)
     apart = f"more than {distance}" if nearest is None else f"at least {nearest}"
     each = None if nearest is None else -(-nearest // whom.records)
@@ -65,6 +73,8 @@ def _of_two(whom: Whom) -> str:
 
 def one_table(universe: Universe) -> bool:
     """Whether no two different conforming tables have equally many records; False where that is left open."""
+    if universe.limits is not None and universe.dimension:
+        return one_limited_table(universe)
     columns, several = universe.patterns.columns, universe.patterns.size > 1
     loose = np.bincount(columns.indices, minlength=several.size) == 0
     only = np.flatnonzero(np.diff(columns.indptr) == 1)

@@ -142,7 +142,9 @@ def test_other_samplers_agree(name: str, tmp_path: Path) -> None:
 def test_swapped_records(tmp_path: Path) -> None:
     table = households(300)
     pq.write_table(table, tmp_path / "households.parquet")
-    make_release(swapping_asked(tmp_path, "households.parquet"), tmp_path / "out", seed=1)
+    make_release(
+        swapping_asked(tmp_path, "households.parquet"), tmp_path / "out", seed=1, accept_no_protection=True
+    )
     model: dict[str, Any] = {
         "model": {"kind": "proportions", "areas": ["county"], "cells": ["county", "tenure"]},
         "sampler": {"draws": 400},
@@ -164,6 +166,23 @@ def test_swapped_records(tmp_path: Path) -> None:
     ):
         with pytest.raises(SpecError, match=words):
             infer(tmp_path / "out", {**model, **change}, seed=1)
+
+
+def test_swapped_records_without_a_key_are_one_stratum(tmp_path: Path) -> None:
+    table = households(60)
+    pq.write_table(table, tmp_path / "households.parquet")
+    spec = swapping_asked(tmp_path, "households.parquet", mechanism={"stratify": []})
+    make_release(spec, tmp_path / "out", seed=1, accept_no_protection=True)
+    model: dict[str, Any] = {
+        "model": {"kind": "proportions", "areas": ["county"], "cells": ["county", "tenure"]},
+        "sampler": {"draws": 40, "warmup": 10},
+    }
+    posterior = infer(tmp_path / "out", model, seed=1)
+    truth = pl.DataFrame(table.to_pydict())
+    for axis, name in ((2, "county"), (1, "tenure")):
+        kept = truth.group_by(name).len().sort(name)["len"].to_list()
+        assert (posterior.draws.tables.reshape(40, -1, 2).sum(axis=axis) == kept).all()
+    assert len(np.unique(posterior.draws.tables, axis=0)) > 1
 
 
 def test_a_folder_holds_draws_summaries_and_a_picture(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def made(name: str, folder: Path, epsilon: str = "1", **constraints: Any) -> Pro
         },
         folder=folder,
     )
-    out = prepare(asked).release(SeededEntropy(3)).write(folder / "out")
+    out = prepare(asked).release(SeededEntropy(3), accept_no_protection=True).write(folder / "out")
     model = {"model": {"kind": "rates", "areas": ["level"]}, "prior": {"mean": 2.0, "shape": 0.8}}
     return problem_of(ModelSpec.of(model), released_table(out))
 

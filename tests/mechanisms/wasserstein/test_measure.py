@@ -11,6 +11,7 @@ from tests.mechanisms.wasserstein.worlds import exponential, log_weights
 
 from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
+from holdfast.universe.enumerate import conforming_tables
 
 PURE = {"epsilon": "1"}
 FLOOR = {**NOT_NEGATIVE, "inequalities": [{"where": {"level": "a"}, "at_least": 2}]}
@@ -41,7 +42,7 @@ def test_releases_are_listed_and_weighted(
     world: str, options: dict[str, Any], constraints: dict[str, Any], tmp_path: Path
 ) -> None:
     mechanism, subject = exponential(tmp_path, world, PURE, options, constraints)
-    own, tables = mechanism.measure, subject.tables
+    own, tables = mechanism.measure, conforming_tables(subject.public.universe.unlimited, 2000)
     floors = subject.public.floors
     assert floors is not None
     kept = (tables @ floors[0].T >= floors[1]).all(axis=1)

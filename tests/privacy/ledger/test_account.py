@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.privacy.ledger.accounts import add, charge, filled
 
@@ -260,7 +260,7 @@ def test_the_csv_has_a_line_a_row(tmp_path: Path) -> None:
 intensities = st.lists(st.fractions(min_value=0, max_value=1, max_denominator=10**6), max_size=8)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(intensities)
 def test_totals_are_exact_and_never_above_the_budget(
     tmp_path_factory: pytest.TempPathFactory, asked: list[Fraction]

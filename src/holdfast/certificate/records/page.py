@@ -4,9 +4,7 @@ from datetime import datetime
 
 from holdfast.certificate.model import ProvedSection
 from holdfast.certificate.page import (
-    LEVELS,
     MOST_ITEMS,
-    PROGRAM,
     STANDARDS,
     environment,
     strength_of,
@@ -14,6 +12,7 @@ from holdfast.certificate.page import (
 )
 from holdfast.certificate.records.model import RecordsCertificate, SizeSection
 from holdfast.certificate.references import cited
+from holdfast.certificate.verdict import LEVELS
 from holdfast.privacy.guarantee import times
 from holdfast.spec.whom import Whom
 
@@ -46,7 +45,6 @@ def render_records(certificate: RecordsCertificate, *, parquet: bool = False) ->
             standard=STANDARDS.get(guarantee.standard, guarantee.standard),
             works=cited(references),
             LEVELS=LEVELS,
-            PROGRAM=PROGRAM,
             MOST_ITEMS=MOST_ITEMS,
         )
     )

@@ -10,7 +10,6 @@ from datetime import datetime
 from markupsafe import Markup
 
 from holdfast.certificate.page import (
-    LEVELS,
     MOST_ITEMS,
     STANDARDS,
     environment,
@@ -20,6 +19,7 @@ from holdfast.certificate.page import (
     times_as_likely,
 )
 from holdfast.certificate.several.model import SharedSection, TablesCertificate
+from holdfast.certificate.verdict import LEVELS
 from holdfast.spec.whom import Whom
 
 _NAMES = re.compile(r"(<bdi>.*?</bdi>)", re.S)

@@ -24,6 +24,7 @@ from holdfast.certificate.quick import (
     warnings_of,
 )
 from holdfast.certificate.quick import verify_quick as verify_one_quick
+from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, SEVERAL, digest, flaw, parse, read_text
 from holdfast.errors import HoldfastError
 from holdfast.plain import plain_name
@@ -37,7 +38,8 @@ def verify_quick(folder: str | Path) -> Verification:
     if content["format"] != SEVERAL:
         return verify_one_quick(folder)
     checks = tuple(quick_checks(folder, text, content))
-    return Verification(folder, checks, warnings_of_all(content), quick=True)
+    warnings = (*warnings_of_all(content), *strangers(folder, content))
+    return Verification(folder, checks, warnings, quick=True)
 
 
 def quick_checks(

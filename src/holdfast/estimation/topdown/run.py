@@ -8,7 +8,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import AbstractContextManager
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_all_start_methods, get_context, parent_process
+from multiprocessing.connection import wait
+from threading import Thread
 from time import monotonic
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
@@ -101,5 +103,13 @@ def _cores() -> int:
 
 
 def _begin() -> None:
-    """Limit a worker for good."""
+    """Limit a worker for good, and let it end with the process that started it, however that ends."""
     one_thread().__enter__()
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the process that started this one: a killed one cannot tell its workers."""
+    if (parent := parent_process()) is not None:
+        wait([parent.sentinel])
+        os._exit(1)

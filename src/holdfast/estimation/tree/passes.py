@@ -71,6 +71,7 @@ class Upward:
         covariance: P, one matrix a node.
         total: S, one matrix a parent on the level above; none at the root.
         inverse: S^-1.
+        weighted: W'V^-1, the same for all nodes: one column a measured query of a node.
 
     """
 
@@ -80,6 +81,7 @@ class Upward:
     covariance: FloatArray
     total: FloatArray
     inverse: FloatArray
+    weighted: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,7 +152,7 @@ def _combined(
         covariance = _inverse(onto.T @ level.inverse @ onto + information)
     mean = _times(covariance, score)
     total = covariance[:0] if above is None else above.sum(covariance)
-    return Upward(bases, fixed, mean, covariance, total, _inverse(total))
+    return Upward(bases, fixed, mean, covariance, total, _inverse(total), np.asarray(weighted))
 
 
 def _fixed(

@@ -1,5 +1,6 @@
 """A model of a file of swapped records: the released file, and the law of the swap that made it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,10 +73,7 @@ def swapped_problem(spec: ModelSpec, folder: str | Path) -> SwappedProblem:
     # the number of a cell is a sum over attributes, so it is one over held and swapped ones
     held = schema.grid.place({**none, **{name: places[name] for name in resting}})
     swapped = schema.grid.place({**none, **{name: places[name] for name in moving}})
-    keys = [pl.col(name) for name in design.stratify]
-    stratum = (
-        frame.select(pl.struct(keys).rank("dense").alias("rank"))["rank"].to_numpy().astype(np.int64) - 1
-    )
+    stratum = _strata(frame, design.stratify)
     order = np.argsort(stratum, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(stratum))]).astype(np.int64)
     size = sizes_of(spec, schema)
@@ -148,6 +146,14 @@ def _frame(spec: ModelSpec, certificate: RecordsCertificate, folder: Path) -> tu
         return frame, schema_of(section)
     levels = {name: ordered_levels(frame[name].unique().to_list()) for name in names}
     return frame, Schema(Attributes.of(levels))
+
+
+def _strata(frame: pl.DataFrame, key: Sequence[str]) -> IntArray:
+    """Return the stratum of each record; without a key they are all in one."""
+    if not key:
+        return np.zeros(len(frame), dtype=np.int64)
+    ranks = frame.select(pl.struct(list(key)).rank("dense").alias("rank"))["rank"]
+    return ranks.to_numpy().astype(np.int64) - 1
 
 
 def _totals(spec: ModelSpec, schema: Schema, counts: IntArray, key: set[str], swap: set[str]) -> IntArray:

@@ -24,11 +24,13 @@ DRAWS, SUMMARY, REPORT, PICTURE, ARVIZ = (
 def write_posterior(posterior: Posterior, draft: Draft) -> bool:
     """Fill a folder; returns whether it has the draws for ArviZ, which need the extra `infer`."""
     with cannot_write(draft.folder):
-        write_frame(posterior.draws_frame(), draft.path / DRAWS)
-        write_frame(posterior.to_frame(), draft.path / SUMMARY)
-        (draft.path / REPORT).write_text(canonical(posterior.to_dict()), encoding="utf-8")
-        draw(posterior, draft.path / PICTURE)
-        told = _write_inference_data(posterior, draft.path / ARVIZ)
+        inside = draft.inside
+        for name, frame in ((DRAWS, posterior.draws_frame()), (SUMMARY, posterior.to_frame())):
+            with inside.create(name) as file:
+                write_frame(frame, name, file)
+        inside.write(REPORT, canonical(posterior.to_dict()).encode("utf-8"))
+        draw(posterior, inside.named(PICTURE))
+        told = _write_inference_data(posterior, inside.named(ARVIZ))
         draft.seal()
     draft.publish()
     return told

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from holdfast.data.files import require_plain
+from holdfast.data.files import open_file
 from holdfast.data.invariants import margin_levels
 from holdfast.data.write import write_frame
 from holdfast.errors import DataError
@@ -20,6 +20,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.topdown.design import Design
 from holdfast.mechanisms.topdown.law import Measurement
 from holdfast.outputs import Output
+from holdfast.private import Private
 
 NAME = "measurements"
 FILE = f"{NAME}.parquet"
@@ -70,14 +71,14 @@ def _part(design: Design, measurement: Measurement, values: IntArray) -> pl.Data
 
 def read_measurements(path: Path, design: Design, measurements: Sequence[Measurement]) -> Values:
     """Read what was measured; raises DataError where the file is not one of these measurements."""
-    require_plain(path, links=False)
     sizes = [
         (design.regions.sizes[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
         for each in measurements
     ]
     try:
-        frame = pl.read_parquet(path)
         ends = np.cumsum([nodes * rows for nodes, rows in sizes])
+        source = open_file(path, most_rows=int(ends[-1]), released=True)
+        frame = pl.DataFrame(source.load(range(len(source.header))))
         if frame.height != ends[-1] or frame.schema[VALUE] != pl.Int64 or frame[VALUE].null_count():
             raise ValueError  # noqa: TRY301 - caught with the other damage below
         every = frame[VALUE].to_numpy()
@@ -86,7 +87,7 @@ def read_measurements(path: Path, design: Design, measurements: Sequence[Measure
         )
         if not _same(frame, long_form(design, measurements, values)):
             raise ValueError  # noqa: TRY301
-    except (OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError):
+    except (DataError, OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError):
         raise DataError(
             f"{path} does not hold the measurements that the certificate tells: restore it from the release."
         ) from None
@@ -122,8 +123,9 @@ class MeasurementsOutput(Output):
         """Return them as a frame, a row for each."""
         return long_form(self.design, self.measurements, self.values)
 
-    def write(self, folder: Path, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - Parquet in any case
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - Parquet in any case
         """Write all of them as Parquet."""
         file = f"{name}.parquet"
-        write_frame(self.to_frame(), folder / file)
+        with folder.create(file) as opened:
+            write_frame(self.to_frame(), file, opened)
         return file

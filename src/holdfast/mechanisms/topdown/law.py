@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import exp
+from math import ceil, exp, sqrt, tanh
 from typing import Literal
 
 import numpy as np
@@ -49,6 +49,28 @@ class Measurement:
         z = np.arange(1, REACH * int(WIDE) + 1, dtype=np.float64)
         weight = np.exp(-(z**2) / (2 * float(self.scale)))
         return float(2 * (z**2 * weight).sum() / (1 + 2 * weight.sum()))
+
+    @cached_property
+    def fourth(self) -> float:
+        """The fourth moment of the noise."""
+        if self.noise == "laplace":
+            return self.variance + 6 * self.variance**2
+        if self.scale > WIDE**2:
+            return 3 * float(self.scale) ** 2
+        z = np.arange(1, REACH * int(WIDE) + 1, dtype=np.float64)
+        weight = np.exp(-(z**2) / (2 * float(self.scale)))
+        return float(2 * (z**4 * weight).sum() / (1 + 2 * weight.sum()))
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64]:
+        """The probabilities of noise from -n to n; beyond there is less than 1e-16 of them on either side."""
+        scale = float(self.scale)
+        n = ceil(9 * sqrt(scale)) + 1 if self.noise == "gaussian" else ceil(38 * scale) + 1
+        z = np.arange(-n, n + 1, dtype=np.float64)
+        weight = np.exp(self.log_weight(z))
+        if self.noise == "gaussian":
+            return np.asarray(weight / weight.sum())
+        return np.asarray(weight * tanh(1 / (2 * scale)))
 
     @cached_property
     def law(self) -> DiscreteGaussian | DoubleGeometric:

@@ -8,7 +8,8 @@ Let sigma bound the first difference. Then C(x') / C(x) is at most exp(kappa sig
 most 2 kappa sigma: the 2 of [partially-private-data, Theorem 9]. It is written as (1 + gamma) kappa sigma,
 gamma between -1 and 1 [congenial-dp, Theorem 2.1]:
 
-* gamma = 0 where the normaliser is the same for all tables that are compared;
+* gamma = 0 where the normaliser is the same for all tables that are compared: a measure that looks the same
+  around all of them, or tables that look alike, each cell having two counts [holdfast, universe/symmetry.py];
 * for the l1 norm without a prior it is that of `conditioned` [holdfast, mechanisms/congeniality.py];
 * where the tables can be listed, the loss is worked out for every pair, C(x) being a sum over all releases;
 * gamma = 1 otherwise.
@@ -34,6 +35,7 @@ from holdfast.privacy.roots import ceil_root
 from holdfast.sampling.decisions.enclosure import ball_of, enclose
 from holdfast.sampling.decisions.floats import Floats
 from holdfast.universe.enumerate import conforming_tables
+from holdfast.universe.symmetry import looks_alike
 
 TABLES = 200
 """Tables that are listed at most: a second."""
@@ -45,7 +47,7 @@ SLACK = 1e-9
 """Covers roundings in differences of losses."""
 SAME = "the normaliser is the same for all tables, so the factor 2 that would pay for it is dropped"
 TWICE = "the normaliser was taken to cost as much as the loss, a factor 2"
-LISTED = "the normaliser was summed for every table of the universe"
+LISTED = "loss and normaliser were worked out for every two tables of the universe"
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Costs:
     def at(self, kappa: Fraction) -> Cost:
         """Return the cost at one kappa."""
         plain = self._plain(kappa)
-        if self.base.constant:
+        if self.base.constant or self._alike:
             return Cost(plain, plain, SAME, "theory, 4", self._profile(kappa))
         if self._conditioning is not None:
             cost = self._conditioning.at(kappa)
@@ -93,14 +95,21 @@ class Costs:
             return Cost(cost.loss, cost.base, cost.how, reference, NormLoss(_up(per_unit), "l1"))
         if self._listed is not None:
             epsilon, per_unit = self._listed.at(kappa)
+            moved = min(plain, _up(kappa * self._listed.stretch))
             return Cost(
-                min(_up(epsilon), 2 * plain),
-                plain,
+                min(_up(epsilon), 2 * moved),
+                moved,
                 LISTED,
                 "partially-private-data, Theorem 9; holdfast, mechanisms/wasserstein/cost.py",
                 NormLoss(_up(per_unit), "l1"),
             )
         return Cost(2 * plain, plain, TWICE, "partially-private-data, Theorem 9", self._profile(2 * kappa))
+
+    @property
+    def listed(self) -> bool:
+        """Whether what is lost is worked out pair by pair, and no bound."""
+        base = self.base
+        return not (base.constant or self._alike) and self._conditioning is None and self._listed is not None
 
     def _plain(self, kappa: Fraction) -> Fraction:
         return ceil_root(kappa**2 * self.loss.squared_stretch(self.premises))
@@ -109,6 +118,14 @@ class Costs:
         if (norm := self.loss.lattice_norm) is not None:
             return NormLoss(kappa, norm)
         return PerRecord(Pure(kappa * self.loss.per_record(self.premises)))
+
+    @cached_property
+    def _alike(self) -> bool:
+        """Whether releases are the tables that are compared, these look alike, and the loss sees no order."""
+        base = self.base
+        same = base.inequalities is None or base.inequalities.bound(base.universe)
+        plain = base.pseudo is None and self.loss.queries is None
+        return base.not_negative and same and plain and looks_alike(base.universe)
 
     @cached_property
     def _conditioning(self) -> Conditioning | None:
@@ -155,14 +172,22 @@ class _Listed:
         gains = np.stack([(losses - row).max(axis=1) for row in losses])
         self._gains: Floats = gains[near] + SLACK * (1 + float(np.abs(losses).max(initial=0.0)))
 
+    @property
+    def stretch(self) -> Fraction:
+        """How far the loss moves between tables that are told apart, rounded up: sigma itself."""
+        return self._over_pairs(self._gains)[0]
+
     def at(self, kappa: Fraction) -> tuple[Fraction, Fraction]:
         """Return the largest loss of pairs that are told apart, and the largest loss over the l1 distance."""
-        if not self._apart.size:
-            return Fraction(0), Fraction(0)
         low, high = self._log_normalisers(kappa)
         rate = float(kappa) * (1 + SLACK)
         lost = np.maximum(rate * self._gains + high[self._second] - low[self._first], 0.0)
-        lost += SLACK * (1 + lost)
+        return self._over_pairs(lost + SLACK * (1 + lost))
+
+    def _over_pairs(self, lost: Floats) -> tuple[Fraction, Fraction]:
+        """Return the largest of pairs that are told apart, and the largest over the l1 distance."""
+        if not self._apart.size:
+            return Fraction(0), Fraction(0)
         per_unit = float((lost / self._apart).max())
         if self._each:  # d(x, x') = ||x - x'||_1 / 2 [theory, 1]
             return Fraction(2 * self._distance * per_unit), Fraction(per_unit)

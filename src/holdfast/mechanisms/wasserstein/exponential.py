@@ -69,9 +69,8 @@ from holdfast.spec.choice import Where
 from holdfast.spec.part import Text
 from holdfast.spec.rational import PositiveRational, Rational
 
-STEPS = 1 << 12
-"""Parameters that a calibration chooses from: from half of what a constant normaliser allows to all of it."""
-
+DOUBLINGS, HALVINGS = 6, 12
+"""How often a calibration doubles what a bound allows, and halves the range that is left to choose from."""
 
 MOST_CELLS = 20_000
 """Cells of tables with bounds or a prior: each has a table of its own, of a millisecond."""
@@ -455,22 +454,27 @@ def _queries(public: Public, options: WassersteinExponentialOptions) -> Queries 
 
 
 def _kappa(costs: Costs, target: Pure) -> Fraction:
-    """Return a parameter whose cost was checked to meet the target, close to the largest such one."""
-    square = costs.loss.squared_stretch(costs.premises)
-    most = floor_root(target.epsilon**2 / square)
+    """Return a parameter whose cost was checked to meet the target, close to the largest such one.
 
-    def parameter(step: int) -> Fraction:
-        return most * Fraction(STEPS + step, 2 * STEPS)
+    A normaliser costs nothing at best where all that is known of it is a bound. Where tables are listed,
+    their own loss decides, and may allow more: sigma is a bound, too, and so is (1 + gamma) [theory, 7].
+    """
+    most = floor_root(target.epsilon**2 / costs.loss.squared_stretch(costs.premises))
 
-    def meets(step: int) -> bool:
-        return costs.at(parameter(step)).epsilon <= target.epsilon
+    def meets(kappa: Fraction) -> bool:
+        return costs.at(kappa).epsilon <= target.epsilon
 
-    if meets(STEPS):
-        return parameter(STEPS)
-    if not meets(0):  # an irrational root: round once more
-        most *= 1 - Fraction(1, 10**10)
-    low, high = 0, STEPS
-    while high - low > 1:
-        middle = (low + high) // 2
+    low, high = most / 2, most
+    if meets(most):
+        for _ in range(DOUBLINGS if costs.listed else 0):
+            low, high = high, 2 * high
+            if not meets(high):
+                break
+        else:
+            return high
+    elif not meets(low):  # an irrational root: round once more
+        low, high = (end * (1 - Fraction(1, 10**10)) for end in (low, high))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
         low, high = (middle, high) if meets(middle) else (low, middle)
-    return parameter(low)
+    return low

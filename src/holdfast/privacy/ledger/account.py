@@ -146,7 +146,7 @@ class Ledger:
                     "the composed total", composed.total if isinstance(composed, Spent) else composed
                 )
                 first = _row(connection, self.path, FIRST, salt).charge if last else None
-                self._afford(charge, first, past.total, total)
+                self._afford(charge, first, past.total, total, None if kept is None else kept.own)
                 row = sealed(Row(head.length + 1, now(), charge, total, head.hash), salt)
                 checkpoint = _checkpoint(connection, head, row.index, kept)
                 self._append(connection, row, replace(checkpoint, length=row.index, hash=row.hash), salt)
@@ -247,23 +247,51 @@ class Ledger:
         if link not in (*judged.rows, *judged.completions) or judged.head != sealed_head(head, salt):
             raise DamagedError("a row was not stored as it was written")
 
-    def _afford(self, charge: Charge, first: Charge | None, before: Fraction, total: Fraction) -> None:
+    def _afford(
+        self, charge: Charge, first: Charge | None, before: Fraction, total: Fraction, own: Fraction | None
+    ) -> None:
         if total < (least := max(before, alone(charge, self.opening, first))):
             raise LedgerError(
                 f"the composed total {shown(total)} is below {shown(least)}, which is spent or asked for"
                 " already: composition must never lower a total."
             )
         if total > self.budget:
-            left = self.budget - before
+            asked = alone(charge, self.opening, first)
             raise BudgetError(
                 f"the budget of {self.path} is not enough: {shown(before)} of {shown(self.budget)} is spent,"
-                f" this release asks for {shown(total - before)} more and {shown(left)} is left:"
-                f" {'ask for no more than that' if left else 'nothing more can be released'}."
+                f" {_dear(self.budget - before, total - before, asked, own)}."
             )
 
     def _same(self, opening: Opening) -> None:
         if opening != self.opening:
             raise LedgerError(f"{self.path} is another ledger than the one that was opened: open it again.")
+
+
+def _dear(left: Fraction, more: Fraction, asked: Fraction, own: Fraction | None) -> str:
+    """Say what a release takes, why that is more than it states, and what is still within the budget.
+
+    What it states is in proportion to what it loses among all releases, ``own``; that earlier ones count for
+    more beside it depends on its invariants alone [theory, 10].
+    """
+    again = Fraction(0) if own is None else max(more - own, Fraction(0))
+    if own is None or not asked or (again == 0 and own <= asked):
+        way = "ask for no more than that" if left else "nothing more can be released"
+        return f"this release asks for {shown(more)} more and {shown(left)} is left: {way}"
+    why = (
+        f"this release asks for {shown(asked)} and takes {shown(more)}, as under the invariants of all"
+        f" releases of this file one change takes more records: {shown(own)} of it is its own"
+    )
+    if again:
+        why += f", and {shown(again)} is what earlier releases count for again"
+    free = (left - again) * asked / own
+    if free > 0:
+        return (
+            f"{why}; {shown(left)} is left: ask for no more than {shown(free)}, or keep no further invariants"
+        )
+    way = (
+        "keep no invariants beyond those of the earlier releases" if left else "nothing more can be released"
+    )
+    return f"{why}; {shown(left)} is left: {way}"
 
 
 @dataclass(eq=False)

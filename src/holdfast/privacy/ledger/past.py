@@ -22,6 +22,8 @@ class Spent:
     total: Fraction
     state: State
     entries: Mapping[str, State]
+    own: Fraction | None = None
+    """What the new release costs of it; the rest is what earlier ones cost more beside it, if anything."""
 
 
 class Past(Sequence[Row]):

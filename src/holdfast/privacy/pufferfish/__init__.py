@@ -9,6 +9,7 @@ order.py         which frameworks hold others
 semantics.py     what it means to an analyst
 conditioning.py  what conditioning on public facts costs
 composition.py   several releases
+utility.py       what releases that use public facts are worth
 """
 
 from holdfast.privacy.pufferfish.composition import in_parallel, in_sequence, post_processed
@@ -26,10 +27,17 @@ from holdfast.privacy.pufferfish.framework import (
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.privacy.pufferfish.semantics import Semantics, semantics
 from holdfast.privacy.pufferfish.tables import TableLaws, delta_of_tables, framework_of_tables, tp_of_tables
+from holdfast.privacy.pufferfish.utility import (
+    CongenialErrors,
+    congenial_errors,
+    expected_variance,
+    gradient_tail,
+)
 
 __all__ = [
     "COUNT",
     "RECORDS",
+    "CongenialErrors",
     "DeltaZ",
     "Framework",
     "LawClass",
@@ -40,8 +48,11 @@ __all__ = [
     "TPGuarantee",
     "TableLaws",
     "conditioned_intensity",
+    "congenial_errors",
     "delta_of_tables",
+    "expected_variance",
     "framework_of_tables",
+    "gradient_tail",
     "in_parallel",
     "in_sequence",
     "post_processed",

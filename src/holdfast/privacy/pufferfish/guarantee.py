@@ -172,6 +172,7 @@ def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -
         whom = framework.whom
         raise GuaranteeError(
             f"a secret moves up to {whom.amount(distance)}, and the guarantee speaks of tables at most"
-            f" {whom.amount(guarantee.unit.distance)} apart: take that distance, or less dependent laws."
+            f" {whom.amount(guarantee.unit.distance)} apart: set distance = {distance} in [privacy], or state"
+            " less dependent laws."
         )
     return guarantee.intensity

@@ -18,11 +18,13 @@ from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
 from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair
 from holdfast.privacy.pufferfish.families.metric import Metric, Point
 from holdfast.privacy.pufferfish.families.normal import CorrelatedMean, ListedMean
+from holdfast.privacy.pufferfish.families.presence import Person, Presence
 from holdfast.spec.closest import closest
 from holdfast.spec.load import read_toml
 from holdfast.spec.part import Part, Text
 from holdfast.spec.rational import Rational, parse_rational
 
+MOST_PEOPLE = 100_000
 MOST_MODELS = 10_000
 """Combinations of listed parameters that one file may ask for."""
 
@@ -243,6 +245,40 @@ class JointModel(Model):
         return (JointLaws(outcomes, self.model.observed),)
 
 
+class PresenceHead(Head):
+    """How many records there are, where that is public."""
+
+    size: StrictInt | None = None
+
+
+class PeoplePart(ModelPart):
+    """People of one kind: how many, how likely each is in the data, and with which values."""
+
+    inclusion: Rational
+    values: Mapping[str, Rational] = {"a record": Fraction(1)}
+    number: StrictInt = 1
+
+
+class PresenceModel(Model):
+    """Whether people are in the data."""
+
+    model: PresenceHead
+    people: tuple[PeoplePart, ...] = ()
+    totals: Mapping[str, StrictInt] | None = None
+
+    def families(self) -> tuple[Family, ...]:
+        """Return the class."""
+        for place, kind in enumerate(self.people, 1):
+            if not 1 <= kind.number <= MOST_PEOPLE:
+                raise SpecError(
+                    f"[[people]] {place} number is {kind.number}: give 1 to {MOST_PEOPLE:,} people."
+                )
+        everybody = tuple(
+            person for kind in self.people for person in [Person(kind.inclusion, kind.values)] * kind.number
+        )
+        return (Presence(everybody, self.model.size, self.totals),)
+
+
 MODELS: Mapping[str, type[Model]] = {
     "counts": CountsModel,
     "dependent-counts": DependentModel,
@@ -250,6 +286,7 @@ MODELS: Mapping[str, type[Model]] = {
     "normal": NormalModel,
     "laws": LawsModel,
     "joint": JointModel,
+    "presence": PresenceModel,
 }
 
 

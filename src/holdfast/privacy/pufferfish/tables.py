@@ -7,11 +7,14 @@ the class of laws is one of three [theory, 7]:
   pure semi-DP at that distance, in other words.
 * ``everything``: all laws on conforming datasets. All of them must look alike: no free lunch [kifer2011].
 * ``independent``: records that are independent of each other, given the invariants. That is the class of
-  [partially-private-data, Lemma 8].
+  [partially-private-data, Lemma 8]. Where these are totals of disjoint parts a secret moves as many records
+  as there are parts, at worst, however many records there are.
 """
 
 from fractions import Fraction
 from typing import Literal
+
+import numpy as np
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Proved
@@ -20,6 +23,8 @@ from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.spec.whom import RECORD, Whom
+from holdfast.universe.capacity import capacities
+from holdfast.universe.universe import Universe
 
 TableLaws = Literal["pairs", "everything", "independent"]
 
@@ -84,9 +89,15 @@ def delta_of_tables(framework: Framework) -> DeltaZ:
         value = int(framework.laws.data["distance"])
         claim = f"the two tables of a law are at most {whom.amount(value)} apart"
         return DeltaZ(Fraction(value), exact=False, evidence=(Proved(claim, "theory, 7"),))
-    if kind == "independent" and scope.universe.patterns.count == 1:
-        claim = f"what is public ties no {whom.record} to another, so one changes alone"
-        return DeltaZ(Fraction(1), exact=True, evidence=(Proved(claim, "theory, 7"),))
+    if kind == "independent" and (parts := _parts(scope.universe)) is not None:
+        count, exact = parts
+        claim = (
+            f"what is public ties no {whom.record} to another, so one changes alone"
+            if count == 1
+            else f"with {count} totals of disjoint parts public, a change of one {whom.record} passes through"
+            f" each part once at most, so that {whom.amount(count)} change"
+        )
+        return DeltaZ(Fraction(count), exact, (Proved(claim, "theory, 7"),))
     if (total := scope.universe.total) is None:
         raise GuaranteeError(
             f"how many {whom.counted} there are is not public, so no bound of Delta_z is: make the total an"
@@ -94,3 +105,16 @@ def delta_of_tables(framework: Framework) -> DeltaZ:
         )
     claim = f"two tables are at most all {whom.amount(total)} apart"
     return DeltaZ(Fraction(total), exact=False, evidence=(Proved(claim, "theory, 7"),))
+
+
+def _parts(universe: Universe) -> tuple[int, bool] | None:
+    """Return how many parts of the cells can hold a record, where how many each holds is public, else None.
+
+    A part are the cells of one column of A. The counts of all are public, beside the number of records, where
+    the columns with a 1 below each are linearly independent. Also whether each is known to hold one: the
+    bound is then attained [theory, 7].
+    """
+    if universe.rank + (universe.total is None) < universe.patterns.count:
+        return None
+    occupied = int(np.count_nonzero(capacities(universe)))
+    return max(occupied, 1), universe.settled is not None or occupied == 1

@@ -63,6 +63,8 @@ LARGE = 1024
 """Cells under one total from which on half of them at a time is fastest for the l1 norm, too."""
 LISTED = 8
 """Totals of different sizes that are told one by one."""
+WIDER = (2, 4, 16, 64)
+"""Factors of the variance that are tried where noise is too narrow to be drawn."""
 LIGHT = 300
 """Integers a draw for which no other method is looked for."""
 
@@ -222,8 +224,34 @@ def plan_l2(matrix: csr_array, epsilon: Fraction, margins: Margins | None = None
 
 
 def plan_gaussian(matrix: csr_array, sigma_squared: Fraction, margins: Margins | None = None) -> Plan:
-    """Plan exact draws of q(z) prop. to exp(-||z||_2^2 / (2 sigma^2)) on the kernel of a full-rank matrix."""
-    return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, sigma_squared, margins))
+    """Plan exact draws of q(z) prop. to exp(-||z||_2^2 / (2 sigma^2)) on the kernel of a full-rank matrix.
+
+    Raises SamplingError where none would end in reasonable time, with the width of noise that could be drawn:
+    narrow noise under crossing invariants is far from the Gaussian that proposes it.
+    """
+
+    def planned(variance: Fraction) -> Plan:
+        return _plan(matrix, lambda system, cells: _gaussian_block(system, cells, variance, margins))
+
+    try:
+        return planned(sigma_squared)
+    except SamplingError as error:
+        factor = next((factor for factor in WIDER if _succeeds(planned, factor * sigma_squared)), None)
+        if factor is None:
+            raise
+        raise SamplingError(
+            f"{str(error).partition(':')[0]}, as the noise is narrow: ask for a rho {factor} times smaller"
+            ' (or a smaller epsilon beside delta), take lattice-laplace with norm = "l2" and standard ='
+            ' "pure", or keep fewer margins or coarser attributes.'
+        ) from None
+
+
+def _succeeds(planned: Callable[[Fraction], Plan], variance: Fraction) -> bool:
+    try:
+        planned(variance)
+    except SamplingError:
+        return False
+    return True
 
 
 def _plan(matrix: csr_array, block_of: Callable[[csr_array, IntArray], Block]) -> Plan:

@@ -22,13 +22,15 @@ from scipy.sparse import csr_array
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel
-from holdfast.lattice.product import product_features
+from holdfast.lattice.product import Margins, product_features
 from holdfast.lattice.rows import independent_rows
+from holdfast.universe.compensators import SETS
 from holdfast.universe.space import sensitivity_space
 from holdfast.universe.universe import Universe
 from holdfast.words import counted
 
 MOST_MOVES = 500_000
+MOST_LISTED = 100_000  # differences of other universes, with their signs
 CHUNK = 256  # vectors looked at together in search of a basis
 EVEN, ODD = ((0, 1, 2), (1, 2, 0), (2, 0, 1)), ((0, 2, 1), (2, 1, 0), (1, 0, 2))
 
@@ -103,17 +105,52 @@ def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
     if table is not None and adjacency <= 3:
         return _cycles(table, universe.cells, adjacency)
     try:
-        vectors = sensitivity_space(universe, adjacency)
+        vectors = sensitivity_space(universe, adjacency, MOST_LISTED)
     except GuaranteeError as error:
-        raise GuaranteeError(
-            f"the differences of tables {counted(adjacency, 'record')} apart cannot all be listed for"
-            f" {universe.cells:,} cells, and k-norm noise needs them:"
-            ' set name = "lattice-laplace" in [mechanism].'
-        ) from error
+        raise _too_many(universe, counted(adjacency, "record")) from error
     first = vectors[np.arange(len(vectors)), (vectors != 0).argmax(axis=1)]
     _require_some(len(vectors))
     # one record moves between cells with equal columns, as in one row of two: see `_cycles`
     return Moves(csr_array(vectors[first > 0]), adjacency, additive=adjacency == 1, searched=True)
+
+
+def require_listable(universe: Universe) -> None:
+    """Raise where sizes alone say that no sensitivity space of a universe can be listed, or that it is {0}.
+
+    Nothing is searched for this, and the semi-adjacency is not asked for. Two lower bounds do it:
+
+    * S_1 lies in every S_a, and a group of m cells with one total that counts somebody has m (m - 1) of its
+      differences;
+    * let all margins of k attributes be kept. Then a difference other than 0 moves 2^k records at least: it
+      has two slices other than 0 along any attribute, as these sum to 0, and all margins of k - 1 attributes
+      of each are 0. So S_a is {0}, or multisets of 2^k cells have to be listed.
+    """
+    if _two_way(universe) is not None:
+        return
+    held = np.ones(universe.patterns.count) if universe.rank == 0 else universe.settled
+    size = universe.patterns.size.astype(object)
+    alike = 0 if held is None else int(np.sum((size * (size - 1))[held > 0]))
+    apart = 1 if universe.margins is None else 2 ** _kept_ways(universe.margins)
+    if alike > MOST_LISTED or comb(universe.cells + apart - 1, apart) > SETS:
+        raise _too_many(universe, f"{counted(apart, 'record')} and more")
+
+
+def _kept_ways(margins: Margins) -> int:
+    """Return the largest k such that the margins of all sets of k attributes are kept, 0 for the total."""
+    axes = [axis for axis, size in enumerate(margins.shape) if size > 1]
+    ways = 0
+    while ways < len(axes) and all(
+        any(kept.issuperset(some) for kept in margins.sets) for some in combinations(axes, ways + 1)
+    ):
+        ways += 1
+    return ways
+
+
+def _too_many(universe: Universe, apart: str) -> GuaranteeError:
+    return GuaranteeError(
+        f"the differences of tables {apart} apart cannot all be listed for {universe.cells:,} cells, and"
+        ' k-norm noise needs them: set name = "lattice-laplace" in [mechanism].'
+    )
 
 
 def _two_way(universe: Universe) -> IntArray | None:

@@ -6,6 +6,7 @@ disclosure.py        one count within the bounds of disclosure rules
 normal.py            the mean of normal values, with a public normal value
 laws.py              listed laws on any metric space
 joint.py             a listed law of records and public facts together
+presence.py          whether people are in the data at all, given its size or totals
 """
 
 from holdfast.privacy.pufferfish.families.counts import ListedCounts
@@ -15,6 +16,7 @@ from holdfast.privacy.pufferfish.families.family import Family
 from holdfast.privacy.pufferfish.families.joint import JointLaws
 from holdfast.privacy.pufferfish.families.laws import ListedLaws
 from holdfast.privacy.pufferfish.families.normal import CorrelatedMean, ListedMean
+from holdfast.privacy.pufferfish.families.presence import Person, Presence
 
 __all__ = [
     "CorrelatedMean",
@@ -25,4 +27,6 @@ __all__ = [
     "ListedCounts",
     "ListedLaws",
     "ListedMean",
+    "Person",
+    "Presence",
 ]

@@ -8,7 +8,7 @@ a chance. Given a secret, the law of the datasets is the conditional one [partia
 statistic where these are given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair
+from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair, normalised
 from holdfast.privacy.pufferfish.families.metric import Point
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
 from holdfast.privacy.wasserstein import DiscreteLaw
@@ -111,7 +111,7 @@ class JointLaws:
                 if chance := outcome.chances[place]:
                     law = given.setdefault((person, value), {})
                     law[outcome.point] = law.get(outcome.point, Fraction(0)) + chance
-        laws = {secret: _normalised(law) for secret, law in given.items()}
+        laws = {secret: normalised(law) for secret, law in given.items()}
         return [
             SecretPair((_secret(one), _secret(other)), (laws[one], laws[other]))
             for one, other in combinations(sorted(laws), 2)
@@ -147,8 +147,3 @@ class JointLaws:
 
 def _secret(secret: tuple[int, str]) -> str:
     return f"person {secret[0] + 1} is {secret[1]}"
-
-
-def _normalised(law: Mapping[Point, Fraction]) -> dict[Point, Fraction]:
-    whole = sum(law.values(), Fraction(0))
-    return {point: chance / whole for point, chance in law.items()}

@@ -130,3 +130,9 @@ class ListedLaws:
 
 def _told(point: Point) -> list[str]:
     return [str(entry) for entry in point]
+
+
+def normalised(law: Chances) -> dict[Point, Fraction]:
+    """Return masses as probabilities."""
+    whole = sum(law.values(), Fraction(0))
+    return {point: chance / whole for point, chance in law.items()}

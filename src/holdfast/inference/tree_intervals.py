@@ -1,0 +1,165 @@
+"""Intervals around the best linear unbiased estimates of nodes, from the discrete law of their errors.
+
+An estimate is linear in the measurements, so its error is a sum of their noises with known coefficients
+[holdfast, estimation/tree/coefficients.py] and has a law that does not depend on the data. The half-width is
+one that this law reaches with the level at least [holdfast, inference/noise_sums.py]. Nodes whose paths to
+the root are alike have the same law, which is worked out once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import SpecError
+from holdfast.estimation.tree.coefficients import Tree
+from holdfast.estimation.tree.combination import Part, union
+from holdfast.estimation.tree.covariance import variances
+from holdfast.estimation.tree.passes import Estimates
+from holdfast.inference.noise_sums import NoiseSum
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.topdown.law import Measurement
+from holdfast.progress import steps
+
+SMALL = 300
+"""Nodes of a tree all of whose noises are listed."""
+NEGLIGIBLE = (1e-4, 1e-6, 1e-8, 0.0)
+"""Parts of a variance that are not looked into, one after the other until the bounds allow them."""
+ROUNDED, ROUNDING = 1e-7, 1e-12
+"""What rounding may do to an estimate: of coefficients, beside the standard deviation, and of the passes,
+beside the largest estimate of the tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeIntervals:
+    """The intervals estimate -+ half-width, each covering with the level at least.
+
+    Attributes:
+        estimate: the best linear unbiased estimates.
+        variance: their variances; 0 where invariants fix the query, infinite where nothing measures it.
+        half_width: 0 where invariants fix the query, infinite where nothing measures it.
+        exact: whether no shorter half-width reaches the level.
+
+    """
+
+    estimate: FloatArray
+    variance: FloatArray
+    half_width: FloatArray
+    exact: NDArray[np.bool_]
+
+    @property
+    def low(self) -> FloatArray:
+        """The lower ends."""
+        return np.asarray(self.estimate - self.half_width)
+
+    @property
+    def high(self) -> FloatArray:
+        """The upper ends."""
+        return np.asarray(self.estimate + self.half_width)
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """Whether the invariants fix the query: then the interval is a point, and certain."""
+        return np.asarray(self.variance == 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """The laws of errors of estimates.
+
+    Attributes:
+        estimates: of all nodes.
+        measurements: with their noise, in the order of the queries of each level.
+        rows: how many queries each has at a node.
+
+    """
+
+    estimates: Estimates
+    measurements: Sequence[Measurement]
+    rows: Sequence[int]
+    _known: dict[object, tuple[float, bool]] = field(default_factory=dict, repr=False)
+
+    def at(self, level: str, queries: FloatArray, probability: Fraction) -> NodeIntervals:
+        """Return an interval for each node (a row) of a level and each query (a row over the cells)."""
+        _check(probability)
+        Q = np.asarray(queries, dtype=np.float64)
+        estimate, variance = self.estimates.at(level) @ Q.T, variances(self.estimates, level, Q)
+        tree = Tree(self.estimates)
+        _, first, alike = np.unique(
+            tree.paths(self.estimates.spine.levels.axis(level)), return_index=True, return_inverse=True
+        )
+        half, exact = np.zeros((first.size, len(Q))), np.ones((first.size, len(Q)), dtype=np.bool_)
+        for place, node in enumerate(steps(first, "working out the laws of errors", first.size)):
+            part = Part(level, np.array([node]), Q[None])
+            half[place], exact[place] = self._half_widths(tree, [part], variance[node], probability)
+        half, exact = half[alike.ravel()], exact[alike.ravel()]
+        return self._widened(estimate, variance, half, exact)
+
+    def union(
+        self, nodes: Mapping[str, IntArray], queries: FloatArray, probability: Fraction
+    ) -> NodeIntervals:
+        """Return an interval for each query of the sum of the tables of disjoint nodes, given by level."""
+        _check(probability)
+        Q = np.asarray(queries, dtype=np.float64)
+        estimate, variance = union(self.estimates, nodes, Q)
+        parts = [
+            Part(level, np.asarray(places), np.broadcast_to(Q, (len(places), *Q.shape)))
+            for level, places in nodes.items()
+        ]
+        half, exact = self._half_widths(Tree(self.estimates), parts, variance, probability)
+        return self._widened(estimate, variance, half, exact)
+
+    def _widened(
+        self, estimate: FloatArray, variance: FloatArray, half: FloatArray, exact: NDArray[np.bool_]
+    ) -> NodeIntervals:
+        """Return intervals that rounding cannot make too short."""
+        some = (half < np.inf) & (variance > 0)
+        largest = max(float(np.abs(table).max(initial=1.0)) for table in self.estimates.tables)
+        slack = ROUNDED * np.sqrt(np.where(some, variance, 0)) + ROUNDING * largest
+        return NodeIntervals(estimate, variance, np.where(some, half + slack, half), exact)
+
+    def _half_widths(
+        self, tree: Tree, parts: Iterable[Part], variance: FloatArray, probability: Fraction
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        half = np.where(variance == 0, 0.0, np.inf)
+        exact = variance == 0
+        open_ = np.flatnonzero((variance > 0) & np.isfinite(variance))
+        parts = list(parts)
+        small = sum(map(len, self.estimates.tables)) <= SMALL
+        for negligible in NEGLIGIBLE[-1:] if small else NEGLIGIBLE:
+            some = [Part(each.level, each.nodes, each.weights[:, open_]) for each in parts]
+            left = []
+            for query, law in zip(
+                open_, self._sums(tree, some, negligible) if open_.size else (), strict=True
+            ):
+                key = (*law.key, probability)
+                found = self._known.get(key) or law.half_width(probability)
+                if found is None:
+                    left.append(query)
+                else:
+                    self._known[key] = found
+                    half[query], exact[query] = found
+            open_ = np.array(left, dtype=np.int64)
+        return half, exact
+
+    def _sums(self, tree: Tree, parts: Sequence[Part], negligible: float) -> list[NoiseSum]:
+        """Return the law of the error of each query."""
+        levels = len(self.estimates.tables)
+        offsets, by_level = [], []
+        for place in range(levels):
+            mine = [at for at, each in enumerate(self.measurements) if each.of.level == place]
+            by_level.append(np.repeat(mine, [self.rows[at] for at in mine]).astype(np.int64))
+            offsets.append(sum(map(len, by_level[:-1])))
+        which = np.concatenate(by_level)
+        each = np.array([law.variance for law in self.measurements])
+        found = tree.coefficients(parts, tuple(each[some] for some in by_level), negligible)
+        starts = np.array(offsets)
+        return [NoiseSum.of(self.measurements, which[starts[one.level] + one.row], one) for one in found]
+
+
+def _check(probability: Fraction) -> None:
+    # users say level, as in a level of confidence; here a level is one of the geography
+    if not 0 < probability < 1:
+        raise SpecError(f"the level is {probability}: give a probability between 0 and 1, such as 0.9.")

@@ -1,0 +1,185 @@
+"""Semi-adjacency and vacuity where public bounds narrow the universe [theory, 2].
+
+With bounds fewer tables conform, so one person's change can take *more* records than under the invariants
+alone: [semi-dp, Theorem 16] does not hold any more. Tables that can be listed are compared one by one.
+Beyond, these upper bounds of the worst case are known:
+
+* The number of records, where it is fixed: no two datasets are farther apart.
+* Single cells with a least count only, x >= f. The tables are f and those with the invariants t - A f, so X
+  holds a part f that stays. Where f_y >= 1, or X_y >= 1, an exchange of two makes anybody y. Else y is
+  possible in the rest, c changes there make a record y, and person i takes it while its maker takes x: c +
+  1, with c as in `bounds.py`.
+* Bounds of single cells, A totally unimodular. Let Y conform, Y_y >= 1, of the same size, X_y = 0. Y - X is
+  a sum of circuits of A and the number of records that agree with it in sign. For one of them, g, g_y = 1,
+  and X + g lies between X and Y in every cell, so it keeps the bounds of cells, too. Entries of g are -1, 0
+  or 1, and its support is at most one more than the rank of its component [schrijver1986]. Other bounds are
+  rows of the same system with a slack each; where that is totally unimodular, the same holds with its rank.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.sparse import block_array, csr_array, vstack
+
+from holdfast.errors import GuaranteeError
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import components
+from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.universe.bounds import Bound, decomposable_bound, product_bound, total_bound, unimodular_bound
+from holdfast.universe.enumerate import conforming_tables
+from holdfast.universe.limits import BoolArray, Limits
+from holdfast.universe.universe import Universe
+
+TABLES = 500  # tables that are compared one by one
+CELLS = 24  # cells up to which they are looked for
+PATTERNS = 1_000  # kinds of cells up to which each is asked whether its count can differ
+RECORDS = 16  # records up to which their number is a bound of any use
+FAR = 1 << 30
+
+
+@lru_cache(maxsize=8)
+def listed(universe: Universe) -> IntArray | None:
+    """Return all tables of a small universe, None where they are too many."""
+    if universe.cells > CELLS:
+        return None
+    try:
+        return conforming_tables(universe, TABLES)
+    except GuaranteeError:
+        return None
+
+
+def readings(tables: IntArray) -> tuple[int, int]:
+    """Return the worst case and the literal reading over all tables, from the definition.
+
+    With u = Y - X, x of X is y in Y at the distance ||u||_1 / 2 + [u_x >= 0] + [u_y <= 0] if Y_y >= 1:
+    where u takes a record from x it is that one, and where u gives one to y it is that one.
+    """
+    sizes, cells = tables.sum(axis=1), tables.shape[1]
+    largest = np.zeros((cells, cells), dtype=np.int64)
+    least = np.full((cells, cells), FAR)
+    for table, size in zip(tables, sizes.tolist(), strict=True):
+        others = tables[sizes == size]
+        u = others - table
+        to = np.abs(u).sum(axis=1)[:, None] // 2 + np.where(others > 0, u <= 0, FAR)
+        for x in np.flatnonzero(table):
+            cost = (to + (u[:, x] >= 0)[:, None]).min(axis=0)
+            cost[x] = FAR
+            known = cost < FAR
+            largest[x, known] = np.maximum(largest[x, known], cost[known])
+            least[x] = np.minimum(least[x], cost)
+    return int(largest.max(initial=0)), int(least[least < FAR].max(initial=0))
+
+
+def limited_bound(universe: Universe, limits: Limits) -> Bound | None:
+    """Return the smallest of the known upper bounds of the worst case, or None when there is none."""
+    known = [_circuits(universe, limits)]
+    if limits.of_cells and (limits.rows.data > 0).all():
+        rest = replace(universe.unlimited, values=universe.values - universe.matrix @ limits.ranges[0])
+        found = decomposable_bound(rest.cliques) or product_bound(rest)
+        known.append(None if found is None else replace(found, value=max(found.value, 2)))
+    total = total_bound(universe)
+    known.append(total if total is not None and total.value <= RECORDS else None)
+    return min((one for one in known if one is not None), key=lambda bound: bound.value, default=None)
+
+
+def _circuits(universe: Universe, limits: Limits) -> Bound | None:
+    """Return the bound by totally unimodular rows."""
+    if limits.of_cells:
+        return unimodular_bound(universe.unlimited)
+    ones = csr_array(np.ones((1, universe.cells), dtype=np.int64))
+    several = csr_array(limits.rows[np.diff(limits.rows.indptr) > 1])
+    first = np.sign(several.data[several.indptr[:-1]])
+    several.data *= np.repeat(first, np.diff(several.indptr))  # a row and its negative have the same minors
+    rows = csr_array(vstack([universe.matrix, *(() if universe.total is not None else (ones,)), several]))
+    if not is_totally_unimodular(rows):
+        return None
+    rank = max((block.rows.size for block in components(rows)), default=0)
+    return Bound((rank + 1) // 2 + 1, "theory, 2")
+
+
+@lru_cache(maxsize=8)
+def one_limited_table(universe: Universe) -> bool:
+    """Whether no two different tables have equally many records.
+
+    Raises GuaranteeError where it cannot be decided, as a single table would be published as it is.
+    """
+    if (tables := listed(universe)) is not None:
+        return bool(np.unique(tables.sum(axis=1)).size == tables.shape[0])
+    kinds = universe.kinds
+    if _always_in_several(universe):
+        return False
+    if universe.total is not None:
+        return _one_around(universe)
+    if kinds.count <= PATTERNS:
+        rows, (low, high) = kinds.columns, universe.sides
+        ones = csr_array(np.ones((1, kinds.count), dtype=np.int64))
+        pairs = csr_array(block_array([[rows, None], [None, rows], [ones, -ones]], format="csr"))
+        nothing = np.zeros(1, dtype=np.int64)
+        both = Program(
+            pairs,
+            np.concatenate([low, low, nothing]),
+            np.concatenate([high, high, nothing]),
+            most=np.full(2 * kinds.count, UNBOUNDED),
+        )
+        return _none_differs(both, kinds.size > 1)
+    raise _undecided()
+
+
+def _always_in_several(universe: Universe) -> bool:
+    """Whether every table has a record in a cell that shares its kind, which can move to the other one."""
+    kinds, (low, _) = universe.kinds, universe.sides
+    alone = (kinds.size == 1)[kinds.columns.indices] | (kinds.columns.data < 0)
+    row = np.repeat(np.arange(low.size), np.diff(kinds.columns.indptr))
+    other = np.zeros(low.size, dtype=bool)
+    other[row[alone]] = True
+    return bool((~other & (low > 0)).any())
+
+
+def _one_around(universe: Universe) -> bool:
+    """Whether a table that a program finds is the only one: no cell can hold more than there."""
+    kinds = universe.kinds
+    program = Program(kinds.columns, *universe.sides, most=np.full(kinds.count, UNBOUNDED))
+    weights = np.random.default_rng(0).integers(1, 1_000, size=kinds.count)
+    ends = [program.solve(maximise=sign * weights) for sign in (1, -1)]
+    points = [end.point for end in ends if end.point is not None]
+    if not points:
+        raise _undecided()
+    if (points[0] != points[-1]).any() or (points[0][kinds.size > 1] > 0).any():
+        return False
+    if kinds.count > PATTERNS:
+        raise _undecided()
+    for z in range(kinds.count):
+        more = program.solve(least={z: int(points[0][z]) + 1})
+        if more.point is not None:
+            return False
+        if more.status is not Status.INFEASIBLE:
+            raise _undecided()
+    return True
+
+
+def _none_differs(both: Program, several: BoolArray) -> bool:
+    """Whether no pair (X, Y) of tables differs, nor has a record that can move within a kind."""
+    count = several.size
+    for z in range(count):
+        most = np.zeros(2 * count, dtype=np.int64)
+        most[[z, count + z]] = -1, 1
+        found = both.solve(maximise=most)
+        if found.point is not None and (found.point[:count] != found.point[count:]).any():
+            return False
+        if found.status is not Status.SOLVED:
+            raise _undecided()
+        if several[z] and (held := both.solve(least={z: 1})).status is not Status.INFEASIBLE:
+            if held.point is None:
+                raise _undecided()
+            return False
+    return True
+
+
+def _undecided() -> GuaranteeError:
+    return GuaranteeError(
+        "it could not be decided whether the inequalities leave more than one table, and a single one would"
+        " be published as it is: give fewer or wider inequalities in [constraints]."
+    )

@@ -1,0 +1,63 @@
+"""Small random designs with public bounds, and all their tables by brute force."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.universe.limits import Limits
+from holdfast.universe.universe import Universe
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Invariants A and bounds B x >= b that a confidential table x has."""
+
+    A: IntArray
+    B: IntArray
+    b: IntArray
+    x: IntArray
+
+    @property
+    def t(self) -> IntArray:
+        return self.A @ self.x
+
+    @property
+    def universe(self) -> Universe:
+        limits = Limits.of(csr_array(self.B), self.b)
+        return Universe.of(csr_array(self.A), self.t, limits=limits, occupied=True)
+
+    @property
+    def tables(self) -> list[tuple[int, ...]]:
+        """Every table that keeps what is public: no count is above the sum of the invariants."""
+        every = product(range(int(self.t.max(initial=0)) + 1), repeat=self.x.size)
+        return [y for y in every if (self.A @ y == self.t).all() and (self.B @ np.array(y) >= self.b).all()]
+
+
+def random_design(seed: int, *, cells: int = 5) -> Design:
+    """Return a design in which every cell is in some invariant; most have a total, some bounds are tight."""
+    draw = np.random.default_rng(seed)
+    d, rows, bounds = int(draw.integers(3, cells + 1)), int(draw.integers(0, 3)), int(draw.integers(1, 5))
+    A = draw.integers(0, 2, (rows + 1, d))
+    A[0] = 1 if draw.random() < 0.7 else np.maximum(A[0], A.sum(axis=0) == 0)
+    x, B = draw.integers(0, 3, d), draw.integers(-1, 2, (bounds, d))
+    if draw.random() < 0.4:  # bounds of single cells
+        B = np.eye(d, dtype=np.int64)[draw.integers(0, d, bounds)] * draw.choice([-1, 1], (bounds, 1))
+    if draw.random() < 0.2:
+        B = B * draw.integers(1, 4, (bounds, 1))
+    return Design(A, B, B @ x - draw.integers(0, 3, bounds), x)
+
+
+def two_way(rows: int, columns: int) -> IntArray:
+    """Both margins of a table."""
+    cell = np.indices((rows, columns)).reshape(2, -1)
+    return np.concatenate(
+        [np.arange(rows)[:, None] == cell[0], np.arange(columns)[:, None] == cell[1]]
+    ).astype(np.int64)
+
+
+def at_most(cells: int, count: int) -> Limits:
+    """Every cell at most a number."""
+    return Limits(csr_array(-np.eye(cells, dtype=np.int64)), np.full(cells, -count))
