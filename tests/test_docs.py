@@ -1,11 +1,14 @@
 """The documentation does not drift from the code: commands, specs and links are tried."""
 
+import ast
 import doctest
+import importlib
 import re
 import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -213,6 +216,43 @@ def test_links_are_found() -> None:
     assert {"docs/theory.md", "docs/images/certificate.png"} <= set(
         _links(README.read_text(encoding="utf-8"))
     )
+
+
+ROOMS = ("holdfast", "holdfast.calculus", "holdfast.workshop")
+
+
+def _python_names(text: str) -> set[str]:
+    """Return what prose names of ours: words with capitals or underscores that the package defines."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    words = {word.rpartition(".")[2] for word in re.findall(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", prose)}
+    return {word for word in words & _defined() if re.search(r"[A-Z_]", word)}
+
+
+@cache
+def _defined() -> frozenset[str]:
+    files = (ROOT / "src").rglob("*.py")
+    bodies = (node for path in files for node in ast.parse(path.read_text(encoding="utf-8")).body)
+    return frozenset(node.name for node in bodies if isinstance(node, ast.FunctionDef | ast.ClassDef))
+
+
+@pytest.mark.parametrize("page", [README, *GUIDES], ids=named)
+def test_what_a_guide_names_can_be_imported(page: Path) -> None:
+    rooms = [importlib.import_module(name) for name in ROOMS]
+    names = _python_names(page.read_text(encoding="utf-8"))
+    assert {name for name in names if not any(hasattr(room, name) for room in rooms)} == set()
+
+
+def test_functions_in_the_tables_of_the_calculus_are_in_it() -> None:
+    text = (ROOT / "docs" / "guides" / "calculus.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`" in line]
+    names = {name for line in rows for name in re.findall(r"`(\w+)`", line)} & _defined()
+    calculus = importlib.import_module("holdfast.calculus")
+    assert len(names) > 20
+    assert {name for name in names if name not in calculus.__all__} <= {"exact"}  # a word for certainty
+
+
+def test_a_name_that_cannot_be_imported_is_noticed() -> None:
+    assert _python_names("`TradeoffOf`, `read_spec`, `hf.Spec`, `count`") == {"read_spec", "Spec"}
 
 
 @pytest.mark.parametrize("name", ["certificate.png", "census.png", "swapping.png"])

@@ -2,16 +2,29 @@
 
 from holdfast.privacy.composition import Orders, both_orders, compose, parallel, post_processed
 from holdfast.privacy.conversion import (
+    approximate_to_tradeoff,
+    compose_profile,
+    gdp_to_delta,
     gdp_to_epsilon,
+    gdp_to_tradeoff,
+    gdp_to_zcdp,
+    gdp_within,
+    pure_to_gdp,
+    pure_to_zcdp,
+    zcdp_to_delta,
+    zcdp_to_delta_classic,
     zcdp_to_epsilon,
+    zcdp_to_epsilon_classic,
+    zcdp_to_tradeoff,
     zcdp_within,
+    zcdp_within_classic,
 )
 from holdfast.privacy.evidence import Assumed, Estimated, Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong, convert
 from holdfast.privacy.posterior_posterior import posterior_distance, with_record
-from holdfast.privacy.prior_posterior import loss_of, posterior_bounds
+from holdfast.privacy.prior_posterior import loss_of, posterior_bounds, printed_bounds
 from holdfast.privacy.pufferfish import (
     COUNT,
     RECORDS,
@@ -36,7 +49,19 @@ from holdfast.privacy.pufferfish import (
 from holdfast.privacy.radial import radial_loss
 from holdfast.privacy.rejections import Rejections, check_chances, check_test
 from holdfast.privacy.subspace import SubspaceGuarantee
-from holdfast.privacy.tradeoff import EpsilonDelta, Gaussian, Tradeoff, at_least, group, tensor
+from holdfast.privacy.tradeoff import (
+    EpsilonDelta,
+    Gaussian,
+    PiecewiseLinear,
+    Tradeoff,
+    at_least,
+    envelope,
+    group,
+    symmetrise,
+    tensor,
+    tradeoff_of,
+    tradeoff_of_lattice,
+)
 from holdfast.universe.hull.containment import Ball
 
 __all__ = [
@@ -57,6 +82,7 @@ __all__ = [
     "Intensity",
     "LawClass",
     "Orders",
+    "PiecewiseLinear",
     "Proved",
     "Pure",
     "Rejections",
@@ -70,19 +96,26 @@ __all__ = [
     "Tradeoff",
     "Unit",
     "ZeroConcentrated",
+    "approximate_to_tradeoff",
     "at_least",
     "at_least_as_strong",
     "both_orders",
     "check_chances",
     "check_test",
     "compose",
+    "compose_profile",
     "conditioned_intensity",
     "congenial_errors",
     "convert",
     "delta_of_tables",
+    "envelope",
     "expected_variance",
     "framework_of_tables",
+    "gdp_to_delta",
     "gdp_to_epsilon",
+    "gdp_to_tradeoff",
+    "gdp_to_zcdp",
+    "gdp_within",
     "gradient_tail",
     "group",
     "in_parallel",
@@ -92,11 +125,22 @@ __all__ = [
     "post_processed",
     "posterior_bounds",
     "posterior_distance",
+    "printed_bounds",
+    "pure_to_gdp",
+    "pure_to_zcdp",
     "radial_loss",
     "semantics",
+    "symmetrise",
     "tensor",
     "tp_of_tables",
+    "tradeoff_of",
+    "tradeoff_of_lattice",
     "with_record",
+    "zcdp_to_delta",
+    "zcdp_to_delta_classic",
     "zcdp_to_epsilon",
+    "zcdp_to_epsilon_classic",
+    "zcdp_to_tradeoff",
     "zcdp_within",
+    "zcdp_within_classic",
 ]

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.audit.exposure import audit_exposure
-from holdfast.cli.exposure import run
+from holdfast.cli.exposure import command
 
 SPEC = """
 [data]
@@ -50,7 +50,7 @@ def test_determined_cells_and_intervals_are_named(spec: Path) -> None:
 
 
 def test_text_says_who_may_see_it(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(spec, as_json=False, out=None)
+    command(spec, as_json=False, out=None)
     text = capsys.readouterr().out
     assert "For the curator only" in text
     assert "1 of 5 cells" in text
@@ -58,5 +58,5 @@ def test_text_says_who_may_see_it(spec: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_json_says_who_may_see_it(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(spec, as_json=True, out=None)
+    command(spec, as_json=True, out=None)
     assert json.loads(capsys.readouterr().out) == audit_exposure(spec).to_dict()

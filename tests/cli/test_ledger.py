@@ -4,6 +4,7 @@ import csv
 import json
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -24,8 +25,8 @@ from holdfast.release import make_release
 def test_open(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, standard: str, said: str
 ) -> None:
-    texts: dict[str, str | None] = {"budget": None, "rho": None, "mu": None} | {option: "0.5"}
-    open_ledger(tmp_path / "a", **texts, as_json=False)
+    given: dict[str, Any] = {option: "0.5"}
+    open_ledger(tmp_path / "a", **given)
     assert said in (out := capsys.readouterr().out)
     assert f"{tmp_path / 'a'}.salt" in out
     ledger = Ledger.open(tmp_path / "a")
@@ -143,13 +144,13 @@ def test_verify_holds_releases_against_the_ledger(tmp_path: Path, capsys: pytest
 
 def test_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     filled(tmp_path / "a")
-    export(tmp_path / "a", as_csv=False, out=None)
+    export(tmp_path / "a", csv=False, out=None)
     assert [row["index"] for row in json.loads(capsys.readouterr().out)] == [0, 1, 2, 3]
-    export(tmp_path / "a", as_csv=True, out=tmp_path / "a.csv")
+    export(tmp_path / "a", csv=True, out=tmp_path / "a.csv")
     assert "Wrote" in capsys.readouterr().out
     lines = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
     assert [line["total"] for line in lines] == ["", "1/2", "5/6", "13/12"]
     with pytest.raises(ReleaseError, match="exists already"):
-        export(tmp_path / "a", as_csv=True, out=tmp_path / "a.csv")
+        export(tmp_path / "a", csv=True, out=tmp_path / "a.csv")
     with pytest.raises(ReleaseError, match="cannot be written"):
-        export(tmp_path / "a", as_csv=True, out=tmp_path / "no" / "a.csv")
+        export(tmp_path / "a", csv=True, out=tmp_path / "no" / "a.csv")

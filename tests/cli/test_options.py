@@ -171,10 +171,9 @@ def test_an_unknown_shell_is_one_sentence(run: Run) -> None:
     assert "choose bash, zsh, fish" in sentence(run("completion", "tcsh").err)
 
 
-def test_the_old_name_of_out_still_serves(run: Run, example: Path, tmp_path: Path) -> None:
+def test_a_processed_table_has_one_folder(run: Run, example: Path, tmp_path: Path) -> None:
     assert run("release", example, "--out", tmp_path / "release").code == 0
     asked = ("postprocess", tmp_path / "release", "--method", "integers-l1", "--bias-draws", "0")
     assert run(*asked, "--output", tmp_path / "one").code == 0
     assert run(*asked, "--out", tmp_path / "two").code == 0
-    assert "--output" not in run("postprocess", "-h").out
-    assert "name it with --out" in sentence(run(*asked).err)
+    assert "--out" in sentence(run(*asked).err)

@@ -125,7 +125,7 @@ def test_what_does_not_verify_is_refused(run: Run, release: Path, tmp_path: Path
 
 def test_verify_knows_a_processed_folder(run: Run, release: Path, tmp_path: Path) -> None:
     out = tmp_path / "processed"
-    asked = ("--method", "rounded-l2", "--output", out, "--bias-draws", "5")  # the older name of --out
+    asked = ("--method", "rounded-l2", "--out", out, "--bias-draws", "5")
     assert run("postprocess", release, *asked).code == 0
     found = run("verify", out)
     assert found.code == 0

@@ -1,16 +1,26 @@
 """`holdfast audit census-2020`."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line, census_2020
+from holdfast.cli.arguments import Json, Quiet, ReportFile
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
 from holdfast.figures import require_picture, save_figure
 
 
-def run(*, as_json: bool, picture: Path | None, out: Path | None) -> None:
+def command(
+    as_json: Json = False,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it to this .svg, .png or .pdf file.")
+    ] = None,
+    out: ReportFile = None,
+    quiet: Quiet = False,
+) -> None:
     """Print the story as a table or JSON, and draw it."""
     if picture is not None:
         require_picture(picture)

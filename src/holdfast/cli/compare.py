@@ -1,9 +1,12 @@
 """`holdfast compare`."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
+from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.compare_swapped import print_swapped
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
@@ -22,15 +25,20 @@ MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
 
 
-def run(
-    spec: Path,
-    mechanisms: str | None,
-    *,
-    draws: int,
-    seed: int,
-    picture: Path | None,
-    as_json: bool,
-    out: Path | None,
+def command(
+    spec: SpecFile,
+    mechanisms: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="As in lattice-laplace,k-norm; all that fit unless given."),
+    ] = None,
+    draws: Annotated[int, typer.Option(parser=DRAWS, metavar="N", help="Simulated draws of each.")] = 1000,
+    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="The seed of the simulation.")] = 0,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it to this .png, .svg or .pdf file.")
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare mechanisms for a spec and print a table or JSON, and draw it."""
     require_new_file(out)

@@ -1,33 +1,36 @@
 """`holdfast audit compose`."""
 
-from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast.audit.compose import ComposeReport, audit_compose
-from holdfast.cli.options import number
+from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, number
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.words import counted
 
 
-def run(
-    epsilon: list[str],
-    rho: list[str],
-    mu: list[str],
-    semi_adjacency: int,
-    delta: str,
-    *,
-    as_json: bool,
-    out: Path | None,
+def command(
+    delta: Annotated[str, typer.Option(metavar="NUMBER", help="Where epsilon is stated, such as 1e-10.")],
+    epsilon: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A pure release.")] = None,
+    rho: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A zCDP release.")] = None,
+    mu: Annotated[list[str] | None, typer.Option(metavar="NUMBER", help="A Gaussian DP release.")] = None,
+    semi_adjacency: Annotated[
+        int, typer.Option(parser=RECORDS, metavar="A", help="Records that one change takes.")
+    ] = 1,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print what several releases cost together under invariants, in both orders of the analysis."""
     require_new_file(out)
     releases: list[Intensity] = [
-        *(Pure(number("--epsilon", text)) for text in epsilon),
-        *(ZeroConcentrated(number("--rho", text)) for text in rho),
-        *(GaussianDP(number("--mu", text)) for text in mu),
+        *(Pure(number("--epsilon", text)) for text in epsilon or []),
+        *(ZeroConcentrated(number("--rho", text)) for text in rho or []),
+        *(GaussianDP(number("--mu", text)) for text in mu or []),
     ]
     report = audit_compose(releases, semi_adjacency, number("--delta", delta))
     deliver(report, _words, as_json=as_json, out=out)

@@ -1,12 +1,14 @@
 """`holdfast audit delta-z`."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast.audit.delta_z import DeltaZReport, DeltaZTable, audit_delta_z
+from holdfast.cli.arguments import Json, Quiet, ReportFile, optional
 from holdfast.cli.delta_z_picture import draw
-from holdfast.cli.options import optional
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
 from holdfast.figures import require_picture
@@ -15,7 +17,21 @@ from holdfast.privacy.guarantee import shown
 from holdfast.visible import visible
 
 
-def run(model: Path, epsilon: str | None, *, picture: Path | None, as_json: bool, out: Path | None) -> None:
+def command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A class of laws, a TOML file.")],
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Say what this epsilon would promise.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw beliefs, or lists of classes, to this .png, .svg or .pdf file."
+        ),
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Print how far a secret moves the data, given what is public, and draw it."""
     require_new_file(out)
     if picture is not None:

@@ -2,10 +2,13 @@
 
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table as Grid
 
 from holdfast.certificate.verify import verify
+from holdfast.cli.arguments import SEED, Json, Quiet
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import print_verification
@@ -15,7 +18,17 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.example import write_example
 
 
-def run(out: Path, *, seed: int | None, as_json: bool) -> None:
+def command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the demo.")] = Path(
+        "demo-release"
+    ),
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=SEED, metavar="N", help="Repeat a demo: such a release is NOT private."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Release the built-in table, show before and after, verify, and say what to open."""
     require_new(out)
     console = terminal(silent=as_json)

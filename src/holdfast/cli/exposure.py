@@ -1,10 +1,9 @@
 """`holdfast audit exposure`."""
 
-from pathlib import Path
-
 from rich.table import Table
 
 from holdfast.audit.exposure import Exposed, ExposureReport, audit_exposure
+from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.progress import doing
@@ -18,7 +17,7 @@ DETERMINED = 30  # cells named on the terminal; --json names all
 NARROWEST = 10
 
 
-def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
+def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
     require_new_file(out)
     with doing("looking for cells that the invariants reveal"):

@@ -1,27 +1,37 @@
 """`holdfast audit guarantee`."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast.audit.guarantee import GuaranteeReport, audit_guarantee, intensity_of
-from holdfast.cli.options import optional
+from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, optional
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.errors import GuaranteeError, SpecError
 from holdfast.words import counted
 
 
-def run(
-    epsilon: str | None,
-    delta: str | None,
-    rho: str | None,
-    mu: str | None,
-    semi_adjacency: int | None,
-    spec: Path | None,
-    *,
-    as_json: bool,
-    out: Path | None,
+def command(
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised epsilon.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Its delta; needed to read rho or mu as an epsilon.")
+    ] = None,
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised rho (zCDP).")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="An advertised mu (Gaussian DP).")] = None,
+    semi_adjacency: Annotated[
+        int | None,
+        typer.Option(parser=RECORDS, metavar="A", help="How many records one person's change takes."),
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Argument(metavar="SPEC", help="Take A from its invariants; reads the confidential table."),
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print what a guarantee is worth once invariants are published."""
     require_new_file(out)

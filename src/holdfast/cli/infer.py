@@ -1,10 +1,12 @@
 """`holdfast infer`."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
-from holdfast.cli.options import number
+from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReleaseFolder, number
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
 from holdfast.errors import SpecError
@@ -17,16 +19,23 @@ from holdfast.words import counted
 MOST_ROWS = 40  # rows on the terminal; the files have all
 
 
-def run(
-    folder: Path,
-    model: Path,
-    out: Path,
-    *,
-    draws: int | None,
-    level: str,
-    seed: int | None,
-    table: str | None,
-    as_json: bool,
+def command(
+    folder: ReleaseFolder,
+    model: Annotated[Path, typer.Option(metavar="MODEL", help="The model, a TOML file.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the posterior.")],
+    draws: Annotated[
+        int | None,
+        typer.Option(parser=DRAWS, metavar="N", help="Draws in all; as the model says unless given."),
+    ] = None,
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The probability of intervals.")] = "0.9",
+    seed: Annotated[
+        int | None, typer.Option(parser=SEED, metavar="N", help="Repeat the draws of another run.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which table, of a release of several.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw from the posterior of a model given a release, into a new folder, and say what was found."""
     asked = number("--level", level)

@@ -1,15 +1,27 @@
 """`holdfast init`: a commented example that runs as it is."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from holdfast.cli.arguments import Json, Quiet
 from holdfast.cli.reports import print_values
 from holdfast.cli.terminal import terminal
 from holdfast.spec.example import write_example
 
 
-def run(folder: Path, *, full: bool, as_json: bool) -> None:
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write the example.")] = Path(),
+    full: Annotated[
+        bool, typer.Option("--full", help="A larger one, with every kind of invariant and its weights.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The same as DIR.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Write the example files, none of which may exist."""
-    spec, *tables = write_example(folder, full=full)
+    spec, *tables = write_example(folder if out is None else out, full=full)
     if as_json:
         print_values(spec=spec, files=[str(path) for path in (spec, *tables)])
         return

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+import typer
 from rich.table import Table
 
-from holdfast.cli.options import number
+from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, number
 from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
@@ -26,21 +27,42 @@ _NUMBER = re.compile(r"[-+.]?\d")
 ReportT = TypeVar("ReportT", IntervalReport, NodeReport)
 
 
-def run(
-    folder: Path,
-    *,
-    margin: str | None,
-    where: Sequence[str],
-    level: Sequence[str],
-    together: bool,
-    out: Path | None,
-    as_json: bool,
-    table: str | None = None,
-    geography: Sequence[str] = (),
+def command(
+    folder: ReleaseFolder,
+    margin: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Attributes of a margin, as in sex,age.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=LEVEL", help="Only these records; repeat for more.")
+    ] = None,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBER|NAME",
+            help="The probability of covering, 0.9 unless given; or a level of the geography, for each of its"
+            " nodes. Repeat for both.",
+        ),
+    ] = None,
+    geography: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE...", help="Some nodes of the geography, put together."),
+    ] = None,
+    simultaneous: Annotated[
+        bool, typer.Option("--simultaneous", help="Let all intervals cover together.")
+    ] = False,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which table, of a release of several.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all rows to a new .csv, .parquet or .json."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print estimates with confidence intervals for cells, a margin or a selection of a release."""
     require_new_file(out, FILES)
-    asked, place = _levels(level)
+    asked, place = _levels(level or [])
     named = None if margin is None else _margin(margin)
     with violations(as_json=as_json), doing("working out the intervals"):
         if is_topdown(folder):
@@ -48,22 +70,22 @@ def run(
             nodes = node_intervals(
                 folder,
                 level=place,
-                codes=geography,
+                codes=geography or [],
                 margin=named,
-                where=_where(where),
+                where=_where(where or []),
                 probability=asked,
-                together=together,
+                together=simultaneous,
             )
         else:
             report = table_intervals(
                 folder,
                 margin=named,
-                where=_where(where),
+                where=_where(where or []),
                 level=asked,
-                together=together,
+                together=simultaneous,
                 table=table,
                 place=place,
-                codes=geography,
+                codes=geography or [],
             )
     if is_topdown(folder):
         _deliver(nodes, _print_nodes, out, as_json=as_json)

@@ -1,15 +1,26 @@
 """`holdfast keygen`."""
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from holdfast.certificate.sign import generate_keys
+from holdfast.cli.arguments import Json, Quiet
 from holdfast.cli.reports import print_values
 from holdfast.cli.terminal import terminal
 
 
-def run(path: Path, *, as_json: bool) -> None:
+def command(
+    key: Annotated[
+        Path, typer.Argument(metavar="KEY", help="The new private key; the public one gets .pub at its end.")
+    ] = Path("holdfast.key"),
+    out: Annotated[Path | None, typer.Option(metavar="KEY", help="The same as KEY.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Make a pair of keys, and say what each is for."""
-    private, public = generate_keys(path)
+    private, public = generate_keys(key if out is None else out)
     if as_json:
         print_values(private=private, public=public)
         return

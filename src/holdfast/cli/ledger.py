@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from holdfast.account.verify import verify_ledger
+from holdfast.cli.arguments import Json, LedgerFile, Quiet, ReportFile
 from holdfast.cli.reports import deliver, print_values, require_new_file, write_text
 from holdfast.cli.terminal import terminal, warn
 from holdfast.privacy.ledger import (
@@ -34,13 +36,15 @@ WIDE = 200  # a row stays on its line, also where the terminal is not known
 
 
 def open_ledger(
-    file: Path,
-    *,
-    budget: str | None,
-    rho: str | None,
-    mu: str | None,
-    tp: str | None = None,
-    as_json: bool = False,
+    file: LedgerFile,
+    budget: Annotated[str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon.")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="RHO", help="A budget of rho, for zCDP.")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="MU", help="A budget of mu, for Gaussian DP.")] = None,
+    tp: Annotated[
+        str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon-TP, given public facts.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Open a new account with a budget of epsilon, rho or mu, or of epsilon-TP."""
     options: tuple[tuple[Standard, str, str | None], ...] = (
@@ -65,7 +69,7 @@ def open_ledger(
     )
 
 
-def show(file: Path, *, as_json: bool, out: Path | None = None) -> None:
+def show(file: LedgerFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print the budget, what is spent and left, and a row a release."""
     require_new_file(out)
     report = ledger_report(file)
@@ -91,23 +95,38 @@ def _words(report: LedgerReport) -> None:
 
 
 def verify(
-    file: Path, releases: list[Path], *, without_salt: bool = False, as_json: bool, out: Path | None = None
+    file: LedgerFile,
+    release: Annotated[
+        list[Path] | None, typer.Option(metavar="DIR", help="A release that must be in it; repeat for more.")
+    ] = None,
+    without_salt: Annotated[
+        bool, typer.Option("--without-salt", help="Leave the seals unchecked, where the salt is not at hand.")
+    ] = False,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Recompute the account, and hold releases against their rows; exit 0 if all is kept and 1 if not."""
+    """Recompute the account, and hold release against their rows; exit 0 if all is kept and 1 if not."""
     require_new_file(out)
     with doing("composing all rows again"):
-        check = verify_ledger(file, releases=releases, without_salt=without_salt)
+        check = verify_ledger(file, releases=release or [], without_salt=without_salt)
     _warn(check.warnings)
     deliver(check, lambda found: _print_check(file, found, terminal()), as_json=as_json, out=out)
     if not check.kept:
         raise typer.Exit(1)
 
 
-def export(file: Path, *, as_csv: bool, as_json: bool = False, out: Path | None) -> None:
+def export(
+    file: LedgerFile,
+    csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON, as without --csv.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a new file.")] = None,
+    quiet: Quiet = False,
+) -> None:
     """Write all rows as JSON or CSV, to a new file or to standard output."""
-    if as_csv and as_json:
+    if csv and as_json:
         raise LedgerError("the rows are written in one form: give --csv or --json.")
-    write_text(export_csv(file) if as_csv else export_json(file), out)
+    write_text(export_csv(file) if csv else export_json(file), out)
 
 
 def _warn(warnings: Iterable[str]) -> None:

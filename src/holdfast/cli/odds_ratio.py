@@ -1,16 +1,17 @@
 """`holdfast test odds-ratio`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 from typer import BadParameter
 
 from holdfast.audit.guarantee import intensity_of
-from holdfast.cli.options import optional, real
+from holdfast.cli.arguments import SEED, Json, NoProtection, Quiet, optional, real, whole
 from holdfast.cli.release import print_charge
 from holdfast.cli.terminal import print_json, terminal, warn_each
-from holdfast.cli.whole import whole
 from holdfast.data.two_by_two import TwoByTwo
 from holdfast.errors import DataError, SpecError
 from holdfast.inference.count_test import require_question
@@ -24,25 +25,42 @@ from holdfast.spec.rational import short
 COUNT = whole(-(2**63), 2**63 - 1)  # the table has closer bounds
 
 
-def run(
-    counts: Sequence[str],
-    budget: Mapping[str, str | None],
-    *,
-    alternative: str,
-    null: str,
-    level: str,
-    seed: int | None,
-    ledger: Path | None,
-    out: Path | None,
-    as_json: bool,
-    accept_no_protection: bool = False,
+def command(
+    x11: Annotated[str, typer.Argument(metavar="X11", help="The counts of the table, row by row.")],
+    x12: Annotated[str, typer.Argument(metavar="X12")],
+    x21: Annotated[str, typer.Argument(metavar="X21")],
+    x22: Annotated[str, typer.Argument(metavar="X22")],
+    epsilon: Annotated[str | None, typer.Option(metavar="NUMBER", help="The budget, pure.")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="NUMBER", help="With --epsilon: its delta.")] = None,
+    mu: Annotated[str | None, typer.Option(metavar="NUMBER", help="The budget, Gaussian DP.")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="NUMBER", help="The budget, zCDP.")] = None,
+    alternative: Annotated[
+        str, typer.Option(metavar="NAME", help="Is the odds ratio greater, less, or either (two-sided)?")
+    ] = "greater",
+    null: Annotated[str, typer.Option(metavar="NUMBER", help="The odds ratio to test.")] = "1",
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the test.")] = "0.05",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=SEED, metavar="N", help="For tests and studies only: such a test is NOT private."
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Charge the test to this ledger first.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the statistic and its certificate here.")
+    ] = None,
+    accept_no_protection: NoProtection = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Test the odds ratio of a table of four counts, and print what follows from the release."""
     odds, size = real("--null", null), real("--level", level)
     account = None if ledger is None else Ledger.open(ledger)
     report = odds_ratio(
-        [_count(name, text) for name, text in zip(TwoByTwo._fields, counts, strict=True)],
-        _privacy(budget),
+        [_count(name, text) for name, text in zip(TwoByTwo._fields, (x11, x12, x21, x22), strict=True)],
+        _privacy({"epsilon": epsilon, "delta": delta, "mu": mu, "rho": rho}),
         alternative=require_question(alternative, odds, size),
         null=odds,
         level=size,

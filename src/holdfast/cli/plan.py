@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 from math import sqrt
-from pathlib import Path
 
 from rich.table import Table
 
+from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.summary import meaning
@@ -21,7 +21,7 @@ KINDS = {
 }
 
 
-def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
+def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Say how a release would be drawn, how long that takes, and why, without drawing it."""
     require_new_file(out)
     with doing("planning"):

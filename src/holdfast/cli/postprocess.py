@@ -1,20 +1,39 @@
 """`holdfast postprocess`."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
+from holdfast.cli.arguments import DRAWS, Json, Quiet, ReleaseFolder
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
 from holdfast.postprocess.form import STATEMENT
 from holdfast.postprocess.processed import Processed, postprocess_release
 
 
-def run(folder: Path, method: str, output: Path, *, bias_draws: int | None, as_json: bool) -> None:
+def command(
+    folder: ReleaseFolder,
+    method: Annotated[str, typer.Option(metavar="NAME", help="nonnegative-l2, integers-l1 or rounded-l2.")],
+    out: Annotated[
+        Path, typer.Option("--out", "--output", metavar="DIR", help="The new folder of the processed table.")
+    ],
+    bias_draws: Annotated[
+        int | None,
+        typer.Option(
+            parser=DRAWS,
+            metavar="N",
+            help="Simulated releases to measure the bias with; up to 200 unless given.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Process a verified release into a new folder, and say what it costs and how it is off."""
     console = terminal()
     with violations(as_json=as_json), console.status("Processing ..."):
-        processed = postprocess_release(folder, method, output, bias_draws=bias_draws)
+        processed = postprocess_release(folder, method, out, bias_draws=bias_draws)
     warn_each(processed.warnings)
     if as_json:
         print_json(processed)
@@ -22,7 +41,7 @@ def run(folder: Path, method: str, output: Path, *, bias_draws: int | None, as_j
     console.print(f"{processed.method.name}: {processed.method.words}.", soft_wrap=True)
     console.print(STATEMENT, soft_wrap=True)
     _print_bias(processed)
-    for path in sorted(output.iterdir()):
+    for path in sorted(out.iterdir()):
         console.print(f"Wrote {path}", soft_wrap=True)
 
 

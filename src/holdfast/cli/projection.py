@@ -1,12 +1,13 @@
 """`holdfast audit projection`."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast.audit.projection import audit_projection, audit_table_projection
-from holdfast.cli.options import number, real
+from holdfast.cli.arguments import DRAWS, RECORDS, SEED, Json, Quiet, ReportFile, number, real
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.errors import SpecError
@@ -20,29 +21,55 @@ NOTHING = 1e-9
 """What float rounding makes of no loss."""
 
 
-def run(
-    people: int | None,
-    epsilon: str,
-    null: str | None,
-    alternatives: Sequence[str],
-    *,
-    design: str,
-    delta_z: str,
-    level: str,
-    draws: int,
-    seed: int,
-    as_json: bool,
-    out: Path | None,
+def command(
+    epsilon: Annotated[str, typer.Option(metavar="NUMBER", help="The strength of the noise.")],
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="[SPEC]", help="A small table of your own, instead of people.")
+    ] = None,
+    matrix: Annotated[
+        str,
+        typer.Option("--projection", metavar="NAME", help="Of that table: l2, or a file with a matrix."),
+    ] = "l2",
+    people: Annotated[
+        int | None, typer.Option(parser=RECORDS, metavar="N", help="How many say yes or no.")
+    ] = None,
+    null: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="The share of yes that is tested.")
+    ] = None,
+    alternative: Annotated[
+        list[str] | None, typer.Option(metavar="SHARE", help="A larger share; repeat for more.")
+    ] = None,
+    design: Annotated[
+        str, typer.Option(metavar="NAME", help="What is public: bounds of one count, or the total of two.")
+    ] = "bounds",
+    delta_z: Annotated[str, typer.Option(metavar="NUMBER", help="How far a secret moves the count.")] = "1",
+    level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the tests.")] = "0.05",
+    draws: Annotated[
+        int, typer.Option(parser=DRAWS, metavar="N", help="Simulated releases for each share.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="Of the simulation.")] = 0,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Print the powers of the best tests before and after projection."""
+    """Print the powers of the best tests before and after projection, of people or of one's own table."""
     require_new_file(out)
-    if people is None or null is None or not alternatives:
+    if spec is not None:
+        given = {"--people": people, "--null": null, "--alternative": alternative}
+        if (wrong := [name for name, value in given.items() if value]) != []:
+            raise SpecError(f"{wrong[0]} is for people, and a spec is given: leave out one of the two.")
+        own = audit_table_projection(
+            spec, number("--epsilon", epsilon), projection=matrix, level=real("--level", level)
+        )
+        deliver(own, _table_words, as_json=as_json, out=out)
+        return
+    if people is None or null is None or not alternative:
         raise SpecError("give --people, --null and --alternative, or a spec: whose projection is looked at?")
     report = audit_projection(
         people,
         number("--epsilon", epsilon),
         real("--null", null),
-        [real("--alternative", text) for text in alternatives],
+        [real("--alternative", text) for text in alternative],
         design=design,
         delta_z=number("--delta-z", delta_z),
         level=real("--level", level),
@@ -70,26 +97,6 @@ def _words(report: PowerReport) -> None:
         f" where the share is {report.null:g}, and costs "
         + (f"up to {lost:.4f} of power." if lost > NOTHING else "no power.")
     )
-
-
-def run_table(
-    spec: Path,
-    epsilon: str,
-    projection: str,
-    others: Mapping[str, object],
-    *,
-    level: str,
-    as_json: bool,
-    out: Path | None,
-) -> None:
-    """Print the powers of the best tests of two tables of one's own, before and after projection."""
-    require_new_file(out)
-    if (wrong := [name for name, value in others.items() if value]) != []:
-        raise SpecError(f"{wrong[0]} is for people, and a spec is given: leave out one of the two.")
-    report = audit_table_projection(
-        spec, number("--epsilon", epsilon), projection=projection, level=real("--level", level)
-    )
-    deliver(report, _table_words, as_json=as_json, out=out)
 
 
 def _table_words(report: TableReport) -> None:

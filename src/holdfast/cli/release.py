@@ -3,9 +3,12 @@
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from holdfast.certificate.records.model import RecordsCertificate
+from holdfast.cli.arguments import ROW, SEED, Json, NoProtection, Quiet, SpecFile
 from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.summary import print_any_summary
@@ -19,21 +22,45 @@ from holdfast.privacy.ledger.entry import Row
 from holdfast.progress import doing
 
 
-def run(
-    spec: Path,
-    out: Path,
-    *,
-    parquet: bool,
-    seed: int | None,
-    ledger: Path | None,
-    resume: int | None,
-    sign: Path | None,
-    quote_formulas: bool,
-    as_json: bool,
-    engine: str = "embedded",
-    utility: Path | None = None,
-    microdata: bool = False,
-    accept_no_protection: bool = False,
+def command(
+    spec: SpecFile,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the release.")],
+    parquet: Annotated[bool, typer.Option("--parquet", help="Write the table as Parquet.")] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=SEED, metavar="N", help="For tests and studies only: such a release is NOT private."
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Charge the release to this ledger first.")
+    ] = None,
+    resume: Annotated[
+        int | None,
+        typer.Option(parser=ROW, metavar="ROW", help="Draw for a row that was charged and never released."),
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Sign the certificate with this private key.")
+    ] = None,
+    quote_formulas: Annotated[
+        bool, typer.Option("--quote-formulas", help="Put ' before names that a spreadsheet would run.")
+    ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="For swapped records and top-down releases: embedded, or spark."),
+    ] = "embedded",
+    utility: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="For swapped records: the curator's report, beside DIR unless given."
+        ),
+    ] = None,
+    microdata: Annotated[
+        bool, typer.Option("--microdata", help="For top-down releases: write one record a person, too.")
+    ] = False,
+    accept_no_protection: NoProtection = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
     account = None if ledger is None else Ledger.open(ledger)

@@ -3,11 +3,13 @@
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast.audit.swapping import Reading, SwappingReport, audit_swapping
-from holdfast.cli.options import optional
+from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, optional
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
 from holdfast.figures import require_picture
@@ -30,14 +32,23 @@ TWO_RATES = (
 )
 
 
-def run(
-    stratum_size: int,
-    rate: str | None,
-    epsilon: str | None,
-    *,
-    picture: Path | None,
-    as_json: bool,
-    out: Path | None,
+def command(
+    stratum_size: Annotated[
+        int, typer.Option(parser=RECORDS, metavar="B", help="Records of the largest stratum.")
+    ],
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="A swap rate, such as 1/20: what it loses.")
+    ] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="An epsilon: the two rates that give it.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw epsilon by swap rate to this .png, .svg or .pdf file."),
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print what a swap rate loses, and which rates lose no more than an epsilon; draw the curves."""
     if picture is not None:

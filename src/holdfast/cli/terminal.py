@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from holdfast.cli.quiet import QUIET
+from holdfast.cli.arguments import QUIET
 from holdfast.progress import doing
 from holdfast.visible import visible
 

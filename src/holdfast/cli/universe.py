@@ -1,10 +1,9 @@
 """`holdfast audit universe`."""
 
-from pathlib import Path
-
 from rich.table import Table
 
 from holdfast.audit.universe import UniverseReport, UniverseReports, audit_universe, audit_universes
+from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.joint.prepare import tables_of
@@ -14,7 +13,7 @@ from holdfast.spec.whom import Whom
 ONE_TABLE = "The invariants leave one possible table: nothing is left to protect."
 
 
-def run(spec: Path, *, as_json: bool, out: Path | None) -> None:
+def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print what the invariants of a spec leave to protect."""
     require_new_file(out)
     several = tables_of(spec)

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.console import Console
 from holdfast.certificate.checks import Verification, ViolatedError
 from holdfast.certificate.sign import SIGNATURE, read_public_key, signed_by
 from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
-from holdfast.cli.quiet import QUIET
+from holdfast.cli.arguments import QUIET, Json, Quiet, ReleaseFolder, ReportFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.errors import SpecError
@@ -20,14 +21,21 @@ from holdfast.progress import doing
 from holdfast.visible import visible
 
 
-def run(
-    folder: Path,
-    *,
-    quick: bool,
-    public_key: Path | None,
-    as_json: bool,
-    source: Path | None = None,
-    out: Path | None = None,
+def command(
+    folder: ReleaseFolder,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Check files and invariants only; derive no guarantee.")
+    ] = False,
+    public_key: Annotated[
+        Path | None, typer.Option(metavar="KEY", help="Check the signature with the publisher's public key.")
+    ] = None,
+    out: ReportFile = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="For a processed table: the release that it was made of."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Verify a folder; exit 0 if all is kept and 1 if not."""
     if is_processed(folder):
@@ -39,10 +47,10 @@ def run(
 
         require_new_file(out)
         with doing("checking the processed table"):
-            processed = verify_processed(folder, release=source, quick=quick)
+            processed = verify_processed(folder, release=release, quick=quick)
         report(processed, as_json=as_json, out=out)
         return
-    if source is not None:
+    if release is not None:
         raise SpecError(f"--release is for processed tables, and {folder} holds none: leave it out.")
     key = None if public_key is None else read_public_key(public_key)
     require_new_file(out)

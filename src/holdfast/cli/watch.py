@@ -11,7 +11,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TextIO
 
-from holdfast.cli.quiet import QUIET
+from holdfast.cli.arguments import QUIET
 from holdfast.progress import Progress, Stage, heard
 from holdfast.visible import visible
 

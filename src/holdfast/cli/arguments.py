@@ -1,0 +1,121 @@
+"""Arguments that commands share: each is declared once, with its help and the parser of its words."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.errors import SpecError
+
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
+"""Whether a command is to print nothing but warnings, errors and what machines read."""
+SEVERAL = ("--geography",)
+"""Options that take several words, which the parser of arguments takes one at a time."""
+_DIGITS = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+
+
+def be_quiet(wanted: bool) -> None:
+    """Take the option --quiet."""
+    QUIET.set(wanted)
+
+
+def whole(least: int, most: int) -> Callable[[str | int], int]:
+    """Return the parser of an option that takes whole numbers within bounds, in digits.
+
+    >>> whole(0, 100)("12")
+    12
+    """
+
+    def parse(given: str | int) -> int:
+        text = str(given)
+        if not _DIGITS.fullmatch(text):
+            shown = text if len(text) <= 40 else f"{text[:18]}...{text[-18:]}"
+            raise typer.BadParameter(f"{shown!r} is not a whole number in digits.")
+        if not least <= int(text) <= most:
+            raise typer.BadParameter(f"{text} is not in the range from {least:,} to {most:,}.")
+        return int(text)
+
+    return parse
+
+
+SEED, DRAWS, RECORDS, ROW = whole(0, 2**63 - 1), whole(0, 10**7), whole(1, 2**53), whole(1, 2**53)
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", callback=be_quiet, help="Print no words and no progress: warnings and errors only."
+    ),
+]
+"""Taken by its callback: commands need not look at it."""
+ReportFile = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE", help="Write the JSON to this new .json file.")
+]
+NoProtection = Annotated[
+    bool,
+    typer.Option(
+        "--accept-no-protection", help="Release even if the guarantee is no protection to speak of."
+    ),
+]
+ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
+LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
+
+
+def number(option: str, text: str) -> Fraction:
+    """Return a positive number from an option."""
+    from holdfast.spec.rational import LARGEST, SMALLEST, parse_rational, short  # noqa: PLC0415 - loads pydantic
+
+    try:
+        value = parse_rational(text)
+    except ValueError:
+        raise SpecError(f"{option} is {short(text)!r}: give a number such as 1, 1/2 or 1e-10.") from None
+    if value <= 0:
+        raise SpecError(f"{option} is {short(text)}: give a positive number.")
+    if not SMALLEST <= value <= LARGEST:
+        raise SpecError(f"{option} is {short(text)}, out of reach: give a number from 1e-300 to 1e300.")
+    return value
+
+
+def optional(option: str, text: str | None) -> Fraction | None:
+    """Return a positive number from an option that may be left out."""
+    return None if text is None else number(option, text)
+
+
+def real(option: str, text: str) -> float:
+    """Return a positive number from an option as a float."""
+    return float(number(option, text))
+
+
+def one_by_one(arguments: Sequence[str]) -> list[str]:
+    """Return arguments in which each word of such an option has the option before it.
+
+    The folder of the command comes first; where it does not, it is the last word.
+
+    >>> one_by_one(["intervals", "DIR", "--geography", "44001", "44003", "--json"])
+    ['intervals', 'DIR', '--geography', '44001', '--geography', '44003', '--json']
+    """
+    found: list[str] = []
+    option, rest, told = None, list(arguments), False
+    while rest:
+        word = rest.pop(0)
+        if word.startswith("-"):
+            option = word if word in SEVERAL else None
+            found.append(word)
+            told = False
+        elif option is None or not told:
+            found.append(word)
+            told = True
+        elif not rest and not _has_folder(arguments):
+            found.append(word)
+        else:
+            found += [option, word]
+    return found
+
+
+def _has_folder(arguments: Sequence[str]) -> bool:
+    """Whether a command is followed by a word that is no option."""
+    return len(arguments) > 1 and not arguments[1].startswith("-")
