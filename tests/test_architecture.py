@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "holdfast"
 
 FLOW = (
-    ("version", "visible", "words", "progress"),
+    ("version", "visible", "words", "strict", "progress"),
     ("errors",),
     ("plain",),
     ("durable",),

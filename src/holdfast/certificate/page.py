@@ -35,6 +35,7 @@ from holdfast.mechanisms.topdown.mechanism import TopDownRecord
 from holdfast.privacy.guarantee import probability, times
 from holdfast.spec.whom import Whom
 from holdfast.visible import visible
+from holdfast.words import rational
 
 _STYLE = re.compile(r"<style>.*?</style>", re.S)
 MOST_BARS = 30
@@ -108,7 +109,7 @@ def render(
         unit_of_loss="rho" if guarantee.standard == "zcdp" else "epsilon",
         biases=_biases(certificate),
         strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
-        parameters=certificate.mechanism.parameters(),
+        parameters=certificate.mechanism.parameters(rational),
         semi=guarantee.unit.adjacency == "semi",
         standard=STANDARDS.get(guarantee.standard, guarantee.standard),
         strength=strength_of(guarantee.intensity),
@@ -186,7 +187,7 @@ def times_as_likely(guarantee: GuaranteeSection) -> tuple[str, str]:
 
 def strength_of(parameters: Mapping[str, Fraction]) -> str:
     """Return the parameters of an intensity in words."""
-    return ", ".join(f"{name} {_rational(value)}" for name, value in parameters.items()) or "not stated"
+    return ", ".join(f"{name} {rational(value)}" for name, value in parameters.items()) or "not stated"
 
 
 @cache
@@ -207,7 +208,7 @@ def environment() -> Environment:
         "names": _names,
         "number": _number,
         "percent": _percent,
-        "rational": _rational,
+        "rational": rational,
         "short": _short,
         "signed": _signed,
         "sum_records": lambda sizes: sum(one.size * one.strata for one in sizes),
@@ -323,11 +324,6 @@ def _sure(epsilon: Fraction) -> str:
     """Return how sure one can become of one of two tables that seemed equally likely, rounded up."""
     percent = ceil(1000 / (1 + exp(-min(float(epsilon), 700.0)))) / 10
     return f"at most {percent:g}\u00a0% sure" if percent < 100 else "almost certain"
-
-
-def _rational(value: Fraction) -> str:
-    """Return a rational as it is if it is short, otherwise as a decimal."""
-    return str(value) if value.denominator <= 1000 else f"about {float(value):.4g}"
 
 
 def _number(value: float) -> str:

@@ -14,7 +14,7 @@ from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
 from holdfast.cli.quiet import QUIET
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.errors import SpecError
+from holdfast.errors import ReleaseError, SpecError
 from holdfast.postprocess.form import is_processed
 from holdfast.progress import doing
 from holdfast.visible import visible
@@ -38,7 +38,7 @@ def run(
         from holdfast.postprocess.verify import verify_processed  # noqa: PLC0415
 
         require_new_file(out)
-        with doing("checking the processed table"):
+        with doing("checking the processed table"), remembering(folder):
             processed = verify_processed(folder, release=source, quick=quick)
         report(processed, as_json=as_json, out=out)
         return
@@ -46,7 +46,8 @@ def run(
         raise SpecError(f"--release is for processed tables, and {folder} holds none: leave it out.")
     key = None if public_key is None else read_public_key(public_key)
     require_new_file(out)
-    with doing("checking the release" if quick else "deriving what the certificate claims"):
+    what = "checking the release" if quick else "deriving what the certificate claims"
+    with doing(what), remembering(folder):
         verification = _verification(folder, quick=quick)
     if key is not None:
         verification = signed_by(key, verification)
@@ -63,6 +64,17 @@ def _verification(folder: Path, *, quick: bool) -> Verification:
     from holdfast.joint.verify import verify  # noqa: PLC0415
 
     return verify(folder, quick=quick)
+
+
+@contextmanager
+def remembering(place: Path) -> Iterator[None]:
+    """Say that a machine is too small to verify something: this is no verdict on it."""
+    try:
+        yield
+    except MemoryError:
+        raise ReleaseError(
+            f"there is not enough memory to verify {place}, and nothing is said of it: use a larger machine."
+        ) from None
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from holdfast.data.files import Writing, open_file
 from holdfast.data.microdata import Microdata, open_microdata
 from holdfast.data.public_table import PublicTable
 from holdfast.errors import HoldfastError
+from holdfast.machine import require_memory
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping, Strata
 from holdfast.spec.model import Privacy
@@ -148,6 +149,7 @@ def _kept_checks(folder: Path, claimed: RecordsCertificate) -> Iterator[Check]:
         released = _Released(folder, claimed)
         found = released.facts
     except FAILURES as error:
+        require_memory(error)
         yield Check("records", holds=False, detail=_words(error))
         return
     yield Check.that(
@@ -216,6 +218,7 @@ def _table_check(
             for one, other in zip(source.load(range(own.width)), own.get_columns(), strict=True)
         )
     except FAILURES as error:
+        require_memory(error)
         return Check("table", holds=False, detail=_words(error))
     return Check.that("table", same, f"{file} is not what the released records count")
 
@@ -232,6 +235,7 @@ def _persons_check(households: Microdata, persons: Persons) -> Check:
     try:
         same = agree(persons.records.whole(names), households.whole(names), persons.id, persons.swap)
     except FAILURES as error:
+        require_memory(error)
         return Check("persons", holds=False, detail=_words(error))
     return Check.that("persons", same, "persons are not where their household is")
 
@@ -241,6 +245,7 @@ def _derived_checks(folder: Path, claimed: RecordsCertificate) -> Iterator[Check
     try:
         follows = _follows(claimed)
     except FAILURES as error:
+        require_memory(error)
         yield Check("guarantee", holds=False, detail=_words(error))
         return
     wrong = making_flaw(claimed) or ("formulas are said to be quoted" if claimed.quoted_formulas else "")
@@ -279,7 +284,8 @@ def _page_check(path: Path, claimed: RecordsCertificate) -> Check:
     parquet = "table.parquet" in claimed.files
     try:
         same = render_records(claimed.unsealed, parquet=parquet).encode("utf-8") == path.read_bytes()
-    except FAILURES:
+    except FAILURES as error:
+        require_memory(error)
         same = False
     return Check.that("page", same, "the page is not the page of this certificate")
 
