@@ -22,6 +22,7 @@ from holdfast.certificate.references import in_words, references
 from holdfast.release import prepare
 from holdfast.spec import Spec
 from holdfast.version import VERSION
+from holdfast.words import rational
 
 COUNTIES = {"Alpha": 20, "Beta": 55, "Gamma": 25, "Delta": 35}
 EDUCATION = {"Low": 50, "Medium": 35, "High": 30, "Very High": 20}
@@ -131,7 +132,7 @@ def test_nothing_of_the_program_shows(kind: str) -> None:
 def test_every_parameter_of_the_mechanism_is_told(kind: str) -> None:
     mechanism = released(kind).certificate.mechanism
     text = page(released(kind).certificate).text
-    for name, value in mechanism.parameters().items():
+    for name, value in mechanism.parameters(rational).items():
         assert f"{name.replace('_', ' ')}: {value}" in text
     for sentence in mechanism.sampling:
         assert sentence in text

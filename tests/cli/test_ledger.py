@@ -19,7 +19,11 @@ from holdfast.release import make_release
 
 @pytest.mark.parametrize(
     ("option", "standard", "said"),
-    [("budget", "pure", "epsilon 0.5 (1/2)"), ("rho", "zcdp", "rho 0.5 (1/2)"), ("mu", "gaussian", "mu 0.5 (1/2)")],
+    [
+        ("budget", "pure", "epsilon 0.5 (1/2)"),
+        ("rho", "zcdp", "rho 0.5 (1/2)"),
+        ("mu", "gaussian", "mu 0.5 (1/2)"),
+    ],
 )
 def test_open(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, standard: str, said: str

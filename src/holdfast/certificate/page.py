@@ -39,8 +39,12 @@ from holdfast.words import rational
 
 _STYLE = re.compile(r"<style>.*?</style>", re.S)
 MOST_BARS = 30
-"""Invariants with more values show the first FEW of them only."""
+"""Of invariants with more values, all but the first FEW are folded away."""
 FEW = 8
+MOST_FOLDED = 2000
+"""Values of a section that are folded away, so that a page stays a page: certificate.json has them all."""
+MOST_WORD = 20
+"""Letters of a word that may be broken, as a phone is hardly wider."""
 MOST_ITEMS = 60
 """Longer lists are cut, with the number that is left out: certificate.json has them all."""
 MOST_LETTERS = 160
@@ -65,11 +69,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Kept:
-    """One table of exact values, or of lower bounds; ``more`` of them are left out."""
+    """One table of exact values, or of lower bounds; some are ``folded``, and ``more`` are left out."""
 
     title: str
     heading: str
     rows: list[Row]
+    folded: Sequence[tuple[str, int]]
     more: int
 
 
@@ -204,6 +209,7 @@ def environment() -> Environment:
     found.filters |= {
         "amount": _amount,
         "cite": in_words,
+        "long": _long,
         "chance": chance,
         "names": _names,
         "number": _number,
@@ -232,7 +238,10 @@ def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:
     """Return a table for each invariant, those with a single value together in the first."""
     single = [item for item in invariants if len(item.values) == 1]
     others = [item for item in invariants if len(item.values) != 1]
-    tables = [_table(item.name, *_labels(item), item.values, most=MOST_BARS) for item in others]
+    tables: list[Kept] = []
+    for item in others:
+        room = MOST_FOLDED - sum(len(table.folded) for table in tables)
+        tables.append(_table(item.name, *_labels(item), item.values, most=MOST_BARS, room=room))
     if single:
         labels = [_single_label(item) for item in single]
         title = labels[0] if len(single) == 1 else "Single numbers"
@@ -258,13 +267,24 @@ def _bound_label(item: InequalitySection, label: str) -> str:
     return label if item.name == label or len(item.labels) > 1 else f"{item.name}: {label}"
 
 
-def _table(title: str, heading: str, labels: Sequence[str], values: Sequence[int], *, most: int) -> Kept:
+def _table(
+    title: str,
+    heading: str,
+    labels: Sequence[str],
+    values: Sequence[int],
+    *,
+    most: int,
+    room: int = MOST_FOLDED,
+) -> Kept:
+    """Return a table of at most so many values, or of a few and as many folded ones as there is room for."""
     shown = len(values) if len(values) <= most else FEW
     rows = [
         Row(label, value, bar)
         for label, value, bar in zip(labels[:shown], values[:shown], bars(values[:shown]), strict=True)
     ]
-    return Kept(title, heading, rows, len(values) - shown)
+    end = min(len(values), shown + room)
+    folded = tuple(zip(labels[shown:end], values[shown:end], strict=True))
+    return Kept(title, heading, rows, folded, len(values) - end)
 
 
 def _labels(item: InvariantSection) -> tuple[str, Sequence[str]]:
@@ -354,6 +374,11 @@ def _names(names: Sequence[str], most: int = 12) -> str:
     if len(names) > most:
         shown.append(f"{len(names) - most:,} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _long(text: str) -> bool:
+    """Whether a text has a word that may have to be broken."""
+    return any(len(word) > MOST_WORD for word in text.split())
 
 
 def _short(text: str) -> str:

@@ -15,6 +15,7 @@ from holdfast.cli.quiet import QUIET
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.errors import ReleaseError, SpecError
+from holdfast.machine import short_of_memory
 from holdfast.postprocess.form import is_processed
 from holdfast.progress import doing
 from holdfast.visible import visible
@@ -71,7 +72,9 @@ def remembering(place: Path) -> Iterator[None]:
     """Say that a machine is too small to verify something: this is no verdict on it."""
     try:
         yield
-    except MemoryError:
+    except (MemoryError, OSError) as error:
+        if not short_of_memory(error):
+            raise
         raise ReleaseError(
             f"there is not enough memory to verify {place}, and nothing is said of it: use a larger machine."
         ) from None
