@@ -91,7 +91,7 @@ def content_of(folder: Path) -> dict[str, Any]:
 
 
 def damaged(content: dict[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield a certificate with every place replaced once, and with every second one deleted or doubled."""
+    """Yield a certificate with every place replaced once, and with every fourth one deleted or doubled."""
     tried = [
         place
         for place, _ in places(content)
@@ -99,7 +99,7 @@ def damaged(content: dict[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
     ]
     for number, place in enumerate(tried):
         yield place, changed(content, place, VALUES[number % len(VALUES)])
-        if number % 2:
+        if number % 4:
             continue
         other = json.loads(json.dumps(content))
         holder = at(other, place[:-1])
@@ -131,7 +131,7 @@ def test_whatever_a_field_holds_verify_comes_to_a_verdict(
     for number, (_, other) in enumerate(damaged(content)):
         sealed(folder, other)
         codes.add(judged(run, "verify", folder, "--quick"))
-        if number % 6 == 0:
+        if number % 25 == 0:
             codes.add(judged(run, "verify", folder))
     assert {1, 2} <= codes
     sealed(folder, content)
