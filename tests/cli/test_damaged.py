@@ -7,6 +7,7 @@ import errno
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def damaged(content: dict[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
     tried = [
         place
         for place, _ in places(content)
-        if place not in ((), ("digest",)) and all(type(step) is str or step < 2 for step in place)
+        if place not in ((), ("digest",)) and all(isinstance(step, str) or step < 2 for step in place)
     ]
     for number, place in enumerate(tried):
         yield place, changed(content, place, VALUES[number % len(VALUES)])
@@ -211,7 +212,7 @@ def test_too_little_memory_is_no_verdict(
 def test_too_little_memory_is_no_verdict_on_a_ledger(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    Ledger.create(tmp_path / "l", budget=1, standard="pure")
+    Ledger.create(tmp_path / "l", budget=Fraction(1), standard="pure")
     assert run("ledger", "verify", tmp_path / "l").code == 0
     monkeypatch.setattr(f"holdfast.privacy.ledger.verify.{stage}", refuse(MemoryError()))
     outcome = run("ledger", "verify", tmp_path / "l")
