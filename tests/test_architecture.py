@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "holdfast"
 
 FLOW = (
-    ("version", "visible", "words", "progress"),
+    ("version", "visible", "words", "strict", "progress"),
     ("errors",),
     ("plain",),
     ("durable",),
@@ -74,6 +74,19 @@ def imports(path: Path, *, types: bool = True) -> Iterator[str]:
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         yield from (name.removeprefix("holdfast.") for name in names if name.startswith("holdfast."))
+
+
+def test_every_sample_takes_its_arguments_in_one_order() -> None:
+    """`sample(entropy, size)`, whatever is drawn from."""
+    found = {
+        (path.name, node.lineno): [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        for room in (PACKAGE, ROOT / "studies", ROOT / "benchmarks")
+        for path in sorted(room.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name == "sample"
+    }
+    assert len(found) > 30
+    assert {place: names for place, names in found.items() if names != ["self", "entropy", "size"]} == {}
 
 
 def files() -> list[Path]:

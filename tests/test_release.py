@@ -27,7 +27,7 @@ def per_unit(example: Path) -> Prepared:
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_ten_thousand_releases_keep_every_margin(example: Path, norm: str) -> None:
     spec = changed(example, mechanism={"norm": norm})
-    tables = prepare(spec).sample(10_000 if norm == "l1" else 1000).reshape(-1, 4, 4)
+    tables = prepare(spec).sample(size=10_000 if norm == "l1" else 1000).reshape(-1, 4, 4)
     assert (tables.sum(axis=2) == ROWS).all()
     assert (tables.sum(axis=1) == COLUMNS).all()
     assert len({table.tobytes() for table in tables}) > 0.99 * len(tables)
@@ -41,7 +41,7 @@ def test_the_noise_is_as_large_as_published(example: Path) -> None:
     """
     prepared = per_unit(example)
     norms = [
-        np.abs(prepared.sample(10_000, SeededEntropy(seed)) - prepared.reading.table.counts).sum(axis=1)
+        np.abs(prepared.sample(SeededEntropy(seed), 10_000) - prepared.reading.table.counts).sum(axis=1)
         for seed in range(1, 6)
     ]
     assert np.mean(norms) == pytest.approx(35.02, abs=0.2)
@@ -69,7 +69,7 @@ def test_a_seed_repeats_a_release_and_marks_it(example: Path) -> None:
 def test_the_mean_of_releases_is_the_table(example: Path) -> None:
     """Each mean of 20,000 has a standard error below 0.04: 0.2 is out of reach for right noise."""
     prepared = prepare(example)
-    means = prepared.sample(20_000, SeededEntropy(5)).mean(axis=0)
+    means = prepared.sample(SeededEntropy(5), 20_000).mean(axis=0)
     np.testing.assert_allclose(means, prepared.reading.table.counts, atol=0.2)
 
 
@@ -150,7 +150,7 @@ def test_structural_zeros_stay_zero(example: Path) -> None:
     table.write_text(table.read_text().replace("Alpha,Low,15", "Alpha,Low,0"))
     zeros = [{"county": "Alpha", "education": "Low"}]
     prepared = prepare(changed(example, constraints={"structural_zeros": zeros}))
-    tables = prepared.sample(500)
+    tables = prepared.sample(size=500)
     assert not tables[:, 0].any()
     assert (tables.reshape(-1, 4, 4).sum(axis=2) == [5, 55, 25, 35]).all()
 

@@ -1,15 +1,43 @@
 """Numbers agree with their nouns in all that is said."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
-from holdfast.words import counted
+import pytest
+
+from holdfast.words import counted, decimal, rational
 
 SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
 
 
 def test_one_and_many() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 1000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("3", "3"),
+        ("1/2", "0.5 (1/2)"),
+        ("64/25", "2.56 (64/25)"),
+        ("1/1000", "0.001"),
+        ("999988419/1000000000", "0.999988419"),
+        ("2/3", "0.666667 (2/3)"),
+        ("-2/3", "-0.666667 (-2/3)"),
+        (f"1/{10**25}", "about 1e-25"),
+        (f"{10**30}/7", "about 1.42857e+29"),
+    ],
+)
+def test_a_rational_for_people(value: str, said: str) -> None:
+    assert rational(Fraction(value)) == said
+
+
+@pytest.mark.parametrize("value", ["0", "7", "-1/8", "1/3", "123456789/1000000", "1/4096", f"1/{2**13}"])
+def test_a_decimal_is_the_number_itself(value: str) -> None:
+    said = decimal(Fraction(value))
+    assert (said is None) == (value in ("1/3", f"1/{2**13}"))
+    assert said is None or Fraction(said) == Fraction(value)
 
 
 def test_no_command_puts_a_plural_behind_any_number() -> None:

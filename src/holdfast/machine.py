@@ -1,12 +1,24 @@
-"""What this machine has: memory that is free, and memory that was used."""
+"""What this machine has: memory that is free, memory that was used, and how its end is told."""
 
+import errno
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.errors import SpecError
 
 BYTES_PER_CELL = 250
 """What the plainest release holds for each cell, at its peak."""
+NO_MEMORY = (
+    "cannot allocate memory",
+    "failed to map segment",
+    "can't start new thread",
+    "could not spawn threads",
+    "memory allocation",
+    "bad_alloc",
+    "resource temporarily unavailable",
+)
+"""What the loader, threads, Rust and C++ say where memory is short."""
 
 
 def free_memory() -> int | None:
@@ -35,3 +47,35 @@ def require_room(cells: int) -> None:
             f"a table of {cells:,} cells takes at least {needed / 1e9:.1f} GB, and this machine has"
             f" {free / 1e9:.1f} GB free: name fewer columns, merge levels, or take a larger machine."
         )
+
+
+def short_of_memory(error: BaseException) -> bool:
+    """Whether memory has run out, in the words of Python, the system, or a library that cannot load or start.
+
+    Libraries say so in words of their own; none of these has another cause that a user meets.
+    """
+    return any(
+        _says_no_memory(found) or any(sign in str(found).lower() for sign in NO_MEMORY)
+        for found in _chain(error)
+    )
+
+
+def require_memory(error: BaseException) -> None:
+    """Raise MemoryError where an error is, by its kind, that memory has run out: a file could hold the words.
+
+    Whoever finds a file damaged calls this first, as a machine that is too small says nothing of the file.
+    """
+    if any(_says_no_memory(found) for found in _chain(error)):
+        raise MemoryError("there is not enough memory") from error
+
+
+def _says_no_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, and those that it came from."""
+    found: BaseException | None = error
+    while found is not None:
+        yield found
+        found = found.__cause__ or found.__context__

@@ -157,7 +157,7 @@ class Prepared:
         """The confidential counts of the possible cells."""
         return np.asarray(self.reading.table.counts[self.public.possible])
 
-    def sample(self, size: int, entropy: Entropy | None = None) -> Draws:
+    def sample(self, entropy: Entropy | None = None, size: int = 1) -> Draws:
         """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget.
 
         Of a mechanism that measures first, it is the measurements that are drawn.

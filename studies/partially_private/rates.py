@@ -168,7 +168,7 @@ class Inferred(NamedTuple):
     @classmethod
     def of(cls, world: World, ready: Prepared, seed: int, draws: int) -> "Inferred":
         """Draw a release, and infer from it."""
-        release = ready.sample(1, SeededEntropy(seed))[0]
+        release = ready.sample(SeededEntropy(seed), 1)[0]
         problem = world.problem(ready, release)
         drawn = gibbs(problem, draws=draws * world.lengthier, warmup=WARMUP, chains=2, seed=seed)
         if not problem.facts.hold(drawn.tables.reshape(-1, release.size)).all():

@@ -196,7 +196,7 @@ class Releases:
         found: dict[str, Sequence[IntArray] | Sequence[Floats]] = {
             TOPDOWN: self.counts(values),
             ALONE: self.counts(self.measured(seed, ALONE), ALONE),
-            LATTICE: self.regions.sums(self.prepared[LATTICE].sample(1, SeededEntropy(seed))[0]),
+            LATTICE: self.regions.sums(self.prepared[LATTICE].sample(SeededEntropy(seed), 1)[0]),
             LINEAR: self.linear(values).tables,
         }
         return {way: off(tables, self.truth) for way, tables in found.items()}

@@ -147,7 +147,7 @@ def errors(counties: Counties, way: str, draws: int, bar: Bar[int]) -> IntArray:
     ready = prepared(counties, way)
     if way == NOISE:
         assert isinstance(ready.mechanism, LatticeLaplace)
-        return np.asarray(ready.sample(draws, SeededEntropy(9)) - counties.people)
+        return np.asarray(ready.sample(SeededEntropy(9), draws) - counties.people)
     mechanism = ready.mechanism
     assert isinstance(mechanism, TopDown)
     law = mechanism.law(ready.counts)

@@ -168,11 +168,13 @@ def test_half_of_epsilon_is_named(kind: str, sections: tuple[str, ...], tmp_path
     before = written(folder)
     assert list(halved(before, *sections)) == list(sections)
     words = before["guarantee"]["statement"]
-    before["guarantee"]["statement"] = words.replace("exp(1) = 2.72", "exp(1/2) = 1.65")
+    before["guarantee"]["statement"] = words.replace("exp(1) = 2.72", "exp(0.5) = 1.65")
     write(folder, before, page=True)
     (wrong,) = (check for check in verify(folder).checks if not check.holds)
     assert wrong.name == "guarantee"
-    assert wrong.detail == ("the certificate claims intensity epsilon 1/2, and what follows is epsilon 1")
+    assert wrong.detail == (
+        "the certificate claims intensity epsilon 0.5 (1/2), and what follows is epsilon 1"
+    )
     with pytest.raises(HoldfastError, match="not the certified release"):
         verified(folder)
 

@@ -17,11 +17,12 @@ from tests.example import written
 from tests.releases import KINDS, released
 
 from holdfast.certificate.model import Certificate, ErrorSection, InvariantSection
-from holdfast.certificate.page import FEW, MOST_BARS, MOST_ITEMS, render
+from holdfast.certificate.page import FEW, MOST_BARS, MOST_FOLDED, MOST_ITEMS, MOST_WORD, render
 from holdfast.certificate.references import in_words, references
 from holdfast.release import prepare
 from holdfast.spec import Spec
 from holdfast.version import VERSION
+from holdfast.words import rational
 
 COUNTIES = {"Alpha": 20, "Beta": 55, "Gamma": 25, "Delta": 35}
 EDUCATION = {"Low": 50, "Medium": 35, "High": 30, "Very High": 20}
@@ -131,7 +132,7 @@ def test_nothing_of_the_program_shows(kind: str) -> None:
 def test_every_parameter_of_the_mechanism_is_told(kind: str) -> None:
     mechanism = released(kind).certificate.mechanism
     text = page(released(kind).certificate).text
-    for name, value in mechanism.parameters().items():
+    for name, value in mechanism.parameters(rational).items():
         assert f"{name.replace('_', ' ')}: {value}" in text
     for sentence in mechanism.sampling:
         assert sentence in text
@@ -212,7 +213,7 @@ def test_single_numbers_share_a_table(tmp_path: Path) -> None:
     assert found.text.count("Exact value") == 1
 
 
-def test_a_large_invariant_shows_its_first_rows_and_counts_the_rest() -> None:
+def test_a_large_invariant_shows_its_first_rows_and_folds_the_rest() -> None:
     places = [f"place {7000 + i}" for i in range(MOST_BARS + 1)]
     columns = {
         "place": places * 2,
@@ -220,8 +221,36 @@ def test_a_large_invariant_shows_its_first_rows_and_counts_the_rest() -> None:
         "n": [2] * 2 * len(places),
     }
     html = render(made(columns, invariants=[{"margin": ["place"]}]))
-    assert len(re.findall(r"<bdi>place \d+</bdi>", html)) == FEW
-    assert f"and {MOST_BARS + 1 - FEW} more" in html
+    before, folded, after = re.split("</?details>", html)
+    assert len(re.findall(r"<bdi>place \d+</bdi>", before)) == FEW
+    assert f"<summary>{MOST_BARS + 1 - FEW} more</summary>" in folded
+    assert len(re.findall(r"<bdi>place \d+</bdi>", folded)) == MOST_BARS + 1 - FEW
+    assert not re.search(r"place \d", after)
+    assert "more: all of them stand in" not in html
+
+
+def test_a_page_stays_small_however_much_is_kept() -> None:
+    """Each of two invariants has more values than a page folds: both together fold no more."""
+    certificate = released("lattice-laplace").certificate
+    item = certificate.invariants[0].model_dump(mode="json")
+    number = MOST_FOLDED + FEW - 100
+    many = {"labels": [f"place {at}" for at in range(number)], "values": [1] * number}
+    html = render(put(certificate, "invariants", [{**item, **many}, {**item, **many}]))
+    assert html.count("<bdi>place ") == MOST_FOLDED + 2 * FEW
+    assert f"and {number - FEW - 100:,} more: all of them stand in <code>certificate.json</code>" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [("Prince of Wales-Hyder", False), ("x" * MOST_WORD, False), ("x" * (MOST_WORD + 1), True)],
+)
+def test_only_words_that_no_phone_is_wide_enough_for_are_broken(text: str, *, broken: bool) -> None:
+    columns = {"place": [text, "b"] * 2, "sex": ["f", "f", "m", "m"], "n": [2, 3, 4, 5]}
+    html = render(made(columns, invariants=[{"margin": ["place"]}]))
+    assert (f'<bdi class="long">{text}</bdi>' in html) is broken
+    assert (f"<bdi>{text}</bdi>" in html) is not broken
+    assert "th, td { overflow-wrap: break-word;" in html
+    assert ".long { overflow-wrap: anywhere; }" in html
 
 
 def test_without_invariants_nothing_is_kept() -> None:
@@ -277,7 +306,7 @@ def test_very_long_names_lose_their_middle() -> None:
     html = render(made(columns, data=data, invariants=[{"margin": ["x" * 5000]}]))
     assert "x" * 200 not in html
     assert "y" * 200 not in html
-    assert all(re.search(rf"<bdi>y{{50,}}\u2026y+ {end}</bdi>", html) for end in "ab")
+    assert all(re.search(rf'<bdi class="long">y{{50,}}\u2026y+ {end}</bdi>', html) for end in "ab")
 
 
 # bounds
@@ -304,13 +333,15 @@ def test_bounds_of_one_kind_are_told_alone() -> None:
     assert "every count" not in inequality
 
 
-def test_many_bounds_are_cut() -> None:
+def test_many_bounds_are_folded() -> None:
     certificate = released("conditioned, inequalities").certificate
     item = certificate.constraints.inequalities[0]
     many = [item.model_copy(update={"name": f"bound {i}"}).model_dump(mode="json") for i in range(100)]
     html = render(put(certificate, "constraints inequalities", many))
-    assert len(re.findall(r"<bdi>bound \d+: age = old</bdi>", html)) == FEW - 1  # the first is of every count
-    assert f"and {101 - FEW} more" in html
+    before, folded, _ = re.split("</?details>", html)
+    row = r"<bdi>bound \d+: age = old</bdi>"
+    assert len(re.findall(row, before)) == FEW - 1  # the first is of every count
+    assert len(re.findall(row, folded)) == 101 - FEW
 
 
 # statistics
@@ -454,7 +485,7 @@ def test_a_guarantee_per_record_says_what_it_is_for_a_person() -> None:
         ("1/10", "more than 1.11 times"),
         ("7", "more than 1,100 times"),
         ("1000", "more than 10 to the power of 435 times"),
-        ("9999999999/10000000000", "epsilon about 1"),
+        ("9999999999/10000000000", "epsilon 0.9999999999"),
     ],
 )
 def test_strange_intensities_stay_readable(demo: Certificate, epsilon: str, shown: str) -> None:

@@ -20,7 +20,11 @@ from holdfast.release import make_release
 
 @pytest.mark.parametrize(
     ("option", "standard", "said"),
-    [("budget", "pure", "epsilon 1/2 (0.5)"), ("rho", "zcdp", "rho 1/2"), ("mu", "gaussian", "mu 1/2")],
+    [
+        ("budget", "pure", "epsilon 0.5 (1/2)"),
+        ("rho", "zcdp", "rho 0.5 (1/2)"),
+        ("mu", "gaussian", "mu 0.5 (1/2)"),
+    ],
 )
 def test_open(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, standard: str, said: str
@@ -56,7 +60,7 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     show(tmp_path / "a", as_json=False)
     out = capsys.readouterr().out
     charge = ledger.rows()[1].charge
-    for text in ("epsilon 5", "13/12 (1.08333)", "47/12 (3.91667)", charge.scope[:12], charge.dataset[:12]):
+    for text in ("epsilon 5", "1.08333 (13/12)", "3.91667 (47/12)", charge.scope[:12], charge.dataset[:12]):
         assert text in out
     show(tmp_path / "a", as_json=True)
     told = json.loads(capsys.readouterr().out)

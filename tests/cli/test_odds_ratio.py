@@ -114,7 +114,7 @@ def test_a_test_is_charged_before_it_is_drawn(run: Run, tmp_path: Path) -> None:
     asked = ("test", "odds-ratio", *TABLE, "--epsilon", "1", "--ledger", account)
     charged = run(*asked, "--out", out)
     assert charged.code == 0
-    assert f"Charged to {account}: epsilon 1 of 3/2 (1.5) spent, 1/2 (0.5) left." in charged.out
+    assert f"Charged to {account}: epsilon 1 of 1.5 (3/2) spent, 0.5 (1/2) left." in charged.out
     assert run("ledger", "verify", account, "--release", out).code == 0
     refused = run(*asked, "--out", tmp_path / "two")
     assert (refused.code, refused.out) == (2, "")

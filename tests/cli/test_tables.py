@@ -40,7 +40,7 @@ def test_a_margin_that_one_table_keeps_and_another_does_not_is_noted(run: Run, t
 def test_plan_and_universe_tell_of_each_table(run: Run, spec: Path) -> None:
     plan = run("plan", spec)
     assert plan.code == 0
-    assert "age_by_county, with epsilon 1/2 of the budget:" in plan.out
+    assert "age_by_county, with epsilon 0.5 (1/2) of the budget:" in plan.out
     assert set(json.loads(run("plan", spec, "--json").out)["tables"]) == {"age_by_county", "sex_by_county"}
     universe = json.loads(run("audit", "universe", spec, "--json").out)
     assert universe["semi_adjacency"] == 2

@@ -81,8 +81,8 @@ def test_half_of_epsilon_with_right_hashes_is_a_violation(run: Run, release: Pat
     outcome = run("verify", release)
     assert outcome.code == 1
     assert (
-        "VIOLATED guarantee: the certificate claims intensity epsilon 1/2, and what follows is epsilon 1\n"
-        in outcome.out
+        "VIOLATED guarantee: the certificate claims intensity epsilon 0.5 (1/2), and what follows is"
+        " epsilon 1\n" in outcome.out
     )
     assert run("intervals", release).code == 1
 

@@ -222,13 +222,13 @@ def the_invariants_are_kept(subject: Subject) -> None:
     traits, public = subject.mechanism.traits, subject.public
     if subject.mechanism.output != "table":
         return
-    drawn = subject.ready.sample(FEW, SeededEntropy(3))
+    drawn = subject.ready.sample(SeededEntropy(3), FEW)
     assert drawn.shape == (FEW, public.schema.size)
     assert np.issubdtype(drawn.dtype, np.integer) == traits.whole
     assert not drawn[:, ~public.schema.possible].any()
     counts = subject.ready.reading.table.counts
     seeds = range(3, 43)  # noise of a strong case moves one draw in hundreds
-    assert any((subject.ready.sample(FEW, SeededEntropy(seed)) != counts).any() for seed in seeds)
+    assert any((subject.ready.sample(SeededEntropy(seed), FEW) != counts).any() for seed in seeds)
     off = [np.abs(held.block.matrix @ drawn.T - held.values[:, None]).max() for held in public.invariants]
     assert (max(off) <= (0 if traits.whole else 1e-9)) == traits.keeps_invariants
     if traits.nonnegative:

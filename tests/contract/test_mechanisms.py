@@ -59,4 +59,4 @@ def test_a_loss_for_each_record_needs_no_semi_adjacency(
     certificate = subject.ready.certify(secure=False)
     assert certificate.universe.semi_adjacency is None
     assert certificate.universe.sensitivity is None
-    assert subject.ready.sample(3, SeededEntropy(1)).shape[0] == 3
+    assert subject.ready.sample(SeededEntropy(1), 3).shape[0] == 3

@@ -90,7 +90,7 @@ def test_no_count_is_negative_where_that_is_asked_for(prepared: Prepare) -> None
     assert Fraction(999, 1000) < intensity.epsilon <= 1  # the parameter is one of a grid
     assert ready.mechanism.noise is None
     assert ready.accuracy is None
-    assert (ready.sample(200, SeededEntropy(1)) >= 0).all()
+    assert (ready.sample(SeededEntropy(1), 200) >= 0).all()
 
 
 LOW = {"where": {"county": ["Alpha", "Beta"], "education": "Low"}, "at_least": 30}
@@ -99,7 +99,7 @@ LOW = {"where": {"county": ["Alpha", "Beta"], "education": "Low"}, "at_least": 3
 
 def test_inequalities_are_kept_and_paid_for(prepared: Prepare) -> None:
     ready = prepared({"name": "conditioned"}, PURE, nonnegative=True, inequalities=(LOW,))
-    counts = ready.sample(100, SeededEntropy(1)).reshape(-1, 4, 4)
+    counts = ready.sample(SeededEntropy(1), 100).reshape(-1, 4, 4)
     assert (counts[:, :2, 0].sum(axis=1) >= 30).all()
     assert (counts >= 0).all()
     guarantee = ready.mechanism.guarantee
@@ -144,12 +144,12 @@ def test_a_chain_is_never_pure(prepared: Prepare) -> None:
     assert isinstance(guarantee.intensity, Approximate)
     assert 0 < guarantee.intensity.delta <= Fraction(1, 10)
     assert {item.kind for item in guarantee.evidence} == {"proved", "estimated", "assumed"}
-    assert (ready.sample(5, SeededEntropy(1)) >= 0).all()
+    assert (ready.sample(SeededEntropy(1), 5) >= 0).all()
 
 
 def test_real_noise_is_for_studies(prepared: Prepare) -> None:
     ready = prepared({"name": "projected-gaussian"}, ZCDP)
-    sample = ready.sample(3, SeededEntropy(1))
+    sample = ready.sample(SeededEntropy(1), 3)
     universe = ready.public.universe
     assert np.allclose(universe.matrix @ sample.T, universe.values[:, None])
     evidence = ready.certify(secure=False).guarantee.evidence

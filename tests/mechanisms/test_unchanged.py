@@ -70,7 +70,7 @@ def test_draws_stay_as_often_as_the_law_says(kind: str) -> None:
     assert known.cell is not None
     truth = ready.reading.table.counts
     truth = truth[0::4] if kind == "noisy-count" else truth
-    drawn = np.rint(ready.sample(4000, SeededEntropy(3)))
+    drawn = np.rint(ready.sample(SeededEntropy(3), 4000))
     share = float((drawn == truth).mean())
     assert share == pytest.approx(known.cell.low, abs=4 * np.sqrt(known.cell.low / 4000))
     assert share != pytest.approx(known.cell.low / 2, abs=4 * np.sqrt(known.cell.low / 4000))

@@ -136,8 +136,8 @@ def test_standards_are_converted_where_a_theorem_allows() -> None:
     ("intensity", "words"),
     [
         (Approximate(Fraction(1), Fraction(1, 10**6)), "but for a probability of 1e-06"),
-        (ZeroConcentrated(Fraction(1, 2)), "at most 1/2 alpha"),
-        (GaussianDP(Fraction(3, 4)), "N(3/4, 1)"),
+        (ZeroConcentrated(Fraction(1, 2)), "at most 0.5 alpha"),
+        (GaussianDP(Fraction(3, 4)), "N(0.75, 1)"),
         (Functional(EpsilonDelta(1.0)), "tradeoff function"),
     ],
 )

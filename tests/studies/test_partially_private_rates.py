@@ -76,7 +76,7 @@ def test_the_posterior_of_another_law_holds_too_few() -> None:
     for seed in range(3):
         truth = generator.gamma(3, 0.001 / 3, world.people.size)
         cases = generator.poisson(truth * world.people)
-        release = world.prepared(cases).sample(1, SeededEntropy(seed))[0]
+        release = world.prepared(cases).sample(SeededEntropy(seed), 1)[0]
         for epsilon, found in shares.items():
             taken = world._replace(epsilon=epsilon)
             problem = taken.problem(taken.prepared(cases), release)

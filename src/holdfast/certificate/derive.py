@@ -31,6 +31,7 @@ from holdfast.certificate.public import public_of
 from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.verdict import verdict
 from holdfast.errors import HoldfastError
+from holdfast.machine import require_memory
 from holdfast.mechanisms.accuracy import accuracy
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
 from holdfast.privacy.guarantee import Guarantee
@@ -38,6 +39,7 @@ from holdfast.progress import steps
 from holdfast.public import Public
 from holdfast.spec.model import Privacy
 from holdfast.version import VERSION, is_version
+from holdfast.words import rational
 
 
 class Unclaimed(NamedTuple):
@@ -101,7 +103,6 @@ FAILURES = (
     TypeError,
     ValueError,
     AttributeError,
-    MemoryError,
     RecursionError,
 )
 """What absurd numbers raise."""
@@ -320,6 +321,7 @@ def _caught(name: str, checks: Iterator[Check]) -> Iterator[Check]:
     try:
         yield from checks
     except HoldfastError as error:
+        require_memory(error)
         yield Check(name, holds=False, detail=f"it cannot be derived: {str(error).rstrip('.')}")
     except FAILURES as error:
         yield Check(name, holds=False, detail=f"it cannot be derived ({type(error).__name__})")
@@ -395,12 +397,14 @@ def _claim(name: str, place: Place, claimed: Any, follows: Any, *, more: int = 0
 
 def _short(value: Any) -> str:
     text = "nothing" if value is None else f"{len(value)} items" if isinstance(value, list) else str(value)
+    text = rational(value) if isinstance(value, Fraction) else text
     text = " ".join(text.split())
     return text if len(text) <= 100 else f"{text[:60]}...{text[-30:]}"
 
 
-def _numbers(parameters: Mapping[str, Fraction]) -> str:
-    return " and ".join(f"{name} {value}" for name, value in parameters.items()) or "no numbers"
+def _numbers(parameters: Mapping[str, Any]) -> str:
+    told = (f"{name} {_short(value)}" for name, value in parameters.items())
+    return " and ".join(told) or "no numbers"
 
 
 def _stated(section: ExpectedErrorSection | None) -> str:

@@ -12,6 +12,7 @@ from holdfast.certificate.public import Published
 from holdfast.data.read import ordered_counts
 from holdfast.errors import HoldfastError
 from holdfast.lattice.arrays import IntArray
+from holdfast.machine import require_memory
 from holdfast.mechanisms.topdown.estimate import estimated
 from holdfast.mechanisms.topdown.file import FILE, Values, read_measurements
 from holdfast.mechanisms.topdown.mechanism import TopDown
@@ -32,6 +33,7 @@ def measured_checks(
     try:
         values = read_measurements(folder / FILE, mechanism.design, mechanism.measurements)
     except HoldfastError as error:
+        require_memory(error)
         yield Check("measurements", holds=False, detail=str(error).rstrip("."))
         return
     number = sum(part.size for part in values)
@@ -77,6 +79,7 @@ def _records_check(folder: Path, certificate: Certificate, published: Published)
         quoted = certificate.quoted_formulas and name.endswith(".csv")
         same = ordered_counts(folder / name, published.public.schema, quoted_formulas=quoted)
     except (HoldfastError, OSError, pl.exceptions.PolarsError) as error:
+        require_memory(error)
         told = str(error).rstrip(".") if isinstance(error, HoldfastError) else "it cannot be read"
         return Check("microdata", holds=False, detail=told)
     return Check.that(

@@ -35,11 +35,16 @@ from holdfast.mechanisms.topdown.mechanism import TopDownRecord
 from holdfast.privacy.guarantee import probability, times
 from holdfast.spec.whom import Whom
 from holdfast.visible import visible
+from holdfast.words import rational
 
 _STYLE = re.compile(r"<style>.*?</style>", re.S)
 MOST_BARS = 30
-"""Invariants with more values show the first FEW of them only."""
+"""Of invariants with more values, all but the first FEW are folded away."""
 FEW = 8
+MOST_FOLDED = 2000
+"""Values of a section that are folded away, so that a page stays a page: certificate.json has them all."""
+MOST_WORD = 20
+"""Letters of a word that may be broken, as a phone is hardly wider."""
 MOST_ITEMS = 60
 """Longer lists are cut, with the number that is left out: certificate.json has them all."""
 MOST_LETTERS = 160
@@ -64,11 +69,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Kept:
-    """One table of exact values, or of lower bounds; ``more`` of them are left out."""
+    """One table of exact values, or of lower bounds; some are ``folded``, and ``more`` are left out."""
 
     title: str
     heading: str
     rows: list[Row]
+    folded: Sequence[tuple[str, int]]
     more: int
 
 
@@ -108,7 +114,7 @@ def render(
         unit_of_loss="rho" if guarantee.standard == "zcdp" else "epsilon",
         biases=_biases(certificate),
         strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
-        parameters=certificate.mechanism.parameters(),
+        parameters=certificate.mechanism.parameters(rational),
         semi=guarantee.unit.adjacency == "semi",
         standard=STANDARDS.get(guarantee.standard, guarantee.standard),
         strength=strength_of(guarantee.intensity),
@@ -186,7 +192,7 @@ def times_as_likely(guarantee: GuaranteeSection) -> tuple[str, str]:
 
 def strength_of(parameters: Mapping[str, Fraction]) -> str:
     """Return the parameters of an intensity in words."""
-    return ", ".join(f"{name} {_rational(value)}" for name, value in parameters.items()) or "not stated"
+    return ", ".join(f"{name} {rational(value)}" for name, value in parameters.items()) or "not stated"
 
 
 @cache
@@ -203,11 +209,12 @@ def environment() -> Environment:
     found.filters |= {
         "amount": _amount,
         "cite": in_words,
+        "long": _long,
         "chance": chance,
         "names": _names,
         "number": _number,
         "percent": _percent,
-        "rational": _rational,
+        "rational": rational,
         "short": _short,
         "signed": _signed,
         "sum_records": lambda sizes: sum(one.size * one.strata for one in sizes),
@@ -231,7 +238,10 @@ def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:
     """Return a table for each invariant, those with a single value together in the first."""
     single = [item for item in invariants if len(item.values) == 1]
     others = [item for item in invariants if len(item.values) != 1]
-    tables = [_table(item.name, *_labels(item), item.values, most=MOST_BARS) for item in others]
+    tables: list[Kept] = []
+    for item in others:
+        room = MOST_FOLDED - sum(len(table.folded) for table in tables)
+        tables.append(_table(item.name, *_labels(item), item.values, most=MOST_BARS, room=room))
     if single:
         labels = [_single_label(item) for item in single]
         title = labels[0] if len(single) == 1 else "Single numbers"
@@ -257,13 +267,24 @@ def _bound_label(item: InequalitySection, label: str) -> str:
     return label if item.name == label or len(item.labels) > 1 else f"{item.name}: {label}"
 
 
-def _table(title: str, heading: str, labels: Sequence[str], values: Sequence[int], *, most: int) -> Kept:
+def _table(
+    title: str,
+    heading: str,
+    labels: Sequence[str],
+    values: Sequence[int],
+    *,
+    most: int,
+    room: int = MOST_FOLDED,
+) -> Kept:
+    """Return a table of at most so many values, or of a few and as many folded ones as there is room for."""
     shown = len(values) if len(values) <= most else FEW
     rows = [
         Row(label, value, bar)
         for label, value, bar in zip(labels[:shown], values[:shown], bars(values[:shown]), strict=True)
     ]
-    return Kept(title, heading, rows, len(values) - shown)
+    end = min(len(values), shown + room)
+    folded = tuple(zip(labels[shown:end], values[shown:end], strict=True))
+    return Kept(title, heading, rows, folded, len(values) - end)
 
 
 def _labels(item: InvariantSection) -> tuple[str, Sequence[str]]:
@@ -325,11 +346,6 @@ def _sure(epsilon: Fraction) -> str:
     return f"at most {percent:g}\u00a0% sure" if percent < 100 else "almost certain"
 
 
-def _rational(value: Fraction) -> str:
-    """Return a rational as it is if it is short, otherwise as a decimal."""
-    return str(value) if value.denominator <= 1000 else f"about {float(value):.4g}"
-
-
 def _number(value: float) -> str:
     """Return whole numbers as they are, others to three digits; with a true minus sign."""
     if isinstance(value, int):
@@ -358,6 +374,11 @@ def _names(names: Sequence[str], most: int = 12) -> str:
     if len(names) > most:
         shown.append(f"{len(names) - most:,} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _long(text: str) -> bool:
+    """Whether a text has a word that may have to be broken."""
+    return any(len(word) > MOST_WORD for word in text.split())
 
 
 def _short(text: str) -> str:

@@ -26,6 +26,7 @@ from holdfast.data.formulas import quoted
 from holdfast.data.grid import Grid, Nesting
 from holdfast.data.grid import count as cells_of
 from holdfast.errors import HoldfastError
+from holdfast.machine import require_memory
 from holdfast.plain import special
 
 PAGE = "certificate.html"
@@ -34,7 +35,7 @@ BESIDE = ("measurements.parquet", "microdata.csv", "microdata.parquet")
 """What a table may have beside it: what it was estimated from, and its counts as records."""
 FILES = (*OUTPUTS, *BESIDE, PAGE)
 MOST_CELLS = 100_000_000
-DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What a record raises that is not as it was written."""
 SEEDED = (
     "THIS RELEASE PROTECTS NOBODY: it was drawn from a seeded generator, for tests and studies only, and"
@@ -140,6 +141,7 @@ def output_checks(folder: Path, name: str, expected: object, content: Mapping[st
         quotes = content.get("quoted_formulas") is True and name.endswith(".csv")
         counts = read_counts(folder / name, cells.quoted if quotes else cells)
     except (*DAMAGE, HoldfastError) as error:
+        require_memory(error)
         yield Check("schema", holds=False, detail=_in_words(error))
         return
     yield Check("schema", holds=True)
@@ -316,7 +318,8 @@ def read_counts(path: Path, cells: Cells) -> Counts:
     try:
         parquet = path.suffix == ".parquet"
         counts = _parquet(path, cells) if parquet else _whole_counts(read_column(path, cells), path.name)
-    except OSError:
+    except OSError as error:
+        require_memory(error)
         raise DamagedError(f"{path.name} cannot be read") from None
     if sum(map(abs, counts.tolist())) >= 2**63:
         raise DamagedError(f"the counts of {path.name} sum to more than fits 64 bits")
@@ -446,7 +449,8 @@ def _statistic_check(path: Path, strata: int) -> Check:
         numbers = [float(row.partition(",")[2]) for row in rows[:-1]]
         written = [f"{place},{value!r}" for place, value in enumerate(numbers, start=1)]
         whole = head == "stratum,value" and rows == [*written, ""] and all(map(isfinite, numbers))
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        require_memory(error)
         whole = False
     if not whole:
         return Check("statistic", holds=False, detail=f"{path.name} is not a list of statistics")
@@ -472,7 +476,8 @@ def _estimate_check(path: Path, mechanism: Mapping[str, Any]) -> Check:
         written = StringIO()
         csv.writer(written, lineterminator="\n").writerows(zip(names, map(repr, numbers), strict=True))
         whole = whole and written.getvalue() == "\n".join(rows)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        require_memory(error)
         whole = False
     if not whole:
         return Check("estimate", holds=False, detail=f"{path.name} is not a list of these estimates")
@@ -504,7 +509,8 @@ def file_check(
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return Check(check, holds=False, detail="the file is missing")
-    except OSError:  # no access, or a folder
+    except OSError as error:  # no access, or a folder
+        require_memory(error)
         return Check(check, holds=False, detail="the file cannot be read")
     return Check.that(check, found == expected, "its SHA-256 differs")
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from holdfast.errors import ReleaseError
 from holdfast.plain import special
+from holdfast.strict import read_json
 
 CERTIFICATE = "certificate.json"
 FORMAT = "holdfast-certificate/3"
@@ -58,9 +59,11 @@ def parsed(text: str, place: str) -> dict[str, Any]:
     What JSON has no word for, NaN or an endless integer, is read as null: `flaw` finds it.
     """
     try:
-        content = json.loads(text, parse_constant=lambda _: None, parse_int=_whole)
-    except (ValueError, RecursionError) as error:
+        content = read_json(text, parse_constant=lambda _: None, parse_int=_whole)
+    except json.JSONDecodeError as error:
         raise ReleaseError(f"{place} is not JSON ({error}): restore it from the release.") from None
+    except ValueError as error:
+        raise ReleaseError(f"{place} {error}: restore it from the release.") from None
     if not isinstance(content, dict):
         raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
@@ -99,5 +102,5 @@ def _repeated(text: str) -> str | None:
         keys = [key for key, _ in items]
         found.extend(key for place, key in enumerate(keys) if key in keys[:place])
 
-    json.loads(text, object_pairs_hook=pairs, parse_int=_whole)
+    read_json(text, object_pairs_hook=pairs, parse_int=_whole)
     return found[0] if found else None

@@ -20,6 +20,7 @@ from holdfast.certificate.sign import read_public_key, signed_by
 from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, canonical, parse, read_text
 from holdfast.errors import HoldfastError
+from holdfast.machine import require_memory
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.mechanisms.topdown.mechanism import TopDown
 
@@ -97,6 +98,7 @@ def _page_check(path: Path, certificate: Certificate) -> Check:
     parquet = "table.parquet" in certificate.files
     try:
         same = render(certificate.unsealed, parquet=parquet).encode("utf-8") == path.read_bytes()
-    except (OSError, ValueError, ArithmeticError, LookupError, TypeError):
+    except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
+        require_memory(error)
         same = False
     return Check.that("page", same, "the page is not the page of this certificate")

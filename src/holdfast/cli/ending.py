@@ -17,20 +17,11 @@ from typing import TextIO, cast
 import typer
 
 from holdfast.errors import HoldfastError
+from holdfast.machine import short_of_memory
 from holdfast.visible import visible
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 """What a disk says that has no room, or none for this user."""
-NO_MEMORY = (
-    "cannot allocate memory",
-    "failed to map segment",
-    "can't start new thread",
-    "could not spawn threads",
-    "memory allocation",
-    "bad_alloc",
-    "resource temporarily unavailable",
-)
-"""What the loader, threads, Rust and C++ say where memory is short."""
 ERROR, FAULT, STOPPED, UNREAD = 2, 3, 130, 141
 WRONG_USAGE = cast("type[Exception]", typer.BadParameter.__mro__[2])
 """The base of all that typer says of a wrong command line."""
@@ -65,22 +56,6 @@ def exit_code(command: Callable[[], object], *, debug: bool) -> int:
             )
         return _of_the_system(error) if isinstance(error, OSError) else _fault(error, debug=debug)
     return 0
-
-
-def short_of_memory(error: BaseException) -> bool:
-    """Whether memory has run out, in the words of Python, the system, or a library that cannot load or start.
-
-    Libraries say so in words of their own; none of these has another cause that a user meets.
-    """
-    found: BaseException | None = error
-    while found is not None:
-        words = str(found).lower()
-        if isinstance(found, MemoryError) or (isinstance(found, OSError) and found.errno == errno.ENOMEM):
-            return True
-        if any(sign in words for sign in NO_MEMORY):
-            return True
-        found = found.__cause__ or found.__context__
-    return False
 
 
 def _open_streams() -> None:

@@ -13,6 +13,7 @@ from holdfast.account.verify import verify_ledger
 from holdfast.cli.arguments import Json, LedgerFile, Quiet, ReportFile
 from holdfast.cli.reports import deliver, print_values, require_new_file, write_text
 from holdfast.cli.terminal import terminal, warn
+from holdfast.cli.verify import remembering
 from holdfast.privacy.ledger import (
     MEASURES,
     Ledger,
@@ -25,11 +26,10 @@ from holdfast.privacy.ledger import (
     ledger_report,
     salt_path,
 )
-from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.report import DIGITS
 from holdfast.progress import doing
 from holdfast.spec.rational import parse_rational, positive
-from holdfast.words import counted
+from holdfast.words import counted, rational
 
 MOST_PROBLEMS = 20
 WIDE = 200  # a row stays on its line, also where the terminal is not known
@@ -62,7 +62,7 @@ def open_ledger(
         print_values(file=file, salt=salt_path(file), standard=standard, budget=ledger.budget)
         return
     console = terminal()
-    console.print(f"Opened {file}: {MEASURES[standard]} {shown(ledger.budget)}.", soft_wrap=True)
+    console.print(f"Opened {file}: {MEASURES[standard]} {rational(ledger.budget)}.", soft_wrap=True)
     console.print(
         f"Keep {salt_path(file)} secret, and a copy of it: without it nothing can be charged.",
         soft_wrap=True,
@@ -83,9 +83,9 @@ def _words(report: LedgerReport) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
-    grid.add_row("Budget", f"{measure} {shown(report.opening.budget)}")
-    grid.add_row("Spent", shown(report.spent))
-    grid.add_row("Left", shown(report.left))
+    grid.add_row("Budget", f"{measure} {rational(report.opening.budget)}")
+    grid.add_row("Spent", rational(report.spent))
+    grid.add_row("Left", rational(report.left))
     console.print(grid)
     if report.rows:
         console.width = max(console.width, WIDE)
@@ -106,9 +106,9 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Recompute the account, and hold release against their rows; exit 0 if all is kept and 1 if not."""
+    """Recompute the account, and hold releases against their rows; exit 0 if all is kept and 1 if not."""
     require_new_file(out)
-    with doing("composing all rows again"):
+    with doing("composing all rows again"), remembering(file):
         check = verify_ledger(file, releases=release or [], without_salt=without_salt)
     _warn(check.warnings)
     deliver(check, lambda found: _print_check(file, found, terminal()), as_json=as_json, out=out)
@@ -148,9 +148,9 @@ def _table(report: LedgerReport) -> Table:
     for row, name, released in zip(report.rows, report.files, report.released, strict=True):
         time, charge = row.time[:19].replace("T", " "), row.charge
         other = "" if charge.standard == report.opening.standard else f"{MEASURES[charge.standard]} "
-        alone = other + shown(charge.intensity)
+        alone = other + rational(charge.intensity)
         state = {True: "released", False: f"not released: --resume {row.index}", None: "not known"}[released]
-        table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, shown(row.total), state)
+        table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, rational(row.total), state)
     return table
 
 

@@ -13,6 +13,7 @@ from holdfast.cli.terminal import terminal, warn_each
 from holdfast.plan import PlanReport, PlanReports, plan_release
 from holdfast.progress import doing
 from holdfast.swapping.plan import RecordsPlan
+from holdfast.words import rational
 
 KINDS = {
     "exact": "Exact: integers and proved enclosures decide every draw.",
@@ -43,7 +44,7 @@ def _any_words(report: PlanReport | PlanReports | RecordsPlan) -> None:
         _words(report)
         return
     for name, one in report.tables.items():
-        part = " and ".join(f"{key} {value}" for key, value in report.parts[name].items())
+        part = " and ".join(f"{key} {rational(value)}" for key, value in report.parts[name].items())
         terminal().print(f"{name}, with {part} of the budget:", style="bold", soft_wrap=True)
         _words(one)
     terminal().print(f"All together: {meaning(report.verdict)}", soft_wrap=True)

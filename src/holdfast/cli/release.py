@@ -17,9 +17,9 @@ from holdfast.errors import ReleaseError
 from holdfast.handover import Written
 from holdfast.joint.release import make_release
 from holdfast.privacy.ledger import MEASURES, Ledger
-from holdfast.privacy.ledger.canonical import shown
 from holdfast.privacy.ledger.entry import Row
 from holdfast.progress import doing
+from holdfast.words import rational
 
 
 def command(
@@ -114,10 +114,10 @@ def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> Non
 def print_charge(account: Ledger, row: Row, left: Fraction, *, again: bool = False) -> None:
     """Say what a release was charged, and what is left."""
     total = account.budget - left
-    spent = f"{MEASURES[account.standard]} {shown(total)} of {shown(account.budget)} spent"
+    spent = f"{MEASURES[account.standard]} {rational(total)} of {rational(account.budget)} spent"
     how = (
         f"Drawn for row {row.index} of {account.path}, charged before"
         if again
         else f"Charged to {account.path}"
     )
-    terminal().print(f"{how}: {spent}, {shown(left)} left.", soft_wrap=True)
+    terminal().print(f"{how}: {spent}, {rational(left)} left.", soft_wrap=True)

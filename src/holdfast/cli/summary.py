@@ -11,7 +11,7 @@ from holdfast.certificate.verdict import LEVELS
 from holdfast.joint.shared import apart, what_of
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.spec.whom import Whom
-from holdfast.words import counted
+from holdfast.words import counted, rational
 
 MOST_ROWS = 8
 NOT_SIMULATED = {
@@ -124,7 +124,7 @@ def _protected(certificate: Certificate) -> list[str]:
 
 
 def _numbers_of(certificate: Certificate) -> str:
-    return ", ".join(f"{name} {value}" for name, value in certificate.guarantee.intensity.items())
+    return ", ".join(f"{name} {rational(value)}" for name, value in certificate.guarantee.intensity.items())
 
 
 def _strength(certificate: Certificate | TablesCertificate) -> str:
@@ -132,7 +132,7 @@ def _strength(certificate: Certificate | TablesCertificate) -> str:
     whom = _whom(certificate)
     step = whom.record if whom.records == 1 else whom.amount(whom.records)
     per = "" if guarantee.unit.adjacency == "semi" else f" per {step} of distance"
-    strength = ", ".join(f"{name} {value}" for name, value in guarantee.intensity.items())
+    strength = ", ".join(f"{name} {rational(value)}" for name, value in guarantee.intensity.items())
     at = guarantee.epsilon_at
     also = "" if at is None else f" (epsilon {at.epsilon:.4g} at delta {at.delta})"
     return f"{strength}{per}, {guarantee.standard}{also}. {guarantee.statement}"
@@ -182,7 +182,7 @@ def _plus_minus(row: ErrorSection) -> str:
 
 def _drawn(certificate: Certificate) -> list[str]:
     mechanism = certificate.mechanism
-    law = [f"{name.replace('_', ' ')} {value}" for name, value in mechanism.parameters().items()]
+    law = [f"{name.replace('_', ' ')} {value}" for name, value in mechanism.parameters(rational).items()]
     return [", ".join([mechanism.name, *law]), *mechanism.sampling]
 
 

@@ -15,7 +15,8 @@ from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
 from holdfast.cli.arguments import QUIET, Json, Quiet, ReleaseFolder, ReportFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.errors import SpecError
+from holdfast.errors import ReleaseError, SpecError
+from holdfast.machine import short_of_memory
 from holdfast.postprocess.form import is_processed
 from holdfast.progress import doing
 from holdfast.visible import visible
@@ -46,7 +47,7 @@ def command(
         from holdfast.postprocess.verify import verify_processed  # noqa: PLC0415
 
         require_new_file(out)
-        with doing("checking the processed table"):
+        with doing("checking the processed table"), remembering(folder):
             processed = verify_processed(folder, release=release, quick=quick)
         report(processed, as_json=as_json, out=out)
         return
@@ -54,7 +55,8 @@ def command(
         raise SpecError(f"--release is for processed tables, and {folder} holds none: leave it out.")
     key = None if public_key is None else read_public_key(public_key)
     require_new_file(out)
-    with doing("checking the release" if quick else "deriving what the certificate claims"):
+    what = "checking the release" if quick else "deriving what the certificate claims"
+    with doing(what), remembering(folder):
         verification = _verification(folder, quick=quick)
     if key is not None:
         verification = signed_by(key, verification)
@@ -71,6 +73,19 @@ def _verification(folder: Path, *, quick: bool) -> Verification:
     from holdfast.joint.verify import verify  # noqa: PLC0415
 
     return verify(folder, quick=quick)
+
+
+@contextmanager
+def remembering(place: Path) -> Iterator[None]:
+    """Say that a machine is too small to verify something: this is no verdict on it."""
+    try:
+        yield
+    except (MemoryError, OSError) as error:
+        if not short_of_memory(error):
+            raise
+        raise ReleaseError(
+            f"there is not enough memory to verify {place}, and nothing is said of it: use a larger machine."
+        ) from None
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from holdfast.privacy.intensity import (
     ZeroConcentrated,
 )
 from holdfast.privacy.roots import floor_root
+from holdfast.words import rational
 
 DIGITS = 10**12
 DELTA = Fraction(1, 10**5)
@@ -117,12 +118,12 @@ def gaussian_terms(target: Intensity) -> Terms[GaussianDP]:
 
 
 def shown(intensity: Intensity) -> str:
-    """Return an intensity in words, long fractions rounded.
+    """Return an intensity in words.
 
     >>> shown(Pure(Fraction(1))), shown(ZeroConcentrated(Fraction(1, 2)))
-    ('pure epsilon 1', 'rho 1/2')
+    ('pure epsilon 1', 'rho 0.5 (1/2)')
     """
-    words = [f"{name} {_short(value)}" for name, value in intensity.parameters().items()]
+    words = [f"{name} {rational(value)}" for name, value in intensity.parameters().items()]
     return ("pure " if isinstance(intensity, Pure) else "") + " and ".join(words)
 
 
@@ -130,10 +131,6 @@ def _instead(target: Pure, found: Kind) -> Terms[Kind]:
     """Return what stands for a pure epsilon: the same epsilon at a small delta."""
     at = shown(Approximate(target.epsilon, DELTA))
     return Terms(found, f"converted: {shown(found)} implies {at}, which is weaker than {shown(target)}")
-
-
-def _short(value: Fraction) -> str:
-    return str(value) if value.denominator <= 1000 else f"{float(value):.6g}"
 
 
 def _down(value: float) -> Fraction:

@@ -160,6 +160,8 @@ def _frame(data: Any) -> Microdata:
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         table = frame.to_arrow().select(frame.columns)  # an index is no column
         table = _decoded(table).cast(bare(_stored(table.schema)))
+    except MemoryError:  # one of Arrow's is of both kinds
+        raise
     except (TypeError, nw.exceptions.NarwhalsError, pa.ArrowException):
         raise DataError(
             f"the data are a {type(data).__name__} that is no table of records: give the path of a file, or a"

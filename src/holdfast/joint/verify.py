@@ -26,6 +26,7 @@ from holdfast.joint.divide import fractions
 from holdfast.joint.guarantee import joint_guarantee, joint_intensity
 from holdfast.joint.prepare import table_privacy
 from holdfast.joint.scope import TablesScope
+from holdfast.machine import require_memory
 from holdfast.mechanisms.catalogue import NAMED, target_of
 from holdfast.public import Public
 from holdfast.spec.closest import closest
@@ -142,6 +143,7 @@ def _joined(record: TablesCertificate, derivations: dict[str, Derivation]) -> It
     try:
         follows = _derived(record, derivations)
     except FAILURES as error:
+        require_memory(error)
         detail = str(error).rstrip(".") if isinstance(error, HoldfastError) else "it cannot be derived"
         yield Check("joint guarantee", holds=False, detail=detail)
         return
@@ -192,6 +194,7 @@ def _page_check(path: Path, record: TablesCertificate) -> Check:
     try:
         parquet = any(name.endswith(".parquet") for name in record.files)
         same = render_tables(record, parquet=parquet).encode("utf-8") == path.read_bytes()
-    except (OSError, ValueError, ArithmeticError, LookupError, TypeError):
+    except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
+        require_memory(error)
         same = False
     return Check.that("page", same, "the page is not the page of this certificate")

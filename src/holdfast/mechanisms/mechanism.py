@@ -6,8 +6,9 @@ way back. One class in one file, and one line in the list of `mechanisms/catalog
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
@@ -123,11 +124,11 @@ class MechanismRecord(BaseModel):
     sampling: tuple[str, ...]
     """How the release was drawn, in sentences."""
 
-    def parameters(self) -> dict[str, str]:
-        """Return the parameters by name, as text."""
+    def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
+        """Return the parameters by name, as text; ``write`` writes those that are rationals."""
         known = type(self).model_fields
         return {
-            known[name].alias or name: str(value)
+            known[name].alias or name: write(value) if isinstance(value, Fraction) else str(value)
             for name, value in self
             if name in self.own() and value is not None
         }

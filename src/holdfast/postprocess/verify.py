@@ -23,6 +23,7 @@ from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, canonical, digest, parse, parsed, read_text
 from holdfast.certificate.write import PAGE, sha256
 from holdfast.errors import HoldfastError, ReleaseError
+from holdfast.machine import require_memory
 from holdfast.postprocess.form import (
     EVEN,
     FORMAT,
@@ -87,6 +88,7 @@ def _caught(name: str, checks: Iterator[Check]) -> list[Check]:
     except ViolatedError:
         found.append(Check(name, holds=False, detail="the release itself is not as it was certified"))
     except (*DAMAGE, HoldfastError, OSError, ArithmeticError) as error:
+        require_memory(error)
         told = isinstance(error, DamagedError | HoldfastError)
         detail = str(error).rstrip(".") if told else f"{CERTIFICATE} is damaged: restore it"
         found.append(Check(name, holds=False, detail=detail))
@@ -106,7 +108,8 @@ def _seal(folder: Path, text: str, content: Mapping[str, Any]) -> Iterator[Check
     for name, expected in files.items():
         try:
             found = sha256(folder / name)
-        except OSError:
+        except OSError as error:
+            require_memory(error)
             yield Check(f"file {name}", holds=False, detail="it cannot be read")
             continue
         yield Check.that(f"file {name}", found == expected, "its SHA-256 differs")

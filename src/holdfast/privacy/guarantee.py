@@ -22,6 +22,7 @@ from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
 from holdfast.spec.whom import Whom
 from holdfast.universe.universe import Universe
+from holdfast.words import decimal
 
 Adjacency = Literal["semi", "unit"]
 
@@ -258,7 +259,13 @@ def _pairs(guarantee: Guarantee) -> str:
 
 
 def shown(value: Fraction) -> str:
-    """Return a parameter as a short fraction, or rounded up to nine digits."""
+    """Return a parameter as a decimal or a short fraction, or rounded up to nine digits.
+
+    >>> shown(Fraction(1, 2)), shown(Fraction(1, 3)), shown(Fraction(10**9, 3 * 10**9 + 7))
+    ('0.5', '1/3', '0.333333333')
+    """
+    if (whole := decimal(value)) is not None:
+        return whole
     if value.denominator <= 10_000:
         return str(value)
     digits = 9 - len(str(int(value))) if value >= 1 else 9 + len(str(int(1 / value))) - 1

@@ -9,6 +9,7 @@ from holdfast.errors import SpecError
 from holdfast.plain import special
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.strict import require_shallow
 
 MOST_BYTES = 10 * 2**20
 
@@ -55,6 +56,7 @@ def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
         raise SpecError(f"{path}, line {line} is not UTF-8 text: save the spec as UTF-8.") from None
     try:
         values = tomllib.loads(text.replace("\r\n", "\n"))
+        require_shallow(values)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path} is not TOML ({_first_line(error)}): correct it there.") from None
     except (ValueError, RecursionError):

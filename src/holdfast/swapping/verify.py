@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
@@ -15,17 +16,17 @@ from holdfast.certificate.checks import Check, Verification
 from holdfast.certificate.derive import CLAIMS_NOTHING as UNCLAIMED
 from holdfast.certificate.derive import Unclaimed, making_flaw
 from holdfast.certificate.model import TableSection
-from holdfast.certificate.quick import PAGE, file_check, warnings_of
+from holdfast.certificate.quick import PAGE, Cells, file_check, read_counts, warnings_of
 from holdfast.certificate.read import records_certificate_of
 from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.records.page import render_records
 from holdfast.certificate.sign import read_public_key, signed_by
 from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, digest, flaw, parse, read_text
-from holdfast.data.files import Writing, open_file
+from holdfast.data.files import Writing
 from holdfast.data.microdata import Microdata, open_microdata
-from holdfast.data.public_table import PublicTable
 from holdfast.errors import HoldfastError
+from holdfast.machine import require_memory
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping, Strata
 from holdfast.spec.model import Privacy
@@ -148,6 +149,7 @@ def _kept_checks(folder: Path, claimed: RecordsCertificate) -> Iterator[Check]:
         released = _Released(folder, claimed)
         found = released.facts
     except FAILURES as error:
+        require_memory(error)
         yield Check("records", holds=False, detail=_words(error))
         return
     yield Check.that(
@@ -209,13 +211,10 @@ def _table_check(
         schema = schema_of(table)
         if released.cells is None or not _inferred(table, released.cells):
             return Check("table", holds=False, detail="it has other levels than the released records")
-        own = PublicTable(schema, cell_counts(released.cells, schema), table.count).to_frame()
-        source = open_file(folder / file, most_rows=schema.size, released=True)
-        same = list(source.header) == own.columns and all(
-            one.cast(pl.String).equals(other.cast(pl.String))
-            for one, other in zip(source.load(range(own.width)), own.get_columns(), strict=True)
-        )
+        counts = read_counts(folder / file, Cells.of(table.model_dump(mode="json", by_alias=True)))
+        same = np.array_equal(counts, cell_counts(released.cells, schema))
     except FAILURES as error:
+        require_memory(error)
         return Check("table", holds=False, detail=_words(error))
     return Check.that("table", same, f"{file} is not what the released records count")
 
@@ -232,6 +231,7 @@ def _persons_check(households: Microdata, persons: Persons) -> Check:
     try:
         same = agree(persons.records.whole(names), households.whole(names), persons.id, persons.swap)
     except FAILURES as error:
+        require_memory(error)
         return Check("persons", holds=False, detail=_words(error))
     return Check.that("persons", same, "persons are not where their household is")
 
@@ -241,6 +241,7 @@ def _derived_checks(folder: Path, claimed: RecordsCertificate) -> Iterator[Check
     try:
         follows = _follows(claimed)
     except FAILURES as error:
+        require_memory(error)
         yield Check("guarantee", holds=False, detail=_words(error))
         return
     wrong = making_flaw(claimed) or ("formulas are said to be quoted" if claimed.quoted_formulas else "")
@@ -279,7 +280,8 @@ def _page_check(path: Path, claimed: RecordsCertificate) -> Check:
     parquet = "table.parquet" in claimed.files
     try:
         same = render_records(claimed.unsealed, parquet=parquet).encode("utf-8") == path.read_bytes()
-    except FAILURES:
+    except FAILURES as error:
+        require_memory(error)
         same = False
     return Check.that("page", same, "the page is not the page of this certificate")
 

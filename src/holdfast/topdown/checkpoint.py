@@ -22,6 +22,7 @@ from holdfast.mechanisms.topdown.file import FILE, MeasurementsOutput, Values, r
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.plain import plain_name
 from holdfast.private import ForeignError, Private
+from holdfast.strict import read_json
 
 PREFIX = ".measured-"
 NOTE, DRAFT = "checkpoint.json", "checkpoint.json.draft"
@@ -59,7 +60,7 @@ class Checkpoint:
         """
         try:
             with Private.opened(self.folder) as inside:
-                note = json.loads(_text(inside, NOTE))
+                note = read_json(_text(inside, NOTE))
                 same = hmac.compare_digest(str(note["of"]), self._mark(bytes.fromhex(note["salt"])))
                 if not same:
                     return None
@@ -107,7 +108,7 @@ def sweep(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError, LookupError, TypeError):
             with Private.opened(folder) as inside:
-                name = json.loads(_text(inside, NOTE))["for"]
+                name = read_json(_text(inside, NOTE))["for"]
             if plain_name(name) and (parent / name / CERTIFICATE).is_file():
                 _remove(folder)
 

@@ -46,8 +46,8 @@ def test_the_refusal_says_spent_asked_and_left(tmp_path: Path) -> None:
     with pytest.raises(BudgetError) as caught:
         ledger.charge(charge(Fraction(1, 2)), add)
     assert str(caught.value) == (
-        f"the budget of {tmp_path / 'a'} is not enough: 2/3 (0.666667) of 1 is spent, this release asks for"
-        " 1/2 (0.5) more and 1/3 (0.333333) is left: ask for no more than that."
+        f"the budget of {tmp_path / 'a'} is not enough: 0.666667 (2/3) of 1 is spent, this release asks for"
+        " 0.5 (1/2) more and 0.333333 (1/3) is left: ask for no more than that."
     )
     assert (tmp_path / "a").read_bytes() == before
     assert ledger.charge(charge(Fraction(1, 3)), add).total == 1

@@ -80,7 +80,7 @@ def test_the_statement_says_what_it_is_relative_to() -> None:
     assert guarantee.statement == (
         "Given what is public (rows and columns), for each record, any two possible cells, and whichever law"
         " the data follow among even chances of two tables that agree with it, at most 3 records apart, no"
-        " release is more than exp(1/2) = 1.65 times as likely under one secret as under the other."
+        " release is more than exp(0.5) = 1.65 times as likely under one secret as under the other."
     )
     told = guarantee.to_dict()
     assert told["standard"] == "tp"

@@ -27,6 +27,7 @@ from holdfast.certificate.quick import verify_quick as verify_one_quick
 from holdfast.certificate.strangers import strangers
 from holdfast.certificate.text import CERTIFICATE, SEVERAL, digest, flaw, parse, read_text
 from holdfast.errors import HoldfastError
+from holdfast.machine import require_memory
 from holdfast.plain import plain_name
 
 
@@ -98,7 +99,8 @@ def _agreements(
                 what, tables = " by ".join(names) or "the total", " and ".join(shared["exact"])
                 same = all(margin == margins[0] for margin in margins)
                 yield Check.that(f"{what} agrees in {tables}", same, "the tables give other numbers")
-    except (*DAMAGE, HoldfastError):
+    except (*DAMAGE, HoldfastError) as error:
+        require_memory(error)
         yield Check("shared", holds=False, detail="the certificate is damaged: restore it from the release")
 
 

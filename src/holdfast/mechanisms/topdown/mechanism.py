@@ -12,7 +12,7 @@ sees the measurements and the invariants alone: post-processing within the scope
 subject to the invariants c, and with no finite budget subject to fewer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -101,13 +101,15 @@ class TopDownRecord(MechanismRecord):
     allocation: tuple[ShareRecord, ...]
     measurements: tuple[MeasurementRecord, ...]
 
-    def parameters(self) -> dict[str, str]:
+    def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, as text."""
         return {
             "noise": f"discrete {self.noise.capitalize()}",
-            f"{'rho' if self.noise == 'gaussian' else 'epsilon'} for one record": str(self.per_record),
+            f"{'rho' if self.noise == 'gaussian' else 'epsilon'} for one record": write(self.per_record),
             "queries": "; ".join(" by ".join(query.marginal) or "total" for query in self.queries),
-            "shares of the levels": ", ".join(f"{each.level} {each.share}" for each in self.allocation),
+            "shares of the levels": ", ".join(
+                f"{each.level} {write(each.share)}" for each in self.allocation
+            ),
         }
 
 

@@ -16,7 +16,7 @@ that, it is epsilon-TP [theory, 7], which a certificate says beside it where [pr
 Every draw is exact, unless a chain is asked for by name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -132,9 +132,9 @@ class WassersteinExponentialRecord(MechanismRecord):
     bounds: str | None = Field(default=None, exclude_if=lambda bounds: bounds is None)
     chain: WalkRecord | None = Field(default=None, exclude_if=lambda chain: chain is None)
 
-    def parameters(self) -> dict[str, str]:
+    def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, long ones by their number."""
-        found = super().parameters()
+        found = super().parameters(write)
         if self.queries is not None:
             found["queries"] = f"{len(self.queries):,} rows"
         if self.pseudo is not None:

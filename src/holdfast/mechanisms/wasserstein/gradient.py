@@ -15,7 +15,7 @@ else is kept of it, as demographic counts, is kept exactly, and makes s smaller:
 within its own demographic group [holdfast, mechanisms/wasserstein/score.py].
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -75,11 +75,11 @@ class GradientRecord(MechanismRecord):
     """Where each of them lies."""
     steps: int
 
-    def parameters(self) -> dict[str, str]:
+    def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, in words."""
-        found = super().parameters()
+        found = super().parameters(write)
         ranges = [
-            f"{name} from {low} to {high}"
+            f"{name} from {write(low)} to {write(high)}"
             for name, low, high in zip(self.coefficients, self.low, self.high, strict=True)
         ]
         for key in ("coefficients", "low", "high", "on", "where"):

@@ -6,12 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from holdfast.privacy.ledger import store
-from holdfast.privacy.ledger.canonical import canonical, parse_canonical, shown
+from holdfast.privacy.ledger.canonical import canonical, parse_canonical
 from holdfast.privacy.ledger.chain import FIRST, Judged, alone, judge, judge_tip, sealed, sealed_head, unsound
 from holdfast.privacy.ledger.entry import (
     STANDARDS,
@@ -29,6 +30,7 @@ from holdfast.privacy.ledger.errors import BudgetError, DamagedError, LedgerErro
 from holdfast.privacy.ledger.opening import found
 from holdfast.privacy.ledger.past import Past, Spend, Spent, State
 from holdfast.privacy.ledger.salt import fingerprint, read_salt, salt_path, table_fingerprint
+from holdfast.words import LONG, rational
 
 if TYPE_CHECKING:
     import numpy as np
@@ -252,14 +254,14 @@ class Ledger:
     ) -> None:
         if total < (least := max(before, alone(charge, self.opening, first))):
             raise LedgerError(
-                f"the composed total {shown(total)} is below {shown(least)}, which is spent or asked for"
-                " already: composition must never lower a total."
+                f"the composed total {rational(total)} is below {rational(least)}, which is spent or asked"
+                " for already: composition must never lower a total."
             )
         if total > self.budget:
             asked = alone(charge, self.opening, first)
             raise BudgetError(
-                f"the budget of {self.path} is not enough: {shown(before)} of {shown(self.budget)} is spent,"
-                f" {_dear(self.budget - before, total - before, asked, own)}."
+                f"the budget of {self.path} is not enough: {rational(before)} of {rational(self.budget)} is"
+                f" spent, {_dear(self.budget - before, total - before, asked, own)}."
             )
 
     def _same(self, opening: Opening) -> None:
@@ -276,22 +278,26 @@ def _dear(left: Fraction, more: Fraction, asked: Fraction, own: Fraction | None)
     again = Fraction(0) if own is None else max(more - own, Fraction(0))
     if own is None or not asked or (again == 0 and own <= asked):
         way = "ask for no more than that" if left else "nothing more can be released"
-        return f"this release asks for {shown(more)} more and {shown(left)} is left: {way}"
+        return f"this release asks for {rational(more)} more and {rational(left)} is left: {way}"
     why = (
-        f"this release asks for {shown(asked)} and takes {shown(more)}, as under the invariants of all"
-        f" releases of this file one change takes more records: {shown(own)} of it is its own"
+        f"this release asks for {rational(asked)} and takes {rational(more)}, as under the invariants of all"
+        f" releases of this file one change takes more records: {rational(own)} of it is its own"
     )
     if again:
-        why += f", and {shown(again)} is what earlier releases count for again"
+        why += f", and {rational(again)} is what earlier releases count for again"
     free = (left - again) * asked / own
     if free > 0:
-        return (
-            f"{why}; {shown(left)} is left: ask for no more than {shown(free)}, or keep no further invariants"
-        )
+        most = rational(_down(free))
+        return f"{why}; {rational(left)} is left: ask for no more than {most}, or keep no further invariants"
     way = (
         "keep no invariants beyond those of the earlier releases" if left else "nothing more can be released"
     )
-    return f"{why}; {shown(left)} is left: {way}"
+    return f"{why}; {rational(left)} is left: {way}"
+
+
+def _down(value: Fraction) -> Fraction:
+    """Return a rational that is not more, and that can be written: who asks for it is within the budget."""
+    return value if max(value.numerator, value.denominator) < LONG else Fraction(floor(value * 10**9), 10**9)
 
 
 @dataclass(eq=False)

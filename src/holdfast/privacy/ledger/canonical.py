@@ -7,9 +7,10 @@ spaces; a rational is in lowest terms, "1/2" or "3".
 import json
 import re
 from collections.abc import Mapping
-from decimal import Context, Decimal
 from fractions import Fraction
 from math import isfinite
+
+from holdfast.strict import TOO_DEEP, read_json
 
 MOST_DIGITS = 2000  # Python writes whole numbers of up to 4300 digits, and sums have twice as many
 _RATIONAL = re.compile(rf"[0-9]{{1,{MOST_DIGITS}}}(/[0-9]{{1,{MOST_DIGITS}}})?")
@@ -21,7 +22,10 @@ def canonical(value: object) -> str:
     >>> canonical({"b": (1, None), "a": "x"})
     '{"a":"x","b":[1,null]}'
     """
-    return plain_text(_plain(value))
+    try:
+        return plain_text(_plain(value))
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
 
 
 def plain_text(value: object) -> str:
@@ -31,12 +35,8 @@ def plain_text(value: object) -> str:
 
 def parse_canonical(text: str) -> object:
     """Return the value of a canonical text; ValueError where it is another text for the same value."""
-    try:
-        value: object = json.loads(text)
-        same = plain_text(value) == text
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
-    if not same:
+    value: object = read_json(text)
+    if plain_text(value) != text:
         raise ValueError("is not canonical JSON")
     return value
 
@@ -60,20 +60,6 @@ def parse_rational_text(text: str) -> Fraction:
     if str(value) != text:
         raise ValueError("is not in lowest terms")
     return value
-
-
-def shown(value: Fraction) -> str:
-    """Return a rational for people: exact where that is short, and as a decimal where that is another text.
-
-    >>> shown(Fraction(1, 3)), shown(Fraction(2))
-    ('1/3 (0.333333)', '2')
-    """
-    if value.denominator == 1:
-        return str(value)
-    rounded = Context(prec=6).divide(Decimal(value.numerator), Decimal(value.denominator))
-    decimal = f"{rounded.normalize():g}"
-    short = max(value.numerator, value.denominator) < 10**20
-    return f"{value} ({decimal})" if short else f"about {decimal}"
 
 
 def _plain(value: object) -> object:

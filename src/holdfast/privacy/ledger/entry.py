@@ -4,7 +4,6 @@ A record is what SQLite stores (rationals and JSON as text); a content is what t
 an export shows: whoever has an exported row can recompute its hash from its other fields, without the seal.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from holdfast.privacy.ledger.canonical import (
     rational_text,
 )
 from holdfast.privacy.ledger.errors import LedgerError
+from holdfast.strict import read_json
 
 Standard = Literal["pure", "zcdp", "gaussian", "tp"]
 STANDARDS: tuple[Standard, ...] = get_args(Standard)
@@ -73,8 +73,8 @@ class Charge:
             if not isinstance(value := getattr(self, name), Mapping):
                 raise LedgerError(f"the {name} of a charge is not a mapping.")
             try:
-                object.__setattr__(self, name, json.loads(canonical(value)))
-            except (ValueError, RecursionError) as error:
+                object.__setattr__(self, name, read_json(canonical(value)))
+            except ValueError as error:
                 raise LedgerError(f"the {name} of a charge {error}: give plain JSON values.") from None
 
     @property

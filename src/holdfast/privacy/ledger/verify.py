@@ -4,18 +4,18 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from json import loads
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.privacy.ledger import store
-from holdfast.privacy.ledger.canonical import canonical, shown
+from holdfast.privacy.ledger.canonical import canonical
 from holdfast.privacy.ledger.chain import Judged, Stored, judge
 from holdfast.privacy.ledger.entry import Row
 from holdfast.privacy.ledger.errors import DamagedError, LedgerError
 from holdfast.privacy.ledger.past import Replay, Spend, Spent
 from holdfast.privacy.ledger.salt import loose, read_salt, salt_path
+from holdfast.words import rational
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ def _composed_again(judged: Judged, stored: Stored, spend: Spend) -> tuple[tuple
     start = early[-1].total if early else Fraction(0)
     past = Replay(opening.standard, start, charged=list(early))
     problems = list(_differences(past, judged.rows[before:], spend, exactly=True))
-    entries = {key: loads(value) for key, value in (stored.entries or {}).items()}
-    if not problems and (canonical(past.state), past.entries) != (head.state, entries):
+    entries = {key: canonical(entry) for key, entry in past.entries.items()}
+    if not problems and (canonical(past.state), entries) != (head.state, stored.entries or {}):
         problems.append("the checkpoint is not what the rows come to")
     return tuple(problems), warnings
 
@@ -138,6 +138,6 @@ def _differences(past: Replay, rows: Sequence[Row], spend: Spend, *, exactly: bo
         if not isinstance(composed, Spent):
             raise TypeError("a composition without a checkpoint cannot be repeated")
         if row.total < composed.total or (exactly and row.total != composed.total):
-            again = shown(composed.total)
-            yield f"row {row.index}: its total is {shown(row.total)}, and composed again it is {again}"
+            again = rational(composed.total)
+            yield f"row {row.index}: its total is {rational(row.total)}, and composed again it is {again}"
         past.add(row, composed)
