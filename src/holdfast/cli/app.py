@@ -535,13 +535,16 @@ def open_ledger(
     tp: Annotated[
         str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon-TP, given public facts.")
     ] = None,
+    rho_tp: Annotated[
+        str | None, typer.Option(metavar="RHO", help="A budget of rho-TP: zCDP, given public facts.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Open a new account: give exactly one budget. Its secret salt is written beside it."""
     from holdfast.cli import ledger  # noqa: PLC0415
 
-    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu, tp=tp, as_json=as_json)
+    ledger.open_ledger(file, budget=budget, rho=rho, mu=mu, tp=tp, rho_tp=rho_tp, as_json=as_json)
 
 
 @ledger_app.command("show")
