@@ -20,6 +20,33 @@ VISITS = "sex,age,visits,n\nf,20,0,3\nf,20,1,4\nm,20,2,5\nm,40,0,6\nf,40,2,2\nm,
 PAST = "sex,age,n\nf,young,30\nf,old,12\nm,young,9\nm,middle,1\n"
 FLOORS = "sex,age,n\nf,young,2\nm,young,1\n"
 
+PRESENCE = """
+[model]
+family = "presence"
+size = 20
+
+[[people]]
+number = 30
+inclusion = "2/3"
+values = { "f, young" = "1/2", "m, old" = "1/2" }
+"""
+TABLES = """
+[model]
+family = "laws"
+metric = "l1"
+statistic = "table"
+public = "one of two tables"
+
+[points]
+one = [3, 4, 5, 6, 2, 0]
+other = [5, 4, 3, 4, 2, 2]
+
+[[laws]]
+secrets = ["Ann is young", "Ann is old"]
+one = { one = "1" }
+other = { one = "1/3", other = "2/3" }
+"""
+
 MARGINS = [{"margin": ["sex"]}, {"margin": ["age"]}]
 ZERO = {"structural_zeros": [{"sex": "m", "age": "old"}]}
 BOTH = [{"margin": ["stratum", "sex"]}, {"margin": ["stratum", "age"]}]
@@ -42,6 +69,14 @@ KINDS: dict[str, dict[str, Any]] = {
     "lattice-laplace, secrets": {"privacy": {"epsilon": "1", "laws": "pairs"}},
     "lattice-laplace, independent secrets": {
         "privacy": {"epsilon": "1/4", "adjacency": "unit", "laws": "independent"},
+    },
+    "lattice-laplace, modelled secrets": {
+        "invariants": [{"total": True}],
+        "privacy": {"epsilon": "1", "laws": "presence.toml"},
+    },
+    "lattice-gaussian, modelled secrets": {
+        "mechanism": {"name": "lattice-gaussian"},
+        "privacy": {**ZCDP, "laws": "tables.toml"},
     },
     "lattice-laplace, per unit": {"privacy": {}, "mechanism": {"epsilon_per_unit": "1/7"}},
     "lattice-laplace, nothing kept": {"invariants": []},
@@ -162,6 +197,8 @@ def spec(kind: str, folder: Path) -> Spec:
     (folder / "w.csv").write_text(WEIGHTS)
     (folder / "past.csv").write_text(PAST)
     (folder / "floors.csv").write_text(FLOORS)
+    (folder / "presence.toml").write_text(PRESENCE)
+    (folder / "tables.toml").write_text(TABLES)
     data: dict[str, Any] = {"path": "data.csv", "cells": rows.partition(",n\n")[0].split(","), "count": "n"}
     if kind.endswith("nested"):
         data["within"] = {"tract": "county"}

@@ -31,6 +31,7 @@ FLOW = (
     ("privacy",),
     ("premises",),
     ("public",),
+    ("laws",),
     ("outputs",),
     ("mechanisms",),
     ("certificate",),

@@ -25,6 +25,7 @@ from holdfast.drafts import Draft
 from holdfast.errors import GuaranteeError, ReleaseError
 from holdfast.handover import Written, hand_over, make, section_of
 from holdfast.lattice.arrays import IntArray
+from holdfast.laws import calibrated, model_asked, secrets_of
 from holdfast.machine import require_room
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
@@ -34,7 +35,8 @@ from holdfast.outputs import EstimateOutput, Output, StatisticOutput, TableOutpu
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
 from holdfast.privacy.ledger.entry import Charge, Row
-from holdfast.privacy.pufferfish import TPGuarantee, tp_of_tables
+from holdfast.privacy.pufferfish import TPGuarantee
+from holdfast.privacy.pufferfish.of_model import StatedModel
 from holdfast.public import Public, publish
 from holdfast.resume import charged
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
@@ -58,6 +60,8 @@ class Prepared:
     mechanism: AnyMechanism = field(repr=False)
     microdata: bool = False
     """Whether estimated counts are to be written out as records, too."""
+    model: StatedModel | None = field(default=None, repr=False)
+    """The laws of the data, where the spec names a file of them."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -67,12 +71,7 @@ class Prepared:
     @cached_property
     def secrets(self) -> TPGuarantee | None:
         """The same in terms of secrets, where the spec says which laws the data may follow [theory, 7]."""
-        laws = self.spec.privacy.laws
-        return (
-            None
-            if laws is None
-            else tp_of_tables(self.guarantee, laws, bounded=bool(self.public.inequalities))
-        )
+        return secrets_of(self.guarantee, self.public, self.spec.privacy, self.model)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -102,6 +101,7 @@ class Prepared:
             publication=self.spec.publication,
             biases=self.biases,
             microdata=self.microdata,
+            model=self.model,
         )
 
     def release(
@@ -219,7 +219,14 @@ class SingleDrawing:
     def charge(self, ledger: Ledger) -> Charge:
         """Return what a ledger is told of the release."""
         prepared = self.prepared
-        return charge_of(ledger, prepared.reading, prepared.public, prepared.guarantee, self.certificate)
+        return charge_of(
+            ledger,
+            prepared.reading,
+            prepared.public,
+            prepared.guarantee,
+            self.certificate,
+            prepared.secrets,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +304,8 @@ def prepare(spec: Spec | str | Path, data: Any = None) -> Prepared:
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
     with spoken_of(spec.file):
         mechanism_of(spec)  # what cannot be answered is refused before anything is read
-        return _prepared(spec, read_table(spec, data))
+        model = model_asked(spec)
+        return _prepared(spec, read_table(spec, data), model)
 
 
 def make_release(
@@ -339,10 +347,11 @@ def published_with_warnings(spec: Spec | str | Path, data: Any = None) -> tuple[
     return publish(spec, reading.table, reading.inferred), reading.warnings
 
 
-def _prepared(spec: Spec, reading: Reading) -> Prepared:
+def _prepared(spec: Spec, reading: Reading, model: StatedModel | None) -> Prepared:
     require_room(reading.table.schema.size)
     public = publish(spec, reading.table, reading.inferred)
-    found = Prepared(spec, reading, public, answer(spec, public))
+    spec = spec.model_copy(update={"privacy": calibrated(spec.privacy, model, public)})
+    found = Prepared(spec, reading, public, answer(spec, public), model=model)
     found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
     return found
 

@@ -26,11 +26,12 @@ from holdfast.errors import HoldfastError
 from holdfast.public import Public
 
 CHANGES = 100
-"""For each kind of release: 1,100 in all."""
+"""For each kind of release: 1,400 in all."""
 RELEASES = (
     "lattice-laplace",
     "lattice-laplace, by distance",
     "lattice-laplace, secrets",
+    "lattice-gaussian, modelled secrets",
     "lattice-laplace, zeros and weights",
     "lattice-laplace, nested",
     "lattice-gaussian",

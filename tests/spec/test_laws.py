@@ -16,7 +16,7 @@ from holdfast.swapping.asked import options_of
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
-        ({"standard": "zcdp", "rho": "1"}, 'goes with the standard "pure"'),
+        ({"standard": "gaussian", "mu": "1"}, 'goes with the standards "pure" and "zcdp"'),
         ({"epsilon": "1", "records_per_unit": 2}, "single records"),
         ({"epsilon": "1", "adjacency": "unit"}, 'goes with adjacency = "semi"'),
     ],

@@ -81,8 +81,8 @@ class Book:
     """What is known of the past, and what a new charge changes of it: to be used for one charge."""
 
     def __init__(self, past: Past, new: Charge) -> None:
-        if past.standard == "tp":
-            raise LedgerError("a ledger of epsilon-TP has no distances between files.")
+        if past.standard == "tp" or past.standard == "rho-tp":  # noqa: PLR1714  so that types follow
+            raise LedgerError("a ledger of secrets has no distances between files.")
         self._past, self._standard, self._new = past, past.standard, new
         self._files: dict[str, File] = {}
         self._aliases: dict[str, State] = {}

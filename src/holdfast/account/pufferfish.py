@@ -1,9 +1,12 @@
-"""Accounts of epsilon-TP: releases that share their public facts [theory, 7].
+"""Accounts of epsilon-TP and of rho-TP: releases that share their public facts [theory, 7].
 
 A charge states its framework by digest, and whether its loss is bounded between any two values of the
 statistic within Delta_z. Releases of the same data add up where all of them are so bounded. Releases of named
 parts of the data that are independent given the public facts cost the largest of what the parts cost. What
 no lemma composes is refused. What is computed from a release and from public facts is free.
+
+A loss of epsilon is one of rho = epsilon^2 / 2 [bun2016, Proposition 1.4], and so it is charged to an
+account of rho-TP. No account of epsilon-TP takes a rho.
 """
 
 from dataclasses import dataclass
@@ -11,7 +14,8 @@ from fractions import Fraction
 from hashlib import sha256
 
 from holdfast.errors import GuaranteeError
-from holdfast.privacy.ledger.entry import Charge
+from holdfast.privacy.conversion import pure_to_zcdp
+from holdfast.privacy.ledger.entry import OF_SECRETS, Charge, Standard
 from holdfast.privacy.ledger.errors import LedgerError
 from holdfast.privacy.ledger.past import Past, Spent, State
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
@@ -31,7 +35,7 @@ class Part:
 
 
 def tp_charge(*, dataset: str, guarantee: TPGuarantee, certificate: str, part: Part | None = None) -> Charge:
-    """Return the charge of a release with a guarantee of epsilon-TP.
+    """Return the charge of a release with a guarantee of epsilon-TP or of rho-TP.
 
     Args:
         dataset: the fingerprint of the file of records, from `Ledger.fingerprint`.
@@ -44,8 +48,8 @@ def tp_charge(*, dataset: str, guarantee: TPGuarantee, certificate: str, part: P
     return Charge(
         dataset=dataset,
         scope=framework.digest_of_public,
-        standard="tp",
-        intensity=guarantee.intensity.epsilon,
+        standard=guarantee.standard,
+        intensity=guarantee.amount,
         guarantee=guarantee.to_dict(),
         certificate=certificate,
         detail={
@@ -59,16 +63,22 @@ def tp_charge(*, dataset: str, guarantee: TPGuarantee, certificate: str, part: P
 
 
 def spend_tp(past: Past, new: Charge) -> Spent:
-    """Return the composed total of epsilon-TP with a new charge, and the checkpoint after it."""
-    if past.standard != "tp":
+    """Return the composed total of epsilon-TP or rho-TP with a new charge, and the checkpoint after it."""
+    if past.standard not in OF_SECRETS:
         raise GuaranteeError(
-            "the ledger is for guarantees between datasets, and this release states epsilon-TP, which says"
-            " nothing of them: charge it to a ledger that was opened with --tp."
+            f"the ledger is for guarantees between datasets, and this release states {_name(new.standard)},"
+            " which says nothing of them: charge it to a ledger that was opened with"
+            f" --{new.standard}."
         )
-    if new.standard != "tp":
+    if new.standard not in OF_SECRETS:
         raise GuaranteeError(
-            "the ledger adds up epsilon-TP for one set of public facts, and this release states none: set"
-            " laws in [privacy], or charge another ledger."
+            f"the ledger adds up {_name(past.standard)} for one set of public facts, and this release states"
+            " none: set laws in [privacy], or charge another ledger."
+        )
+    if (past.standard, new.standard) == ("tp", "rho-tp"):
+        raise GuaranteeError(
+            "the ledger adds up epsilon-TP, and this release states rho-TP, which gives none: set standard ="
+            ' "pure" in [privacy], or charge a ledger that was opened with --rho-tp.'
         )
     state = past.state
     if state is not None and state["rules"] != RULES:
@@ -103,9 +113,11 @@ def _require_one_account(state: State, new: Charge) -> None:
 
 def _spent_on(past: Past, new: Charge) -> Fraction:
     """Return what the part of a charge has cost with it."""
-    before = past.entry(_key(new))
+    before, cost = past.entry(_key(new)), new.intensity
+    if past.standard != new.standard:
+        cost = pure_to_zcdp(cost).value
     if before is None:
-        return new.intensity
+        return cost
     if (before["dataset"], before["framework"]) != (new.dataset, new.detail["framework"]):
         raise GuaranteeError(
             "the ledger has a release of this data in another framework: state the same secrets, laws and"
@@ -117,7 +129,11 @@ def _spent_on(past: Past, new: Charge) -> Fraction:
             " secret may tell it together: use mechanisms that bound the loss between any two values within"
             " Delta_z."
         )
-    return Fraction(before["epsilon"]) + new.intensity
+    return Fraction(before["epsilon"]) + cost
+
+
+def _name(standard: Standard) -> str:
+    return "epsilon-TP" if standard == "tp" else "rho-TP"
 
 
 def _key(charge: Charge) -> str:

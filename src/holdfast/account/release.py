@@ -6,20 +6,23 @@ from holdfast.certificate.model import Certificate
 from holdfast.data.read import Reading
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.ledger.account import Ledger
-from holdfast.privacy.ledger.entry import Charge
-from holdfast.privacy.pufferfish.tables import tp_of_tables
+from holdfast.privacy.ledger.entry import OF_SECRETS, Charge
+from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.public import Public
 
 
 def charge_of(
-    ledger: Ledger, reading: Reading, public: Public, guarantee: Guarantee, certificate: Certificate
+    ledger: Ledger,
+    reading: Reading,
+    public: Public,
+    guarantee: Guarantee,
+    certificate: Certificate,
+    secrets: TPGuarantee | None = None,
 ) -> Charge:
-    """Return what a ledger is told of a release that is about to be drawn."""
+    """Return what a ledger is told of a release that is about to be drawn, and of its secrets."""
     dataset = ledger.fingerprint(reading.identity)
-    laws = certificate.target.laws
-    if ledger.standard == "tp" and laws is not None:
-        promise = tp_of_tables(guarantee, laws, bounded=bool(public.inequalities))
-        return tp_charge(dataset=dataset, guarantee=promise, certificate=certificate.settled)
+    if ledger.standard in OF_SECRETS and secrets is not None:
+        return tp_charge(dataset=dataset, guarantee=secrets, certificate=certificate.settled)
     return new_charge(
         dataset=dataset,
         table=ledger.table_fingerprint(public.schema.to_dict(), reading.table.counts),

@@ -18,7 +18,7 @@ from holdfast.certificate.several.quick import verify_quick
 from holdfast.certificate.text import CERTIFICATE, digest, flaw, parsed, read_text
 from holdfast.plain import plain_name
 from holdfast.privacy.ledger.chain import Judged
-from holdfast.privacy.ledger.entry import Completion, Row
+from holdfast.privacy.ledger.entry import OF_SECRETS, Completion, Row
 from holdfast.privacy.ledger.verify import LedgerCheck, examine
 
 RECORDS = "holdfast-records-certificate/"
@@ -124,7 +124,7 @@ def _unmatched(claim: Claim, judged: Judged | None) -> Iterator[str]:
     if row.hash != claim.hash:
         yield f"row {claim.row} is not the one that it was charged as, whose hash was {claim.hash}"
         return
-    said = claim.secrets if row.charge.standard == "tp" else claim.guarantee
+    said = claim.secrets if row.charge.standard in OF_SECRETS else claim.guarantee
     for name in STATED:
         if name in row.charge.guarantee and said.get(name) != row.charge.guarantee[name]:
             yield f"the {name} of its guarantee is not that of row {claim.row}"

@@ -31,6 +31,7 @@ from holdfast.certificate.model import (
 )
 from holdfast.certificate.verdict import verdict
 from holdfast.errors import GuaranteeError
+from holdfast.laws import secrets_of
 from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.topdown.bias import bias
@@ -46,9 +47,10 @@ from holdfast.privacy.intensity import (
     Pure,
     ZeroConcentrated,
 )
-from holdfast.privacy.pufferfish.tables import tp_of_tables
+from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+from holdfast.privacy.pufferfish.of_model import StatedModel
 from holdfast.public import Public
-from holdfast.spec.model import Laws, Privacy
+from holdfast.spec.model import Privacy
 from holdfast.spec.publication import Publication
 from holdfast.version import VERSION
 
@@ -82,6 +84,7 @@ def certify(
     publication: Publication | None = None,
     biases: Sequence[BiasSection] = (),
     microdata: bool = False,
+    model: StatedModel | None = None,
 ) -> Certificate:
     """Record a release of a mechanism; nothing in the record depends on the draw."""
     unit = mechanism.guarantee.unit
@@ -108,9 +111,9 @@ def certify(
         ),
         universe=_universe(public, semi),
         mechanism=mechanism.record(),
-        target=TargetSection(**dict(privacy)),
+        target=TargetSection(**{**dict(privacy), "laws": privacy.laws_kind}),
         guarantee=guarantee,
-        secrets=None if privacy.laws is None else _secrets(public, mechanism, privacy.laws),
+        secrets=_secrets(secrets_of(mechanism.guarantee, public, privacy, model)),
         randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
         topdown=_topdown(public, mechanism, tuple(biases), microdata=microdata),
@@ -147,10 +150,9 @@ def guarantee_section(guarantee: Promise) -> GuaranteeSection:
     )
 
 
-def _secrets(public: Public, mechanism: AnyMechanism, laws: Laws) -> SecretsSection:
+def _secrets(promise: TPGuarantee | None) -> SecretsSection | None:
     """Return what is written of a guarantee in terms of secrets."""
-    promise = tp_of_tables(mechanism.guarantee, laws, bounded=bool(public.inequalities))
-    return SecretsSection.model_validate(promise.to_dict())
+    return None if promise is None else SecretsSection.model_validate(promise.to_dict())
 
 
 def _unit(unit: Unit) -> UnitSection:

@@ -35,6 +35,7 @@ from holdfast.machine import require_memory
 from holdfast.mechanisms.accuracy import accuracy
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
 from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.pufferfish.of_model import StatedModel
 from holdfast.progress import steps
 from holdfast.public import Public
 from holdfast.spec.model import Privacy
@@ -163,6 +164,12 @@ class Derivation:
         """What was asked for, as a spec asks for it."""
         return Privacy(**dict(self.claimed.target))
 
+    @property
+    def model(self) -> StatedModel | None:
+        """The model of laws that the certificate states, where it states one."""
+        secrets = self.claimed.secrets
+        return None if secrets is None or secrets.model is None else StatedModel(secrets.model.content)
+
     @cached_property
     def mechanism(self) -> AnyMechanism:
         """The mechanism with the parameters of the record, for the pairs of tables that were asked for."""
@@ -236,6 +243,7 @@ class Derivation:
             secure=self.claimed.randomness.secure,
             biases=() if said is None else said.bias,
             microdata=said is not None and said.microdata,
+            model=self.model,
         )
         claimed, derived = self.claimed.to_dict(), follows.to_dict()
         expected, cells = self.claimed.expected_error, self.public.universe.cells
@@ -273,7 +281,8 @@ class Derivation:
         public, noise = self.public, self.mechanism.noise
         size = None if noise is None else accuracy(noise, public.schema, public.universe)
         secure = self.claimed.randomness.secure
-        follows = certify(self.privacy, public, self.mechanism, size, secure=secure).expected_error
+        again = certify(self.privacy, public, self.mechanism, size, secure=secure, model=self.model)
+        follows = again.expected_error
         claimed = self.claimed.expected_error
         if claimed == follows:
             yield Check("expected error", holds=True)

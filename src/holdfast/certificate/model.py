@@ -303,16 +303,25 @@ class DeltaZSection(Section):
     evidence: EvidenceSections
 
 
+class ModelSection(Section):
+    """The model that laws were read from: what its file says, and the SHA-256 of that as canonical JSON."""
+
+    content: dict[StrictStr, Any]
+    digest: StrictStr
+
+
 class SecretsSection(Section):
-    """The guarantee in terms of secrets, given what is public: epsilon-TP."""
+    """The guarantee in terms of secrets, given what is public: epsilon-TP, or rho-TP."""
 
     statement: StrictStr
     domain: StrictStr
-    standard: Literal["tp"]
+    standard: Literal["tp", "rho-tp"]
     intensity: dict[StrictStr, Rational]
     framework: FrameworkSection
     delta_z: DeltaZSection | None
     pointwise: StrictBool
+    model: Annotated[ModelSection | None, _IF_SAID] = None
+    """Where the laws were read from a file."""
     evidence: EvidenceSections
 
 

@@ -43,7 +43,7 @@ def _draw_beliefs(report: DeltaZReport, path: Path) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     axes.set_xlabel("belief in one secret of a pair, before the release")
     axes.set_ylabel("after it, at least and at most")
-    axes.set_title(f"epsilon-TP at {shown(report.guarantee.intensity.epsilon)}", fontsize=11)
+    axes.set_title(f"epsilon-TP at {shown(report.guarantee.amount)}", fontsize=11)
     save_figure(figure, path)
 
 

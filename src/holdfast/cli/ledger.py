@@ -43,19 +43,25 @@ def open_ledger(
     tp: Annotated[
         str | None, typer.Option(metavar="EPSILON", help="A budget of epsilon-TP, given public facts.")
     ] = None,
+    rho_tp: Annotated[
+        str | None, typer.Option(metavar="RHO", help="A budget of rho-TP: zCDP, given public facts.")
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Open a new account with a budget of epsilon, rho or mu, or of epsilon-TP."""
+    """Open a new account with a budget of epsilon, rho or mu, or of epsilon-TP or rho-TP."""
     options: tuple[tuple[Standard, str, str | None], ...] = (
         ("pure", "budget", budget),
         ("zcdp", "rho", rho),
         ("gaussian", "mu", mu),
         ("tp", "tp", tp),
+        ("rho-tp", "rho-tp", rho_tp),
     )
     asked = [(standard, option, text) for standard, option, text in options if text is not None]
     if len(asked) != 1:
-        raise LedgerError("a ledger has one budget: give exactly one of --budget, --rho, --mu and --tp.")
+        raise LedgerError(
+            "a ledger has one budget: give exactly one of --budget, --rho, --mu, --tp and --rho-tp."
+        )
     standard, option, text = asked[0]
     ledger = Ledger.create(file, standard=standard, budget=_positive(f"--{option}", text))
     if as_json:

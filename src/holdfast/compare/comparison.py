@@ -18,6 +18,7 @@ from holdfast.compare.noise import simulated
 from holdfast.compare.terms import shown
 from holdfast.data.read import read_table
 from holdfast.errors import HoldfastError
+from holdfast.laws import calibrated, model_asked
 from holdfast.mechanisms.accuracy import Margin, Size, margins
 from holdfast.mechanisms.catalogue import named_by, target_of
 from holdfast.mechanisms.mechanism import MechanismOptions
@@ -127,7 +128,8 @@ def compare_mechanisms(
     kind, own = named_by(spec)
     reading = read_table(spec, data)
     public = publish(spec, reading.table, reading.inferred)
-    target, intensity = target_of(spec.privacy), target_of(spec.privacy).intensity
+    target = target_of(calibrated(spec.privacy, model_asked(spec), public))
+    intensity = target.intensity
     if intensity is None:  # what the parameter of the spec's own mechanism guarantees
         intensity = kind.answer(public, target, own).guarantee.intensity
         target = replace(target, intensity=intensity)

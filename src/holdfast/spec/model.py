@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 
@@ -19,7 +19,9 @@ from holdfast.spec.whom import MOST_LETTERS, MOST_RECORDS, Whom, noun_flaw
 
 InvariantKind = Literal["margin", "total", "where", "weights"]
 Standard = Literal["pure", "zcdp", "approximate", "gaussian"]
-Laws = Literal["pairs", "independent", "everything"]
+MODEL: Final = "model"
+"""What laws of a model file are called in a certificate, which states their content."""
+Laws = Literal["pairs", "independent", "everything", "model"]
 
 OF_RECORDS = ("permutation-swapping",)
 """The mechanisms that release records."""
@@ -322,8 +324,9 @@ class Privacy(Part):
     mu: Rational | None = None
     adjacency: Literal["semi", "unit"] = "semi"
     distance: StrictInt | None = None
-    laws: Laws | None = None
-    """For which laws of the data, given what is public, the guarantee is stated in terms of secrets, too."""
+    laws: Text | None = None
+    """For which laws of the data, given what is public, the guarantee is stated in terms of secrets, too: a
+    word, or the name of a model file."""
 
     if TYPE_CHECKING:  # numbers may be given as text
 
@@ -353,6 +356,20 @@ class Privacy(Part):
     def whom(self) -> Whom:
         """Whom it protects, in words."""
         return Whom(self.unit, self.records_per_unit)
+
+    @field_validator("laws")
+    @classmethod
+    def _words_or_a_file(cls, laws: str | None) -> str | None:
+        words = get_args(Laws)
+        if laws is not None and laws not in words and not laws.endswith(".toml"):
+            known = ", ".join(f'"{word}"' for word in words if word != MODEL)
+            raise ValueError(f"is {laws!r}: it must be one of {known}, or name a .toml file with a model")
+        return laws
+
+    @property
+    def laws_kind(self) -> Laws | None:
+        """The word for the laws, "model" for those of a file."""
+        return next((word for word in get_args(Laws) if word == self.laws), MODEL if self.laws else None)
 
     @field_validator("epsilon", "rho", "mu")
     @classmethod
@@ -384,10 +401,10 @@ class Privacy(Part):
     def _laws_of_secrets(self) -> Self:
         if self.laws is None:
             return self
-        if self.standard != "pure":
+        if self.standard not in ("pure", "zcdp"):
             raise ValueError(
-                f'laws goes with the standard "pure", and not with "{self.standard}": leave it out, or change'
-                " the standard"
+                f'laws goes with the standards "pure" and "zcdp", and not with "{self.standard}": leave it'
+                " out, or change the standard"
             )
         if self.records_per_unit > 1:
             raise ValueError(

@@ -168,13 +168,13 @@ def test_conditioning_costs_twice_delta_z_at_most() -> None:
 
 def test_values_add_up_or_say_why_not() -> None:
     both = in_sequence([promised("1/3"), promised("1/2")])
-    assert both.intensity.epsilon == Fraction(5, 6)
+    assert both.amount == Fraction(5, 6)
     assert both.pointwise
     weak = promised("1/3", pointwise=False)
     with pytest.raises(GuaranteeError, match="may tell it together"):
         in_sequence([weak, promised("1/2")])
     argued = in_sequence([weak, promised("1/2")], independent=WHY)
-    assert argued.intensity.epsilon == Fraction(5, 6)
+    assert argued.amount == Fraction(5, 6)
     assert not argued.pointwise
     assert WHY in argued.evidence
     other = Framework(Stated("z", {"z": 2}), Stated("s"), Stated("p"), LawClass("l"), COUNT)
@@ -189,7 +189,7 @@ def test_parts_take_the_largest_and_share_what_is_public() -> None:
     found = in_parallel(
         {"south": promised("1/3"), "north": promised("1/2", framework=north)}, independent=WHY
     )
-    assert found.intensity.epsilon == Fraction(1, 2)
+    assert found.amount == Fraction(1, 2)
     assert found.framework.secrets.data == {"south": {}, "north": {"of": "north"}}
     assert not found.pointwise
     assert WHY in found.evidence

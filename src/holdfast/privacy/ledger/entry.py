@@ -21,9 +21,17 @@ from holdfast.privacy.ledger.canonical import (
 from holdfast.privacy.ledger.errors import LedgerError
 from holdfast.strict import read_json
 
-Standard = Literal["pure", "zcdp", "gaussian", "tp"]
+Standard = Literal["pure", "zcdp", "gaussian", "tp", "rho-tp"]
 STANDARDS: tuple[Standard, ...] = get_args(Standard)
-MEASURES: Mapping[Standard, str] = {"pure": "epsilon", "zcdp": "rho", "gaussian": "mu", "tp": "epsilon"}
+MEASURES: Mapping[Standard, str] = {
+    "pure": "epsilon",
+    "zcdp": "rho",
+    "gaussian": "mu",
+    "tp": "epsilon",
+    "rho-tp": "rho",
+}
+OF_SECRETS: tuple[Standard, ...] = ("tp", "rho-tp")
+"""Those that compare releases given two secrets, and not two datasets."""
 FORMAT = "holdfast-ledger/2"
 FORMATS = ("holdfast-ledger/1", FORMAT)
 """The first has no completions and no checkpoint; its files are brought to the second when charged."""

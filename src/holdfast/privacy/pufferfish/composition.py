@@ -8,9 +8,12 @@ both together tell it: each release is 0-TP under this law. What its proof uses 
 *secret*. Two conditions are enough:
 
 * every release is ``pointwise`` in one statistic: it depends on the data through T, and loses at most
-  epsilon_i between any two values of T within Delta_z. The losses then add up between such values, and one
-  coupling of the two laws of T serves all of them;
+  epsilon_i, or rho_i, between any two values of T within Delta_z. The losses then add up between such values,
+  and one coupling of the two laws of T serves all of them;
 * the releases are independent given each secret under each law, which must be argued for from outside.
+
+Epsilons and rhos do not mix: a loss of epsilon is one of rho = epsilon^2 / 2 [bun2016, Proposition 1.4], and
+is to be stated so first.
 
 **In parallel.** Lemma 7 takes the largest epsilon of releases of disjoint parts of the data. As printed it is
 false, too: the bits X_2 and X_1 xor X_2 can be two parts. It holds where the parts are independent of each
@@ -23,9 +26,9 @@ from dataclasses import replace
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.intensity import Pure
+from holdfast.privacy.intensity import total
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
-from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+from holdfast.privacy.pufferfish.guarantee import Kept, TPGuarantee
 from holdfast.words import counted
 
 
@@ -41,7 +44,7 @@ def post_processed(guarantee: TPGuarantee) -> TPGuarantee:
 
 
 def in_sequence(releases: Sequence[TPGuarantee], *, independent: Evidence | None = None) -> TPGuarantee:
-    """Return the guarantee of several releases of the same data: their epsilons add up.
+    """Return the guarantee of several releases of the same data: their epsilons, or rhos, add up.
 
     ``independent`` says why the releases are independent given each secret, for those that are not
     pointwise. Raises GuaranteeError where neither condition is met.
@@ -49,7 +52,9 @@ def in_sequence(releases: Sequence[TPGuarantee], *, independent: Evidence | None
     first = _of_one_framework(releases)
     if (reason := why_not_in_sequence(releases)) and independent is None:
         raise GuaranteeError(reason)
-    total = Pure(sum((release.intensity.epsilon for release in releases), start=first.intensity.epsilon * 0))
+    added = total([release.intensity for release in releases])
+    if not isinstance(added, Kept):
+        raise TypeError("pure losses and zCDP add up to their own kind")
     rule = (
         f"{counted(len(releases), 'release')} that are independent given the data lose the sum of their"
         " losses between any two values that a coupling joins"
@@ -62,7 +67,7 @@ def in_sequence(releases: Sequence[TPGuarantee], *, independent: Evidence | None
         (one.delta for one in releases if one.delta is not None), key=lambda d: d.finite, default=None
     )
     return TPGuarantee(
-        first.framework, total, (*evidence, Proved(rule, "theory, 7")), nearest, pointwise=independent is None
+        first.framework, added, (*evidence, Proved(rule, "theory, 7")), nearest, pointwise=independent is None
     )
 
 
@@ -87,11 +92,15 @@ def in_parallel(parts: Mapping[str, TPGuarantee], *, independent: Evidence) -> T
     releases = tuple(parts.values())
     if len({one.framework.digest_of_public for one in releases}) > 1:
         raise GuaranteeError("the releases take different facts to be public: state all of them for each.")
+    if len({one.standard for one in releases}) > 1:
+        raise GuaranteeError(
+            "the releases are of different standards: state rho for all of them, or epsilon."
+        )
     rule = "a secret of one part tells nothing of the others, nor of their releases"
     evidence = {one: None for release in releases for one in release.evidence} | {independent: None}
     return TPGuarantee(
         _together(parts),
-        max((release.intensity for release in releases), key=lambda intensity: intensity.epsilon),
+        max(releases, key=lambda release: release.amount).intensity,
         (*evidence, Proved(rule, "theory, 7")),
     )
 

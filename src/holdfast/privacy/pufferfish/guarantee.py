@@ -1,28 +1,35 @@
-"""epsilon-TP: what a release that uses public facts promises [partially-private-data, Definition 3].
+"""epsilon-TP and rho-TP: what a release that uses public facts promises.
 
-For every law theta in the class, every discriminative pair (s_1, s_2) that counts under it and every set B
-of releases,
+epsilon-TP [partially-private-data, Definition 3]: for every law theta in the class, every discriminative pair
+(s_1, s_2) that counts under it and every set B of releases,
 
     P(Y in B | s_1, theta) <= exp(epsilon) P(Y in B | s_2, theta).
 
-A mechanism that reads the data through a statistic T and loses at most epsilon between *any two values of T
-at most Delta_z apart* promises more than that: ``pointwise``. By a coupling of the two conditional laws of
-T it is epsilon-TP [theory, 7], and of the two only the pointwise promise composes.
+rho-TP says instead that the Renyi divergences of these two laws of Y are at most rho alpha, for every order
+alpha > 1.
+
+A mechanism that reads the data through a statistic T and loses at most epsilon, or rho, between *any two
+values of T at most Delta_z apart* promises more than that: ``pointwise``. By a coupling of the two
+conditional laws of T it is epsilon-TP, or rho-TP [theory, 7], and only the pointwise promise composes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Evidence, Proved, told
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit, shown, times
-from holdfast.privacy.intensity import Intensity, Pure
+from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.framework import RECORDS, Framework
 from holdfast.privacy.pufferfish.order import covers
+
+Kept = Pure | ZeroConcentrated
+"""How releases given two secrets are compared: by their ratio, or by Renyi divergences."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +37,34 @@ class TPGuarantee:
     """What was proved of a mechanism relative to a framework.
 
     ``delta`` is the Delta_z that its noise was scaled to, None where it was not needed; ``pointwise`` says
-    that the loss is bounded between any two values of the framework's statistic that far apart.
+    that the loss is bounded between any two values of the framework's statistic that far apart. ``model`` is
+    the file that the laws were read from, as data.
     """
 
     framework: Framework
-    intensity: Pure
+    intensity: Kept
     evidence: tuple[Evidence, ...]
     delta: DeltaZ | None = None
     pointwise: bool = False
-
-    standard: ClassVar[Literal["tp"]] = "tp"
+    model: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.intensity.epsilon < 0:
-            raise GuaranteeError("epsilon is not negative: correct the guarantee.")
+        if self.amount < 0:
+            raise GuaranteeError("epsilon and rho are not negative: correct the guarantee.")
         if self.pointwise and self.delta is None:
             raise GuaranteeError("a pointwise guarantee holds up to some Delta_z: state it.")
         if self.delta is not None:
             self.delta.finite  # noqa: B018  raises where no guarantee is to be had
+
+    @property
+    def standard(self) -> Literal["tp", "rho-tp"]:
+        """By which standard laws of a release are compared, and accounts kept."""
+        return "tp" if isinstance(self.intensity, Pure) else "rho-tp"
+
+    @property
+    def amount(self) -> Fraction:
+        """Epsilon, or rho."""
+        return self.intensity.epsilon if isinstance(self.intensity, Pure) else self.intensity.rho
 
     @property
     def domain(self) -> str:
@@ -57,16 +74,24 @@ class TPGuarantee:
     @property
     def statement(self) -> str:
         """The guarantee in one sentence."""
+        known = (
+            f"Given what is public ({self.framework.public.words}), for {self.framework.pairs.words}, and"
+            f" whichever law the data follow among {self.framework.laws.words},"
+        )
+        if isinstance(self.intensity, ZeroConcentrated):
+            return (
+                f"{known} the Renyi divergence of order alpha between releases given one secret and given the"
+                f" other is at most {shown(self.intensity.rho)} alpha, for every alpha (zCDP)."
+            )
         epsilon = self.intensity.epsilon
         return (
-            f"Given what is public ({self.framework.public.words}), for {self.framework.pairs.words}, and"
-            f" whichever law the data follow among {self.framework.laws.words}, no release is more than"
-            f" exp({shown(epsilon)}) = {times(epsilon)} times as likely under one secret as under the other."
+            f"{known} no release is more than exp({shown(epsilon)}) = {times(epsilon)} times as likely under"
+            " one secret as under the other."
         )
 
     @classmethod
     def of(cls, guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> "TPGuarantee":
-        """Return what a pure guarantee between tables says of the secrets of a framework [theory, 7].
+        """Return what a guarantee between tables, pure or zCDP, says of secrets [theory, 7].
 
         Raises GuaranteeError where it says nothing: of tables further apart than it speaks of, of laws on
         tables outside of its scope, or in another standard.
@@ -74,8 +99,7 @@ class TPGuarantee:
         intensity = _between_tables(guarantee, framework, delta)
         claim = (
             "the laws given the two secrets of a pair can be coupled with no two tables more than"
-            f" {framework.whom.amount(ceil(delta.finite))} apart, and between such tables the loss is at most"
-            f" {shown(intensity.epsilon)}"
+            f" {framework.whom.amount(ceil(delta.finite))} apart, and between such tables {_loss(intensity)}"
         )
         evidence = (*guarantee.evidence, *delta.evidence, Proved(claim, "theory, 7"))
         return cls(framework, intensity, evidence, delta, pointwise=True)
@@ -88,7 +112,7 @@ class TPGuarantee:
         if isinstance(other, Guarantee):
             return at_least_as_strong(self._between(other.unit, other.scope), other.intensity)
         if covers(self.framework, other.framework):
-            return self.intensity.epsilon <= other.intensity.epsilon
+            return at_least_as_strong(self.intensity, other.intensity)
         if covers(other.framework, self.framework):
             return False
         raise GuaranteeError(
@@ -104,7 +128,7 @@ class TPGuarantee:
         if self.delta is None:
             raise GuaranteeError("how far a secret moves the tables is not stated: give Delta_z, in records.")
         found = _between_tables(guarantee, self.framework, self.delta)
-        return found.epsilon <= self.intensity.epsilon
+        return at_least_as_strong(found, self.intensity)
 
     def _between(self, unit: Unit, scope: Scope) -> Intensity:
         """Return what is known between conforming tables of a unit [theory, 7]."""
@@ -125,7 +149,7 @@ class TPGuarantee:
             # a conforming change is a chain of smallest ones, each of this many records at least
             least = 2 if own.universe.patterns.count == own.universe.cells else 1
             if unit.adjacency == "unit":
-                return Pure(self.intensity.epsilon * unit.distance / least)
+                return self._of_steps(Fraction(unit.distance, least))
             return self.intensity.group(max(1, unit.distance // least))
         if unit.adjacency == "unit" or unit.distance > laws.data["distance"]:
             raise GuaranteeError(
@@ -134,8 +158,15 @@ class TPGuarantee:
             )
         return self.intensity
 
+    def _of_steps(self, steps: Fraction) -> Intensity:
+        """Return what a chain of this many changes loses; rho grows with the square [semi-dp, Lemma 39]."""
+        if isinstance(self.intensity, Pure):
+            return Pure(self.intensity.epsilon * steps)
+        return ZeroConcentrated(self.intensity.rho * steps**2)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name: what a certificate states."""
+        said = {} if self.model is None else {"model": dict(self.model)}
         return {
             "statement": self.statement,
             "domain": self.domain,
@@ -144,18 +175,25 @@ class TPGuarantee:
             "framework": self.framework.to_dict(),
             "delta_z": None if self.delta is None else self.delta.to_dict(),
             "pointwise": self.pointwise,
+            **said,
             "evidence": [told(one) for one in self.evidence],
         }
 
 
-def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> Pure:
+def _loss(intensity: Kept) -> str:
+    if isinstance(intensity, Pure):
+        return f"the loss is at most {shown(intensity.epsilon)}"
+    return f"Renyi divergences of order alpha are at most {shown(intensity.rho)} alpha"
+
+
+def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> Kept:
     """Return the loss between any two values that a coupling joins; GuaranteeError where none is known."""
-    if not isinstance(guarantee.intensity, Pure):
+    if not isinstance(guarantee.intensity, Kept):
         raise GuaranteeError(
-            "epsilon-TP compares every release, and a guarantee of the standard"
-            f' {guarantee.intensity.standard!r} leaves some out: set standard = "pure".'
+            "a guarantee given secrets is pure or zCDP, and one of the standard"
+            f' {guarantee.intensity.standard!r} is neither: set standard = "pure" or "zcdp".'
         )
-    if framework.scope is None or framework.statistic != RECORDS:
+    if framework.scope is None or framework.statistic.metric != RECORDS.metric:
         raise GuaranteeError(
             "the framework is not one of tables, so a guarantee between tables says nothing of it: state"
             " Delta_z in records."

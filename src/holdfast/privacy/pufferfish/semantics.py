@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.errors import GuaranteeError
+from holdfast.privacy.intensity import Pure
 from holdfast.privacy.prior_posterior import posterior_bounds
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 
@@ -41,6 +43,11 @@ class Semantics:
 
 def semantics(guarantee: TPGuarantee, priors: Sequence[float] = PRIORS) -> Semantics:
     """Return how far a release can move the belief in one of two secrets."""
+    if not isinstance(guarantee.intensity, Pure):
+        raise GuaranteeError(
+            "rho-TP bounds how far a belief moves on average, and not for every release: state epsilon-TP, or"
+            " convert it to an epsilon at a small delta."
+        )
     epsilon = float(guarantee.intensity.epsilon)
     low, high = posterior_bounds(np.asarray(priors, dtype=np.float64), epsilon)
     return Semantics(epsilon, tuple(map(float, priors)), tuple(low.tolist()), tuple(high.tolist()))

@@ -12,7 +12,7 @@ the class of laws is one of three [theory, 7]:
 """
 
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,13 +40,7 @@ def framework_of_tables(
         )
     if (distance is None) == (laws == "pairs"):
         raise GuaranteeError("a distance in records belongs to the class of pairs, and to no other.")
-    kept = " and ".join((*scope.invariants, *scope.induced)) or "nothing but the number of records"
-    public = {
-        "invariants": list(scope.invariants),
-        "induced": list(scope.induced),
-        "constraints": list(scope.constraints),
-        "digest": scope.digest,
-    }
+    kept, public = public_part(scope)
     words = {
         "pairs": f"even chances of two tables that agree with it, at most {whom.amount(distance or 0)} apart",
         "everything": "all laws on the tables that agree with it",
@@ -61,6 +55,18 @@ def framework_of_tables(
         whom=whom,
         scope=scope,
     )
+
+
+def public_part(scope: Scope) -> tuple[str, dict[str, Any]]:
+    """Return what a scope makes public, in words and as data."""
+    kept = " and ".join((*scope.invariants, *scope.induced)) or "nothing but the number of records"
+    public = {
+        "invariants": list(scope.invariants),
+        "induced": list(scope.induced),
+        "constraints": list(scope.constraints),
+        "digest": scope.digest,
+    }
+    return kept, public
 
 
 def tp_of_tables(guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False) -> TPGuarantee:
