@@ -80,7 +80,9 @@ def children(
             rows = Sums(known[live_rows] - held, np.zeros(held.size))
         elif measured is not None and total_weight > 0:
             aim = measured - held
-            rows = Sums(aim + (total(left) - total(aim)) / aim.size, np.full(held.size, weight / total_weight))
+            rows = Sums(
+                aim + (total(left) - total(aim)) / aim.size, np.full(held.size, weight / total_weight)
+            )
         found = nearest(target[part], floor[part], roof[part], rows, columns)
         counts[part], gap = found.point, 2 * weight * found.gap
     objective = weight * total((counts - target) ** 2)

@@ -288,9 +288,7 @@ def by_program(dual: Dual) -> tuple[FloatArray, float] | None:
 
 
 @compiled
-def _eliminated(  # noqa: PLR0913 - arrays of one step
-    R: Any, free: Any, added: Any, left_own: Any, curve: Any, right: Any, inner: Any
-) -> None:
+def _eliminated(R: Any, free: Any, added: Any, left_own: Any, curve: Any, right: Any, inner: Any) -> None:
     """Eliminate the prices of each child's rows.
 
     With G_b = R F_b R^T + added, ``inner`` becomes G_b^-1 (R F_b, the error of the child's rows), and what

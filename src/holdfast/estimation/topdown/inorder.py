@@ -1,9 +1,9 @@
 """Sums, products and solutions in one order: the same bits on every machine.
 
-Each +, -, *, / and square root of two floats has one result, to the last bit. What a standard of floats leaves
-open is the order in which sums are added up, and whether a product that is added at once is rounded by itself.
-Libraries of linear algebra choose both by the processor they find. Here the loops are written out, and they
-are compiled without leave to change either: whatever is made of these, by single operations on arrays, is the
+Each +, -, *, / and square root of floats has one result, to the last bit. What their standard leaves open is
+the order in which sums are added up, and whether a product that is added at once is rounded by itself.
+Libraries of linear algebra choose both by the processor they find. Here the loops are written out, and
+compiled without leave to change either: whatever is made of these, and of single operations on arrays, is the
 same wherever it is computed.
 """
 
@@ -122,7 +122,7 @@ def _product(one: Any, other: Any) -> Any:
 
 
 @compiled
-def eliminate(matrix: Any, right: Any) -> None:
+def eliminate(matrix: Any, right: Any) -> None:  # noqa: PLR0912 - one loop
     """Put the solutions of equations in the place of their right sides; the matrix is used up.
 
     A column without any pivot has the solution 0.

@@ -76,7 +76,7 @@ class _Path:
         self.is_high = np.isfinite(program.high).astype(np.float64)
         self.low = np.where(self.is_low > 0, program.low, 0.0)
         self.high = np.where(self.is_high > 0, program.high, 0.0)
-        self.count = max(np.count_nonzero(self.is_low) + np.count_nonzero(self.is_high), 1)
+        self.count = max(int(np.count_nonzero(self.is_low) + np.count_nonzero(self.is_high)), 1)
         self.by_cell = csr_array(abs(program.columns))
 
     def first(self) -> _State:

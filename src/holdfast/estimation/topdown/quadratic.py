@@ -48,7 +48,9 @@ class Quadratic:
         """Return the program of some cells, the others being at their lower bounds."""
         held = np.where(live, 0.0, self.low)
         cells = self.targets[live], self.weights[live], self.low[live], self.high[live]
-        return Quadratic(*cells, csr_array(self.rows[:, live]), self.values - times(self.rows, held), self.soft)
+        return Quadratic(
+            *cells, csr_array(self.rows[:, live]), self.values - times(self.rows, held), self.soft
+        )
 
     def gap(self, point: FloatArray, prices: FloatArray, low: FloatArray, high: FloatArray) -> float:
         """Return how far the objective at a point is above the optimum at most, by any prices of rows.

@@ -119,7 +119,9 @@ class _Part:
             low=np.concatenate([real(system.low)[live], least[wide]]),
             high=np.concatenate([real(system.high)[live], most[wide]]),
             rows=csr_array(hstack([sums, own], format="csr")),
-            values=np.concatenate([(aims.values - times(aims.rows, held))[some], least[kept], np.zeros(extra)]),
+            values=np.concatenate(
+                [(aims.values - times(aims.rows, held))[some], least[kept], np.zeros(extra)]
+            ),
             soft=np.concatenate([scale / aims.row_weights[some], np.zeros(int(kept.sum()) + extra)]),
         )
         return cls(program, live.size, float(scale), within[0][live], within[1][live])

@@ -43,7 +43,8 @@ class Equations:
         """
         order, starts, cells = self._order, self._lower.indptr, self._lower.indices
         values = np.zeros(cells.size)
-        _fill(*_parts(self.columns), self._spots, free, values)
+        columns = self.columns
+        _fill(columns.indptr, columns.data.astype(np.float64), self._spots, free, values)
         diagonal = values[starts[1:] - 1] + added[order]
         scale = np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0)
         values *= scale[cells] * scale[np.repeat(np.arange(order.size), np.diff(starts))]
@@ -96,7 +97,7 @@ class Equations:
     @cached_property
     def _spots(self) -> IntArray:
         """Where the product of each two entries of a column of M goes; -1 for the upper half."""
-        starts, rows, _ = _parts(self.columns)
+        starts, rows = self.columns.indptr, self.columns.indices
         place = np.empty(self._order.size, dtype=np.int64)
         place[self._order] = np.arange(self._order.size)
         found = np.empty(int((np.diff(starts).astype(np.int64) ** 2).sum()), dtype=np.int64)
@@ -106,7 +107,8 @@ class Equations:
     @cached_property
     def _tree(self) -> tuple[IntArray, IntArray]:
         """The parent of each row in the tree of eliminations, and where the columns of a factor begin."""
-        return _analysed(self._lower.indptr, self._lower.indices)
+        parent, begins = _analysed(self._lower.indptr, self._lower.indices)
+        return parent, begins
 
     def _factored(self, values: FloatArray) -> Solve:
         lower = self._lower
@@ -120,10 +122,6 @@ class Equations:
         cells, entries = np.empty(begins[-1], dtype=np.int64), np.empty(begins[-1])
         _sparse_factor(lower.indptr, lower.indices, values, parent, begins, cells, entries)
         return lambda right: np.asarray(_sparse_solved(begins, cells, entries, right))
-
-
-def _parts(rows: csr_array) -> tuple[Any, Any, FloatArray]:
-    return rows.indptr, rows.indices, np.asarray(rows.data, dtype=np.float64)
 
 
 @compiled
@@ -149,7 +147,7 @@ def _find(starts: Any, rows: Any, place: Any, lower: Any, cells: Any, found: Any
 
 
 @compiled
-def _fill(starts: Any, rows: Any, values: Any, spots: Any, free: Any, found: Any) -> None:
+def _fill(starts: Any, values: Any, spots: Any, free: Any, found: Any) -> None:
     """Add up the products of M F M^T."""
     at = 0
     for column in range(starts.size - 1):
@@ -164,7 +162,7 @@ def _fill(starts: Any, rows: Any, values: Any, spots: Any, free: Any, found: Any
 @compiled
 def _root(pivot: float) -> float:
     """Return the root of a pivot; one that rounding has left nothing of lets its part of a solution be 0."""
-    return np.sqrt(pivot) if pivot > 1e-15 else 1e100  # noqa: PLR2004 - the diagonal was 1
+    return np.sqrt(pivot) if pivot > 1e-15 else 1e100  # the diagonal was 1
 
 
 @compiled
