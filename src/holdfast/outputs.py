@@ -23,6 +23,11 @@ from holdfast.public import Public
 class Output(ABC):
     """One thing that is published."""
 
+    @property
+    def measured(self) -> str | None:
+        """The digest that stands in the head of a certificate; None where there is none."""
+        return None
+
     @abstractmethod
     def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write it to a folder and return the name of the file."""

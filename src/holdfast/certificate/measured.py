@@ -1,4 +1,11 @@
-"""Checking what stands beside an estimated table: its measurements, and its counts as records."""
+"""Checking what stands beside an estimated table: its measurements, and its counts as records.
+
+The table is a function of the measurements and of what is public, the same on every machine
+[holdfast, estimation/topdown/inorder.py]: all counts must be what follows, and none may differ. Measurements
+themselves follow from nothing. Others with the same counts, or others with counts that were estimated anew,
+are a release that could have been drawn: what tells them from the one that was is the digest in the head of
+the certificate, as far as a signature, a ledger or a copy elsewhere vouches for that.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +21,13 @@ from holdfast.errors import HoldfastError
 from holdfast.lattice.arrays import IntArray
 from holdfast.machine import require_memory
 from holdfast.mechanisms.topdown.estimate import estimated
-from holdfast.mechanisms.topdown.file import FILE, Values, read_measurements
+from holdfast.mechanisms.topdown.file import FILE, Values, digest_of, read_measurements
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.public import Public
 from holdfast.words import counted
 
-ROUNDED, FEW = 0.001, 4
-"""The share of counts, and their number in a small table, that another machine may round otherwise."""
+VOUCHED = "that they are those which were drawn, a signature or a ledger shows and nothing else"
+"""What no check of a folder by itself can know."""
 
 
 def measured_checks(
@@ -37,7 +44,11 @@ def measured_checks(
         yield Check("measurements", holds=False, detail=str(error).rstrip("."))
         return
     number = sum(part.size for part in values)
-    yield Check("measurements", holds=True, detail=f"{number:,} of the queries and levels that are claimed")
+    if digest_of(values) != certificate.measured:
+        wrong = f"the SHA-256 of the values in {FILE} is not the one in the head of the certificate"
+        yield Check("measurements", holds=False, detail=wrong)
+        return
+    yield Check("measurements", holds=True, detail=f"{counted(number, 'value')} as claimed; {VOUCHED}")
     published = Published(folder, public)
     counts = published.table.counts
     regions = mechanism.design.regions
@@ -59,15 +70,14 @@ def measured_checks(
 
 
 def _estimate_check(mechanism: TopDown, values: Values, leaves: IntArray) -> Check:
-    """Check that the counts are those that follow; two machines may round a few of them differently."""
+    """Check that all counts are those that follow."""
     again = estimated(mechanism.design, mechanism.measurements, values)[-1]
-    apart = np.abs(again - leaves)
-    few = int((apart > 0).sum())
-    same = apart.max(initial=0) <= 1 and few <= max(ROUNDED * leaves.size, FEW)
-    detail = f"{counted(few, 'count')} rounded otherwise" if few else ""
-    return Check(
-        "estimates", holds=bool(same), detail=detail if same else "they do not follow from the measurements"
-    )
+    other = int((again != leaves).sum())
+    every = counted(leaves.size, "count")
+    if other:
+        said = f"{other:,} of {every} are not what follows from the measurements"
+        return Check("estimates", holds=False, detail=said)
+    return Check("estimates", holds=True, detail=f"{every} of leaves follow from the measurements")
 
 
 def _records_check(folder: Path, certificate: Certificate, published: Published) -> Check:

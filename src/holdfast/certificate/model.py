@@ -463,6 +463,8 @@ class Certificate(Sealed):
     format: Literal["holdfast-certificate/3"] = "holdfast-certificate/3"
     software: Software
     created: StrictStr
+    measured: Annotated[StrictStr | None, _IF_SAID] = None
+    """The SHA-256 of all values of measurements.parquet, of a top-down release that was written."""
     publication: Annotated[PublicationSection | None, _IF_SAID] = None
     table: TableSection
     invariants: tuple[InvariantSection, ...]

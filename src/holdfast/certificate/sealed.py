@@ -11,7 +11,7 @@ from holdfast.plain import plain_name
 if TYPE_CHECKING:
     from holdfast.certificate.model import LedgerSection
 
-SEAL = ("ledger", "files", "quoted_formulas", "digest")
+SEAL = ("measured", "ledger", "files", "quoted_formulas", "digest")
 """What is added when a release is written: the rest is settled before anything is drawn."""
 
 
@@ -61,7 +61,9 @@ class Sealed(Section):
         """The certificate as it was before it was written."""
         fields = type(self).model_fields
         return self.model_copy(
-            update={name: fields[name].get_default(call_default_factory=True) for name in SEAL}
+            update={
+                name: fields[name].get_default(call_default_factory=True) for name in SEAL if name in fields
+            }
         )
 
     def sealed(
@@ -70,9 +72,14 @@ class Sealed(Section):
         ledger: "LedgerSection | None" = None,
         *,
         quoted_formulas: bool = False,
+        measured: str | None = None,
     ) -> Self:
-        """Return the certificate with hashes of the files, the ledger's row, and a digest of the whole."""
+        """Return the certificate with hashes of the files, the ledger's row, and a digest of the whole.
+
+        ``measured`` is that of what was measured, where a table was estimated from it.
+        """
         written = {"files": dict(files), "ledger": ledger, "quoted_formulas": quoted_formulas}
-        body = self.model_copy(update=written)
+        said = {} if measured is None else {"measured": measured}
+        body = self.model_copy(update={**written, **said})
         content = {name: value for name, value in body.to_dict().items() if name != "digest"}
         return body.model_copy(update={"digest": digest(content)})

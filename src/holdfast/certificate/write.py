@@ -45,7 +45,8 @@ def write_outputs(
         for name, output in outputs.items()
     ]
     hashes = {file: draft.inside.sha256(file) for file in (*names, PAGE)}
-    sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted)
+    measured = next((each.measured for each in outputs.values() if each.measured is not None), None)
+    sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted, measured=measured)
     text = sealed.to_json().encode("utf-8")
     if key is not None:
         draft.inside.write(SIGNATURE, sign(text, key))

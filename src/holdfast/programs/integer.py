@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.solver import Model, Sides, Status
 
 NODES = 2_000  # branch-and-bound nodes for each solve: a deterministic limit
@@ -51,11 +51,11 @@ class Program:
     def solve(
         self,
         *,
-        maximise: IntArray | None = None,
+        maximise: IntArray | FloatArray | None = None,
         least: Mapping[int, int] | None = None,
         most: Mapping[int, int] | None = None,
     ) -> Outcome:
-        """Maximise an integer objective (or find any point) under tighter bounds for this call."""
+        """Maximise an objective (or find any point) under tighter bounds for this call."""
         lower, upper = self._least.copy(), self._most.copy()
         for index, bound in (least or {}).items():
             lower[index] = max(lower[index], bound)

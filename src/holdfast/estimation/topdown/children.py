@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.estimation.topdown.forced import close
+from holdfast.estimation.topdown.inorder import across, down, total
 from holdfast.estimation.topdown.sums import Sums, nearest
 from holdfast.lattice.arrays import FloatArray, IntArray
 
@@ -71,21 +72,23 @@ def children(
     counts, gap = floor.copy(), 0.0
     if live_rows.any() and live.any():
         part = np.ix_(live_rows, live)
-        held = np.where(live, 0.0, floor).sum(axis=1)[live_rows]
-        left = (sums - np.where(live_rows[:, None], 0.0, floor).sum(axis=0))[live]
+        held = across(np.where(live, 0.0, floor))[live_rows]
+        left = (sums - down(np.where(live_rows[:, None], 0.0, floor)))[live]
         columns = Sums(left, np.zeros(left.size))
         rows = None
         if known is not None:
             rows = Sums(known[live_rows] - held, np.zeros(held.size))
         elif measured is not None and total_weight > 0:
             aim = measured - held
-            rows = Sums(aim + (left.sum() - aim.sum()) / aim.size, np.full(held.size, weight / total_weight))
+            rows = Sums(
+                aim + (total(left) - total(aim)) / aim.size, np.full(held.size, weight / total_weight)
+            )
         found = nearest(target[part], floor[part], roof[part], rows, columns)
         counts[part], gap = found.point, 2 * weight * found.gap
-    objective = weight * float(((counts - target) ** 2).sum())
+    objective = weight * total((counts - target) ** 2)
     if measured is not None:
-        objective += total_weight * float(((counts.sum(axis=1) - measured) ** 2).sum())
-    off = float(np.abs(counts.sum(axis=0) - sums).max(initial=0.0))
+        objective += total_weight * total((across(counts) - measured) ** 2)
+    off = float(np.abs(down(counts) - sums).max(initial=0.0))
     if known is not None:
-        off = max(off, float(np.abs(counts.sum(axis=1) - known).max(initial=0.0)))
+        off = max(off, float(np.abs(across(counts) - known).max(initial=0.0)))
     return Estimate(counts, objective, gap, off)

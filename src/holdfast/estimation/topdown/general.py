@@ -22,13 +22,17 @@ end, an interior point method does [holdfast, estimation/topdown/interior.py].
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
+from holdfast.compiled import compiled
 from holdfast.estimation.topdown.ascent import LOOSE, climbed, length
 from holdfast.estimation.topdown.children import Estimate
 from holdfast.estimation.topdown.forced import close
+from holdfast.estimation.topdown.inorder import dot, down, eliminate, product, solved, times, total
 from holdfast.estimation.topdown.interior import interior
 from holdfast.estimation.topdown.levels import levels, turned
 from holdfast.estimation.topdown.quadratic import Quadratic
@@ -112,11 +116,11 @@ def general(
     else:
         counts, gap = _proximal(solve, np.broadcast_to(sums / shape[0], shape), weights, sums)
     objective = sum(
-        query.weight * float(((counts @ query.matrix.toarray().T - answers) ** 2).sum())
+        query.weight * total((product(counts, query.matrix.toarray().T) - answers) ** 2)
         for query, answers in queries
     )
-    off = float(np.abs(counts.sum(axis=0) - sums).max(initial=0.0))
-    off = max(off, float(np.abs(counts @ kept.T - known).max(initial=0.0)))
+    off = float(np.abs(down(counts) - sums).max(initial=0.0))
+    off = max(off, float(np.abs(product(counts, kept.T) - known).max(initial=0.0)))
     return Estimate(counts, objective, gap, off)
 
 
@@ -132,11 +136,12 @@ def _proximal(
     2 w (x - y)(z - x), and all z are within the length of the parent's counts, twice.
     """
     weight = PULL * float(weights.min())
-    width = float(np.sqrt(2.0) * np.linalg.norm(parent))
+    width = sqrt(2 * dot(parent, parent))
     gap = np.inf
     for _ in range(PROXIMAL):
         following, inner = solve(point, weight)
-        bound = inner + 2 * weight * float(np.linalg.norm(following - point)) * width
+        moved = following - point
+        bound = inner + 2 * weight * sqrt(dot(moved, moved)) * width
         point, gap = following, min(gap, bound)
         if bound <= CLOSE or np.isinf(inner):  # the second where nothing keeps the sums
             break
@@ -177,10 +182,10 @@ class Dual:
 
     def at(self, cells: FloatArray, own: FloatArray) -> _State:
         """Return what goes with some prices."""
-        point = np.clip(self.target + cells + own @ self.rows.matrix, self.low, self.high)
-        left = self.parent - point.sum(axis=0)
+        point = np.clip(self.target + cells + product(own, self.rows.matrix), self.low, self.high)
+        left = self.parent - down(point)
         give = self.rows.soft * own
-        left_own = self.values - point @ self.rows.matrix.T - give
+        left_own = self.values - product(point, self.rows.matrix.T) - give
         error = float((np.abs(left) / (1 + np.abs(self.parent))).max(initial=0.0))
         sizes = 1 + np.abs(self.values) + np.abs(give)
         return _State(
@@ -190,21 +195,15 @@ class Dual:
     def value(self, now: _State) -> float:
         """Return the function, which is below the optimum."""
         give = self.rows.soft * now.own
-        return float(
-            0.5 * ((now.point - self.target) ** 2).sum()
-            + now.cells @ now.left
-            + (now.own * (now.left_own + 0.5 * give)).sum()
-        )
+        near = 0.5 * total((now.point - self.target) ** 2)
+        return near + dot(now.cells, now.left) + dot(now.own, now.left_own + 0.5 * give)
 
     def gap(self, now: _State) -> float:
         """Return how far the objective is above the function at most."""
         kept = self.rows.soft == 0
         soft = now.left_own[:, ~kept] ** 2 / (2 * self.rows.soft[~kept])
-        return float(
-            soft.sum()
-            + np.abs(now.cells * now.left).sum()
-            + np.abs(now.own[:, kept] * now.left_own[:, kept]).sum()
-        )
+        own = np.abs(now.own[:, kept] * now.left_own[:, kept])
+        return total(soft) + total(np.abs(now.cells * now.left)) + total(own)
 
     def first(self) -> _State:
         """Return the best prices of the parent's cells where rows have none."""
@@ -217,7 +216,7 @@ class Dual:
         cells, own = step
 
         def slope(state: _State) -> float:
-            return float(state.left @ cells + (state.left_own * own).sum())
+            return dot(state.left, cells) + dot(state.left_own, own)
 
         def at(part: float) -> tuple[float, float]:
             reached = self.at(now.cells + part * cells, now.own + part * own)
@@ -229,23 +228,23 @@ class Dual:
     def step(self, now: _State) -> tuple[FloatArray, FloatArray]:
         """Return a Newton step."""
         R = self.rows.matrix
-        centre = self.target + now.cells + now.own @ R
-        free = ((centre > self.low) & (centre < self.high)).astype(np.float64)
-        cross = R * free[:, None, :]  # R F_b
-        inner = cross @ R.T
-        diagonal = np.einsum("bkk->bk", inner)
+        centre = self.target + now.cells + product(now.own, R)
+        free = (centre > self.low) & (centre < self.high)
+        diagonal = product(free, R.T**2)
         stuck_own = diagonal + self.rows.soft == 0
-        diagonal += self.rows.soft + stuck_own + RIDGE * max(float(diagonal.max(initial=0.0)), 1.0)
-        solved = np.linalg.solve(inner, np.concatenate([cross, now.left_own[:, :, None]], axis=2))
-        curve = -np.einsum("bkc,bkd->cd", cross, solved[:, :, :-1])
-        stuck = ~free.any(axis=0)
-        curve[np.diag_indices(stuck.size)] += free.sum(axis=0) * (1 + RIDGE) + RIDGE + stuck
-        cells = np.linalg.solve(curve, now.left - np.einsum("bkc,bk->c", cross, solved[:, :, -1]))
+        added = self.rows.soft + stuck_own + RIDGE * max(float(diagonal.max(initial=0.0)), 1.0)
+        shape = (*now.own.shape, free.shape[1] + 1)
+        curve, right, inner = np.zeros(2 * (free.shape[1],)), now.left.copy(), np.zeros(shape)
+        _eliminated(R, free, added, now.left_own, curve, right, inner)
+        number, stuck = np.count_nonzero(free, axis=0), ~free.any(axis=0)
+        curve[np.diag_indices(stuck.size)] += number * (1 + RIDGE) + RIDGE + stuck
+        cells = solved(curve, right)
         # what has no free cell goes to where it gets one
         cells = np.where(
             stuck, now.left + _nearest_end(self.low - centre, self.high - centre, now.left), cells
         )
-        own = solved[:, :, -1] - solved[:, :, :-1] @ cells
+        along = product(inner[:, :, :-1].reshape(-1, cells.size), cells[:, None])
+        own = inner[:, :, -1] - along.reshape(now.own.shape)
         own = np.where(stuck_own, FAR * now.left_own, own)
         size = 1 + np.abs(centre).max() + np.abs(now.cells).max() + np.abs(now.own).max(initial=0.0)
         longest = max(float(np.abs(cells).max()), float(np.abs(own).max(initial=0.0)), 1.0)
@@ -282,7 +281,46 @@ def by_program(dual: Dual) -> tuple[FloatArray, float] | None:
     )
     point, prices = interior(program)
     kept = program.soft == 0
-    off = np.abs(program.values - program.rows @ point)[kept] / (1 + np.abs(program.values[kept]))
+    off = np.abs(program.values - times(program.rows, point))[kept] / (1 + np.abs(program.values[kept]))
     if off.max() > OFF:
         return None
     return point.reshape(count, cells), program.gap(point, prices, program.low, program.high)
+
+
+@compiled
+def _eliminated(R: Any, free: Any, added: Any, left_own: Any, curve: Any, right: Any, inner: Any) -> None:
+    """Eliminate the prices of each child's rows.
+
+    With G_b = R F_b R^T + added, ``inner`` becomes G_b^-1 (R F_b, the error of the child's rows), and what
+    follows from it, R F_b times these, is taken from ``curve`` and ``right``.
+    """
+    children, cells = free.shape
+    rows = R.shape[0]
+    places = np.empty(cells, dtype=np.int64)
+    for b in range(children):
+        some = 0
+        for j in range(cells):
+            if free[b, j]:
+                places[some] = j
+                some += 1
+        matrix, sides = np.zeros((rows, rows)), np.zeros((rows, some + 1))
+        for r in range(rows):
+            for at in range(some):
+                value = R[r, places[at]]
+                sides[r, at] = value
+                if value != 0:
+                    for other in range(rows):
+                        matrix[r, other] += value * R[other, places[at]]
+            matrix[r, r] += added[b, r]
+            sides[r, some] = left_own[b, r]
+        eliminate(matrix, sides)
+        for r in range(rows):
+            for at in range(some):
+                inner[b, r, places[at]] = sides[r, at]
+            inner[b, r, cells] = sides[r, some]
+            for at in range(some):
+                value = R[r, places[at]]
+                if value != 0:
+                    for other in range(some):
+                        curve[places[at], places[other]] -= value * sides[r, other]
+                    right[places[at]] -= value * sides[r, some]

@@ -14,9 +14,10 @@ leads farthest. Rows and bounds that meet in one point do no harm, as they do to
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from holdfast.estimation.topdown.inorder import dot, times
 from holdfast.estimation.topdown.quadratic import Quadratic
-from holdfast.estimation.topdown.symmetric import equations
 from holdfast.lattice.arrays import FloatArray
 
 STEPS, IDLE = 100, 8
@@ -75,7 +76,8 @@ class _Path:
         self.is_high = np.isfinite(program.high).astype(np.float64)
         self.low = np.where(self.is_low > 0, program.low, 0.0)
         self.high = np.where(self.is_high > 0, program.high, 0.0)
-        self.count = max(float(self.is_low.sum() + self.is_high.sum()), 1.0)
+        self.count = max(int(np.count_nonzero(self.is_low) + np.count_nonzero(self.is_high)), 1)
+        self.by_cell = csr_array(abs(program.columns))
 
     def first(self) -> _State:
         """Return a state well inside, with prices as large as what is measured."""
@@ -95,22 +97,22 @@ class _Path:
     def uphill(self, now: _State) -> FloatArray:
         """Return how far the slopes of all cells are from 0."""
         it = self.it
-        slopes = it.weights * (now.point - it.targets) - it.columns @ now.prices
+        slopes = it.weights * (now.point - it.targets) - times(it.columns, now.prices)
         return np.asarray(slopes - now.down + now.up)
 
     def left(self, now: _State) -> FloatArray:
         """Return how far rows are from their values."""
-        return np.asarray(self.it.values - self.it.rows @ now.point - self.it.soft * now.prices)
+        return np.asarray(self.it.values - times(self.it.rows, now.point) - self.it.soft * now.prices)
 
     def products(self, now: _State) -> float:
         """Return the mean product of a price of a bound with the distance from it."""
-        return float(now.down @ now.below + now.up @ now.above) / self.count
+        return (dot(now.down, now.below) + dot(now.up, now.above)) / self.count
 
     def error(self, now: _State) -> float:
         """Return the largest error of a condition, relative to the numbers it is made of."""
         it = self.it
-        rows = 1 + np.abs(it.values) + it.sizes @ np.abs(now.point)
-        cells = 1 + it.sizes.T @ np.abs(now.prices) + np.abs(it.weights * now.point)
+        rows = 1 + np.abs(it.values) + times(it.sizes, np.abs(now.point))
+        cells = 1 + times(self.by_cell, np.abs(now.prices)) + np.abs(it.weights * now.point)
         return max(
             float((np.abs(self.left(now)) / rows).max(initial=0.0)),
             float((np.abs(self.uphill(now)) / cells).max(initial=0.0)),
@@ -121,15 +123,16 @@ class _Path:
         """Return the state after a step."""
         it = self.it
         free = 1 / (it.weights + now.down / now.below + now.up / now.above)
-        solve = equations(it.rows, it.columns, free, it.soft, RIDGE)
+        solve = it.equations.solve(free, it.soft, RIDGE)
         uphill, left = self.uphill(now), self.left(now)
 
         def direction(less_down: FloatArray, less_up: FloatArray) -> tuple[FloatArray, ...]:
             """Return the direction in which products become less by so much."""
             slope = -uphill - less_down / now.below + less_up / now.above
-            prices = solve(left - it.rows @ (free * slope))
-            prices += solve(left - it.rows @ (free * (slope + it.columns @ prices)) - it.soft * prices)
-            point = free * (slope + it.columns @ prices)
+            prices = solve(left - times(it.rows, free * slope))
+            point = free * (slope + times(it.columns, prices))
+            prices += solve(left - times(it.rows, point) - it.soft * prices)
+            point = free * (slope + times(it.columns, prices))
             down = (-less_down - now.down * point) / now.below * self.is_low
             up = (-less_up + now.up * point) / now.above * self.is_high
             return point, prices, down, up
@@ -137,7 +140,7 @@ class _Path:
         products = now.down * now.below, now.up * now.above
         straight = direction(*products)
         middle, reached = self.products(now), self._gone(now, straight, self._longest(now, straight))
-        aim = middle * min(1.0, self.products(reached) / middle) ** 3 if middle > 0 else 0.0
+        aim = middle * _cubed(min(1.0, self.products(reached) / middle)) if middle > 0 else 0.0
         point, _, down, up = straight
         squares = down * point, -up * point
         step, longest = straight, 0.0
@@ -168,3 +171,8 @@ class _Path:
         places = np.concatenate([now.below, now.above, now.down, now.up])
         back = moves < 0
         return min(1.0, float((-places[back] / moves[back]).min(initial=1.0)))
+
+
+def _cubed(value: float) -> float:
+    """Return a third power as two products: what powers are made of differs between machines."""
+    return value * value * value

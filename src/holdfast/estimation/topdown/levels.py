@@ -41,7 +41,7 @@ def _fill(  # noqa: PLR0912 - one loop
             ends[j] = low[row, j] - centre[row, j]
             ends[cells + j] = high[row, j] - centre[row, j]
         level = np.inf
-        for end in np.argsort(ends):
+        for end in np.argsort(ends, kind="mergesort"):
             if held + slope * ends[end] >= target:
                 level = (target - held) / slope if slope > 0 else ends[end]
                 break

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.estimation.topdown.ascent import climbed, length
+from holdfast.estimation.topdown.inorder import dot, times
 from holdfast.estimation.topdown.quadratic import Quadratic
-from holdfast.estimation.topdown.symmetric import equations
 from holdfast.lattice.arrays import FloatArray
 
 STEPS = 80
@@ -51,22 +51,22 @@ class _Climb:
     def centre(self, prices: FloatArray) -> FloatArray:
         """Return where cells would be without bounds."""
         it = self.program
-        return np.asarray(it.targets + (it.columns @ prices) / it.weights)
+        return np.asarray(it.targets + times(it.columns, prices) / it.weights)
 
     def at(self, prices: FloatArray) -> Priced:
         """Return what goes with some prices."""
         it = self.program
         point = np.clip(self.centre(prices), it.low, it.high)
         give = it.soft * prices
-        left = it.values - it.rows @ point - give
-        size = 1 + np.abs(it.values) + np.abs(give) + it.sizes @ np.abs(point)
+        left = it.values - times(it.rows, point) - give
+        size = 1 + np.abs(it.values) + np.abs(give) + times(it.sizes, np.abs(point))
         return Priced(prices, point, float((np.abs(left) / size).max(initial=0.0)), left)
 
     def value(self, now: Priced) -> float:
         """Return D."""
         it = self.program
-        cells = it.weights @ (now.point - it.targets) ** 2
-        return float(0.5 * cells + now.prices @ now.left + 0.5 * (it.soft @ now.prices**2))
+        cells = dot(it.weights, (now.point - it.targets) ** 2)
+        return 0.5 * cells + dot(now.prices, now.left) + 0.5 * dot(it.soft, now.prices**2)
 
     def onward(self, now: Priced) -> Priced:
         """Return where a Newton step leads."""
@@ -74,16 +74,16 @@ class _Climb:
 
         def at(part: float) -> tuple[float, float]:
             reached = self.at(now.prices + part * step)
-            return float(reached.left @ step), self.value(reached)
+            return dot(reached.left, step), self.value(reached)
 
-        return self.at(now.prices + length(float(now.left @ step), self.value(now), at) * step)
+        return self.at(now.prices + length(dot(now.left, step), self.value(now), at) * step)
 
     def step(self, now: Priced) -> FloatArray:
         """Return a Newton step; a kept row without a free cell goes where it may get one."""
         it = self.program
         centre = self.centre(now.prices)
         free = ((centre > it.low) & (centre < it.high)) / it.weights
-        stuck = (it.soft == 0) & (it.sizes @ free == 0)
-        step = equations(it.rows, it.columns, free, it.soft + stuck / FAR, RIDGE)(now.left)
+        stuck = (it.soft == 0) & (times(it.sizes, free) == 0)
+        step = it.equations.solve(free, it.soft + stuck / FAR, RIDGE)(now.left)
         longest = FAR * (1 + np.abs(it.weights * centre).max() + np.abs(now.prices).max(initial=0.0))
         return np.asarray(step * min(1.0, longest / max(float(np.abs(step).max(initial=0.0)), 1.0)))

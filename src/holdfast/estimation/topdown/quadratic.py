@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.estimation.topdown.inorder import times, total
+from holdfast.estimation.topdown.symmetric import Equations
 from holdfast.lattice.arrays import FloatArray
 
 
@@ -33,6 +35,11 @@ class Quadratic:
         return csr_array(self.rows.T)
 
     @cached_property
+    def equations(self) -> Equations:
+        """The equations of steps."""
+        return Equations(self.rows)
+
+    @cached_property
     def sizes(self) -> csr_array:
         """The rows without signs."""
         return csr_array(abs(self.rows))
@@ -41,7 +48,9 @@ class Quadratic:
         """Return the program of some cells, the others being at their lower bounds."""
         held = np.where(live, 0.0, self.low)
         cells = self.targets[live], self.weights[live], self.low[live], self.high[live]
-        return Quadratic(*cells, csr_array(self.rows[:, live]), self.values - self.rows @ held, self.soft)
+        return Quadratic(
+            *cells, csr_array(self.rows[:, live]), self.values - times(self.rows, held), self.soft
+        )
 
     def gap(self, point: FloatArray, prices: FloatArray, low: FloatArray, high: FloatArray) -> float:
         """Return how far the objective at a point is above the optimum at most, by any prices of rows.
@@ -50,7 +59,7 @@ class Quadratic:
         optimum is at least the least sum of 1/2 d (z - y)^2 - c z within them, plus p t less half the sum of
         s p^2. What the objective is above that is a sum over cells and rows, told without cancellation.
         """
-        slopes = self.columns @ prices
+        slopes = times(self.columns, prices)
         some = self.weights > 0
         best = np.where(slopes > 0, high, low)
         best[some] = np.clip(self.targets[some] + slopes[some] / self.weights[some], low[some], high[some])
@@ -58,7 +67,7 @@ class Quadratic:
         with np.errstate(invalid="ignore"):
             mean = self.weights * ((point + best) / 2 - self.targets)
             cells = np.where(point == best, 0.0, (point - best) * (np.where(some, mean, 0.0) - slopes))
-        left = self.values - self.rows @ point - self.soft * prices
+        left = self.values - times(self.rows, point) - self.soft * prices
         kept = self.soft == 0
         give = left[~kept] ** 2 / (2 * self.soft[~kept])
-        return float(np.maximum(cells, 0.0).sum() + give.sum() + np.abs(prices[kept] * left[kept]).sum())
+        return total(np.maximum(cells, 0.0)) + total(give) + total(np.abs(prices[kept] * left[kept]))

@@ -12,9 +12,15 @@ this moves the sum by at most 2^-21 a cell.
 * **Other rows** make it an integer program, whose point is checked in integers. Where no neighbours keep
   them, z may be any whole numbers within bounds. Without a parent, sums that have no cell in common are kept
   by their largest fractions.
+
+Which of several equally near points a solver finds is its own affair, and may be another one elsewhere. So
+each step of an integer program costs a part of a unit more, which looks random and is settled by its place.
+With n steps of 0 or 1 the cheapest point is then the only one, but for a chance of n / 2^20 [mulmuley1987,
+Lemma 1].
 """
 
 from dataclasses import dataclass
+from hashlib import shake_256
 from typing import Any
 
 import numpy as np
@@ -28,7 +34,7 @@ from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED
 
 FINE = 1 << 20
-"""Units in one: fractions are told in these."""
+"""Units in one, in which fractions are told; and parts of a unit, in which ties are broken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +158,13 @@ def _cheapest(
     """Return whole v from 0 to ``most`` at the least cost that keep the system from some counts on."""
     sums = system.rows @ floor
     program = Program(rows, moved(system.least, sums), moved(system.most, sums), most=most)
-    return program.solve(maximise=-cost).point
+    return program.solve(maximise=-(cost + extras(cost.size))).point
+
+
+def extras(count: int) -> FloatArray:
+    """Return the extra cost of each step, a whole number of parts of a unit."""
+    drawn = np.frombuffer(shake_256(b"ties").digest(4 * count), dtype="<u4")
+    return np.asarray((drawn % FINE) / FINE)
 
 
 @compiled

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from holdfast.estimation.topdown.ascent import LOOSE
 from holdfast.estimation.topdown.children import Estimate
+from holdfast.estimation.topdown.inorder import dot, times, total
 from holdfast.estimation.topdown.interior import interior
 from holdfast.estimation.topdown.prices import by_prices
 from holdfast.estimation.topdown.quadratic import Quadratic
@@ -50,8 +51,8 @@ class Aims:
 
     def objective(self, counts: FloatArray) -> float:
         """Return the weighted sum of squares."""
-        cells = self.weights @ (counts - self.targets) ** 2
-        return float(cells + self.row_weights @ (self.rows @ counts - self.values) ** 2)
+        cells = dot(self.weights, (counts - self.targets) ** 2)
+        return cells + dot(self.row_weights, (times(self.rows, counts) - self.values) ** 2)
 
 
 def least_squares(aims: Aims, system: System) -> Estimate:
@@ -65,7 +66,7 @@ def least_squares(aims: Aims, system: System) -> Estimate:
         if not forced.all():
             part = _Part.of(aims, system, counts, forced, (floor, roof))
             counts[~forced], gap = part.solved()
-    sums = system.rows @ counts
+    sums = times(system.rows, counts)
     off = float(np.maximum(least - sums, sums - most).max(initial=0.0))
     return Estimate(counts, aims.objective(counts), gap, off)
 
@@ -101,7 +102,7 @@ class _Part:
         """Take the forced cells out, and the rows that have no others."""
         live, held = np.flatnonzero(~forced), np.where(forced, counts, 0.0)
         asked, rows = csr_array(aims.rows[:, live]), csr_array(system.rows[:, live])
-        least, most = (real(each) - system.rows @ held for each in (system.least, system.most))
+        least, most = (real(each) - times(system.rows, held) for each in (system.least, system.most))
         some, used = np.diff(asked.indptr) > 0, np.diff(rows.indptr) > 0
         used &= np.isfinite(least) | np.isfinite(most)
         kept, wide = used & (least == most), used & (least < most)
@@ -112,13 +113,15 @@ class _Part:
         targets = np.clip(aims.targets[live], system.low[live], real(system.high)[live])
         program = Quadratic(
             targets=np.concatenate(
-                [aims.targets[live], np.clip(rows[wide] @ targets, least[wide], most[wide])]
+                [aims.targets[live], np.clip(times(csr_array(rows[wide]), targets), least[wide], most[wide])]
             ),
             weights=np.concatenate([aims.weights[live] / scale, np.zeros(extra)]),
             low=np.concatenate([real(system.low)[live], least[wide]]),
             high=np.concatenate([real(system.high)[live], most[wide]]),
             rows=csr_array(hstack([sums, own], format="csr")),
-            values=np.concatenate([(aims.values - aims.rows @ held)[some], least[kept], np.zeros(extra)]),
+            values=np.concatenate(
+                [(aims.values - times(aims.rows, held))[some], least[kept], np.zeros(extra)]
+            ),
             soft=np.concatenate([scale / aims.row_weights[some], np.zeros(int(kept.sum()) + extra)]),
         )
         return cls(program, live.size, float(scale), within[0][live], within[1][live])
@@ -143,8 +146,8 @@ class _Part:
         """Return bounds of all counts that an optimum has: it is no worse than a point."""
         it = self.program
         soft, weighted = it.soft > 0, it.weights > 0
-        errors = it.values - it.rows @ point
-        worst = float(it.weights @ (point - it.targets) ** 2 + (errors[soft] ** 2 / it.soft[soft]).sum())
+        errors = it.values - times(it.rows, point)
+        worst = dot(it.weights, (point - it.targets) ** 2) + total(errors[soft] ** 2 / it.soft[soft])
         give = np.sqrt(worst * it.soft)
         low = np.concatenate([self.floor, it.low[self.cells :]])
         high = np.concatenate([self.roof, it.high[self.cells :]])
@@ -161,7 +164,7 @@ def _lowered(program: Quadratic, prices: FloatArray) -> FloatArray:
     """
     columns = program.columns
     endless = (program.weights == 0) & np.isinf(program.high)
-    gains = np.where(endless, np.maximum(columns @ prices, 0.0), 0.0)
+    gains = np.where(endless, np.maximum(times(columns, prices), 0.0), 0.0)
     cell = np.repeat(np.arange(gains.size), np.diff(columns.indptr))
     signed = np.zeros(prices.size, dtype=np.bool_)
     signed[columns.indices[columns.data < 0]] = True

@@ -18,10 +18,13 @@ distance to the optimum. It is a sum of products with the errors of the sums, an
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from holdfast.compiled import compiled
 from holdfast.estimation.topdown.ascent import climbed, length
+from holdfast.estimation.topdown.inorder import across, dot, down, solved, total
 from holdfast.estimation.topdown.levels import levels, turned
 from holdfast.lattice.arrays import FloatArray
 
@@ -48,15 +51,14 @@ class Sums:
 
     def value(self, sums: FloatArray, prices: FloatArray) -> float:
         """Return the part of D that is due to these sums."""
-        return float(prices @ (self.values - sums) - 0.5 * (self.soft * prices) @ prices)
+        return dot(prices, self.values - sums) - 0.5 * dot(self.soft * prices, prices)
 
     def gap(self, sums: FloatArray, prices: FloatArray) -> float:
         """Return the part of the objective above D that is due to these sums."""
         left, kept = self.left(sums, prices), self.soft == 0
         # (u^2 - 2 s u p + s^2 p^2) / 2 s for a soft sum, with u = values - sums
-        return float(
-            (left[~kept] ** 2 / (2 * self.soft[~kept])).sum() + np.abs(prices[kept] * left[kept]).sum()
-        )
+        give = total(left[~kept] ** 2 / (2 * self.soft[~kept]))
+        return give + total(np.abs(prices[kept] * left[kept]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ def nearest(
     if rows is None:
         tables = turned(target), turned(low), turned(high)
         prices, point = levels(*tables, sums=columns.values, soft=columns.soft)
-        sums = point.sum(axis=1)
+        sums = across(point)
         return Nearest(turned(point), columns.off(sums), columns.gap(sums, prices))
     if target.shape[0] < target.shape[1]:
         found = nearest(turned(target), turned(low), turned(high), rows=columns, columns=rows)
@@ -83,9 +85,9 @@ def nearest(
     dual = _Dual(target, low, high, rows, columns)
     best = climbed(dual.at(dual.first()), lambda now: dual.along(now, dual.step(now)))
     point = best.point
-    across, down = point.sum(axis=1), point.sum(axis=0)
-    gap = rows.gap(across, best.shifts) + columns.gap(down, best.prices)
-    return Nearest(point, max(rows.off(across), columns.off(down)), gap)
+    by_row, by_column = across(point), down(point)
+    gap = rows.gap(by_row, best.shifts) + columns.gap(by_column, best.prices)
+    return Nearest(point, max(rows.off(by_row), columns.off(by_column)), gap)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,14 +119,14 @@ class _Dual:
     def at(self, prices: FloatArray) -> _State:
         """Return what goes with some prices."""
         shifts, point = levels(self.target + prices, self.low, self.high, self.rows.values, self.rows.soft)
-        left = self.columns.left(point.sum(axis=0), prices)
+        left = self.columns.left(down(point), prices)
         size = 1 + np.abs(self.columns.values) + self.columns.soft * np.abs(prices)
         return _State(prices, shifts, point, left, float((np.abs(left) / size).max(initial=0.0)))
 
     def value(self, state: _State) -> float:
         """Return D."""
-        sums = state.point.sum(axis=1), state.point.sum(axis=0)
-        value = 0.5 * float(((state.point - self.target) ** 2).sum())
+        sums = across(state.point), down(state.point)
+        value = 0.5 * total((state.point - self.target) ** 2)
         return value + self.rows.value(sums[0], state.shifts) + self.columns.value(sums[1], state.prices)
 
     def along(self, now: _State, step: FloatArray) -> _State:
@@ -132,9 +134,9 @@ class _Dual:
 
         def at(part: float) -> tuple[float, float]:
             reached = self.at(now.prices + part * step)
-            return float(reached.left @ step), self.value(reached)
+            return dot(reached.left, step), self.value(reached)
 
-        return self.at(now.prices + length(float(now.left @ step), self.value(now), at) * step)
+        return self.at(now.prices + length(dot(now.left, step), self.value(now), at) * step)
 
     def first(self, shifts: FloatArray | None = None) -> FloatArray:
         """Return the best prices where the rows have none, or have those given."""
@@ -144,16 +146,35 @@ class _Dual:
 
     def step(self, now: _State) -> FloatArray:
         """Return a Newton step; a column without a free cell goes to its level while rows stay."""
-        free = ((now.point > self.low) & (now.point < self.high)).astype(np.float64)
-        weight = free.sum(axis=1) + self.rows.soft
+        free = (now.point > self.low) & (now.point < self.high)
+        weight = np.count_nonzero(free, axis=1) + self.rows.soft
         weight = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
-        curve = np.diag(free.sum(axis=0) + self.columns.soft) - (free * weight[:, None]).T @ free
-        stuck = free.sum(axis=0) + self.columns.soft == 0
+        number = np.count_nonzero(free, axis=0)
+        stuck = number + self.columns.soft == 0
         # where sums are kept on both sides there are directions without curvature: short steps at first
         loose = max(RIDGE, min(DAMPING, now.error)) if self.kept else RIDGE
-        ridge = loose * (1 + free.sum(axis=0).max()) + stuck
-        step = np.linalg.solve(curve + np.diag(ridge), now.left)
+        ridge = loose * (1 + number.max()) + stuck
+        step = solved(_curvature(free, weight, number + self.columns.soft + ridge), now.left)
         if stuck.any():
             step = np.where(stuck, self.first(now.shifts) - now.prices, step)
         reach = FAR * (1 + np.abs(now.prices).max() + np.abs(self.target).max() + np.abs(now.left).max())
         return np.asarray(step * min(1.0, reach / max(float(np.abs(step).max()), 1.0)))
+
+
+@compiled
+def _curvature(free: Any, weight: Any, diagonal: Any) -> Any:
+    """Return diag(diagonal) - sum_i weight_i f_i f_i^T, f_i being the free cells of a row."""
+    rows, columns = free.shape
+    found, places = np.zeros((columns, columns)), np.empty(columns, dtype=np.int64)
+    for i in range(rows):
+        some = 0
+        for j in range(columns):
+            if free[i, j]:
+                places[some] = j
+                some += 1
+        for one in places[:some]:
+            for other in places[:some]:
+                found[one, other] -= weight[i]
+    for j in range(columns):
+        found[j, j] += diagonal[j]
+    return found

@@ -9,6 +9,8 @@ left out.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 
@@ -70,12 +72,12 @@ def bias(design: Design, measurements: Sequence[Measurement], records: int | Non
 def _classes(count: str, sizes: IntArray, errors: IntArray) -> tuple[Bias, ...]:
     found = []
     for low, end in zip(CLASSES, (*CLASSES[1:], None), strict=True):
-        here = errors[(sizes >= low) & (True if end is None else sizes < end)].astype(np.float64)
-        if here.size > 1:
-            mean, spread = float(here.mean()), float(here.std(ddof=1) / np.sqrt(here.size))
-            size = float(np.abs(here).mean())
+        here = errors[(sizes >= low) & (True if end is None else sizes < end)]
+        if (n := here.size) > 1:
+            added, squares, apart = (int(part.sum()) for part in (here, here**2, np.abs(here)))
+            spread = sqrt(Fraction(n * squares - added**2, n * n * (n - 1)))
             high = None if end is None else end - 1
-            found.append(Bias(count, low, high, here.size, *(round(x, 3) for x in (mean, spread, size))))
+            found.append(Bias(count, low, high, n, *(round(x, 3) for x in (added / n, spread, apart / n))))
     return tuple(found)
 
 

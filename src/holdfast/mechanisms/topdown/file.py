@@ -2,9 +2,11 @@
 
 The cell of a marginal stands in a column for each attribute, which is empty where the query sums over it.
 Rows are in the order of levels and queries, then nodes, then cells: the same measurements give the same
-bytes.
+bytes. The head of a certificate has the SHA-256 of the values in this order, each as 64 bits with the lowest
+byte first: the same in whatever form the rows are kept.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +97,16 @@ def read_measurements(path: Path, design: Design, measurements: Sequence[Measure
 
 
 def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
-    """Whether two frames are alike; variances may differ in their last digits, as machines do."""
-    if one.schema != other.schema or one["variance"].null_count():
-        return False
-    near = (one["variance"] - other["variance"]).abs() <= 1e-9 * other["variance"]
-    return bool(near.all()) and one.drop("variance").equals(other.drop("variance"))
+    """Whether two frames are alike, in every value."""
+    return one.schema == other.schema and one.equals(other)
+
+
+def digest_of(values: Values) -> str:
+    """Return the SHA-256 of what was measured."""
+    found = hashlib.sha256()
+    for part in values:
+        found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+    return found.hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,6 +125,11 @@ class MeasurementsOutput(Output):
 
     def __hash__(self) -> int:
         return hash(tuple(part.tobytes() for part in self.values))
+
+    @property
+    def measured(self) -> str:
+        """The digest of all values."""
+        return digest_of(self.values)
 
     def to_frame(self) -> pl.DataFrame:
         """Return them as a frame, a row for each."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, sqrt, tanh
+from math import ceil, sqrt, tanh
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,8 @@ from holdfast.sampling.numbers.gaussian import DiscreteGaussian
 Noise = Literal["gaussian", "laplace"]
 REACH = 40
 """Standard deviations of a discrete law beyond which nothing is left of its variance."""
+DIGITS = 50
+"""Digits in which a variance is computed."""
 WIDE = 6.0
 """A standard deviation beyond which the discrete Gaussian law has the variance of the real one, to 1e-300."""
 
@@ -40,15 +43,20 @@ class Measurement:
 
     @cached_property
     def variance(self) -> float:
-        """The variance of the noise."""
-        if self.noise == "laplace":
-            a = exp(-float(1 / self.scale))
-            return 2 * a / (1 - a) ** 2
-        if self.scale > WIDE**2:
+        """The variance of the noise: in decimals, whose digits are the same on every machine.
+
+        Its inverse weighs what was measured, and so settles the counts.
+        """
+        if self.noise == "gaussian" and self.scale > WIDE**2:
             return float(self.scale)
-        z = np.arange(1, REACH * int(WIDE) + 1, dtype=np.float64)
-        weight = np.exp(-(z**2) / (2 * float(self.scale)))
-        return float(2 * (z**2 * weight).sum() / (1 + 2 * weight.sum()))
+        with localcontext(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX):
+            scale = Decimal(self.scale.numerator) / self.scale.denominator
+            if self.noise == "laplace":
+                a = (-1 / scale).exp()
+                return float(2 * a / (1 - a) ** 2)
+            weights = [(z, (-z * z / (2 * scale)).exp()) for z in range(1, REACH * int(WIDE) + 1)]
+            squares, all_ = sum(z * z * weight for z, weight in weights), sum(w for _, w in weights)
+            return float(2 * squares / (1 + 2 * all_))
 
     @cached_property
     def fourth(self) -> float:
