@@ -195,6 +195,7 @@ GAUSSIAN = {"standard": "gaussian", "mu": "2"}
 NOT_NEGATIVE = {"nonnegative": True}
 BITS = {"nonnegative": True, "inequalities": [{"margin": ["row", "column"], "at_most": 1}]}
 AT_MOST = {"nonnegative": True, "inequalities": [{"where": {"row": "a", "column": "x"}, "at_most": 2}]}
+FEW_X = {"inequalities": [{"where": {"sex": "x"}, "level": "state", "at_most": 2}]}
 AT_LEAST = {"inequalities": [{"where": {"level": "a"}, "at_least": 1}]}
 
 CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
@@ -337,6 +338,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         ),
         Case("a structural zero", {"standard": "zcdp", "rho": "64"}, reach=2, attained=False),
         Case("2 x 2", {"standard": "zcdp", "rho": "16"}, reach=5, attained=False),
+        Case("one total", ZCDP, constraints=AT_LEAST),
+        Case("a geography", {"standard": "zcdp", "rho": "32"}, constraints=FEW_X, reach=3),
     ),
     NoisyCount: (
         Case("2 x 2", PURE, steps=16),

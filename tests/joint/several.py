@@ -18,9 +18,16 @@ def frame(*records: str) -> pl.DataFrame:
 
 
 def several(
-    tables: Mapping[str, tuple[str, tuple[Margin, ...]]], *, division: str = "equal", **privacy: Any
+    tables: Mapping[str, tuple[str, tuple[Margin, ...]]],
+    *,
+    division: str = "equal",
+    constraints: Mapping[str, Mapping[str, Any]] | None = None,
+    **privacy: Any,
 ) -> TablesSpec:
-    """Return a spec of tables over attributes that are written as "pq", each with its kept margins."""
+    """Return a spec of tables over attributes that are written as "pq", each with its kept margins.
+
+    ``constraints`` has those of a table by its name.
+    """
     return TablesSpec.of(
         {
             "data": {
@@ -35,6 +42,7 @@ def several(
                     "invariants": [
                         {"margin": list(margin)} if margin else {"total": True} for margin in margins
                     ],
+                    "constraints": dict((constraints or {}).get(name, {})),
                 }
                 for name, (cells, margins) in tables.items()
             ],

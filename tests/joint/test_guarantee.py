@@ -8,7 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from tests.joint.several import COLUMNS, frame, several
+from tests.universe.test_semi_adjacency import from_definition
 
 from holdfast.errors import GuaranteeError
 from holdfast.joint.prepare import PreparedTables, prepare_tables
@@ -40,23 +42,41 @@ def kept(file: NDArray[np.int64], prepared: PreparedTables) -> list[list[int]]:
 
 
 def loss(one: Prepared, pair: tuple[NDArray[np.int64], NDArray[np.int64]]) -> float:
-    """Return the largest log ratio of the laws of two tables, over the outputs of the lattice near them."""
+    """Return the largest log ratio of the laws of two tables, over the outputs of the lattice near them.
+
+    Where bounds leave few outputs all are near, and laws are made to add up to 1.
+    """
     near = np.array(list(product(range(-7, 8), repeat=2)))
     basis = np.array([[1, -1, 0, 0], [0, 0, 1, -1]])
     if one.public.universe.matrix.toarray()[0].tolist() == [1, 0, 1, 0]:
         basis = basis[:, [0, 2, 1, 3]]
     outputs = pair[0] + near @ basis
-    ratio = one.mechanism.law(pair[0]).log_prob(outputs) - one.mechanism.law(pair[1]).log_prob(outputs)
-    return float(ratio.max())
+    logs = np.array([one.mechanism.law(counts).log_prob(outputs) for counts in pair])
+    possible = np.isfinite(logs).any(axis=0)
+    if not possible.all():
+        logs = logs[:, possible] - logsumexp(logs, axis=1, keepdims=True)
+    return float((logs[0] - logs[1]).max())
+
+
+def within(file: NDArray[np.int64], prepared: PreparedTables) -> bool:
+    """Whether a file keeps the inequalities of all tables."""
+    bounds = [(table(file, one), one.public.floors) for one in prepared.tables.values()]
+    return all(floors is None or (floors[0] @ counts >= floors[1]).all() for counts, floors in bounds)
+
+
+def scope_of(prepared: PreparedTables) -> list[NDArray[np.int64]]:
+    """Return all files that agree with the true one on all that is public."""
+    true = np.zeros((2, 2, 2), dtype=np.int64)
+    for record in FILE:
+        true[tuple(int(level) for level in record)] += 1
+    known = kept(true, prepared)
+    return [file for file in files(len(FILE)) if kept(file, prepared) == known and within(file, prepared)]
 
 
 def worst(prepared: PreparedTables, distance: int) -> float:
     """Return the exact loss of both tables together over all pairs of the joint scope."""
-    true = np.zeros((2, 2, 2), dtype=np.int64)
-    for record in FILE:
-        true[tuple(int(level) for level in record)] += 1
-    scope = [file for file in files(len(FILE)) if kept(file, prepared) == kept(true, prepared)]
-    assert len(scope) > 10
+    scope = scope_of(prepared)
+    assert len(scope) >= 10
     found = 0.0
     for x, y in product(scope, repeat=2):
         if 0 < np.abs(x - y).sum() <= 2 * distance:
@@ -115,6 +135,25 @@ def test_a_table_that_the_others_give_away_is_refused(adjacency: str) -> None:
     given = {"one": ("pq", (("p",),)), "two": ("pqr", (("p", "q"),))}
     with pytest.raises(GuaranteeError, match=r"leave one possible table of p, q"):
         prepare_tables(several(given, adjacency=adjacency), frame("000", "010", "101", "111", "011"))
+
+
+CAPPED = {"one": {"nonnegative": True, "inequalities": [{"where": {"p": "0", "q": "1"}, "at_most": 1}]}}
+
+
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
+def test_inequalities_of_one_table_narrow_the_files_of_all(adjacency: str) -> None:
+    spec = several(TWO, constraints=CAPPED, adjacency=adjacency)
+    spec = spec.model_copy(update={"mechanism": {"name": "wasserstein-exponential", "loss": "l1"}})
+    prepared = prepare_tables(spec, frame(*FILE))
+    assert len(scope_of(prepared)) < len(scope_of(prepare_tables(several(TWO), frame(*FILE))))
+    section = prepared.certify(secure=True).guarantee
+    unit, epsilon = section.unit, float(section.intensity["epsilon"])
+    assert epsilon <= 1
+    files_of = [tuple(file.ravel().tolist()) for file in scope_of(prepared)]
+    assert unit.distance == (from_definition(files_of)[0] if adjacency == "semi" else 1)
+    found = worst(prepared, unit.distance)
+    assert found <= epsilon * (1 + 1e-9)
+    assert found > epsilon / 3
 
 
 def test_a_distance_that_misses_one_person_is_refused() -> None:

@@ -1,14 +1,16 @@
 """Releases within public bounds: what they lose by enumeration, between all tables that are compared."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
+from tests.goodness import LEVEL, p_value
 from tests.universe.designs import Design, random_design
 
-from holdfast.errors import GuaranteeError
+from holdfast.errors import GuaranteeError, SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.congeniality import Conditioning, Inequalities
@@ -21,6 +23,7 @@ from holdfast.mechanisms.wasserstein.measure import BaseMeasure
 from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.privacy.intensity import Pure
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.limits import Limits
 from holdfast.universe.symmetry import looks_alike
@@ -143,3 +146,46 @@ def test_bounds_out_of_reach_leave_the_cost_as_it_is() -> None:
         )
         assert (found.at(Fraction(1)).loss == plain.at(Fraction(1)).loss) is same
         assert isinstance(found.parts[0][0], Twice) is not same
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_few_releases_are_listed_where_noise_hardly_ever_keeps_its_bounds(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = np.eye(8, dtype=np.int64)
+    rows, least = np.concatenate([each, -each]), np.repeat([50, -51], 8)
+    table = np.repeat([50, 51], 4)
+    matrix = csr_array(np.stack([np.ones(8, dtype=np.int64), each[0] + each[4]]))
+    limits = Limits(csr_array(rows), least) if known else None
+    universe = Universe.of(matrix, matrix @ table, limits=limits, occupied=True)
+    mechanism = Conditioned(premises_of(universe, "unit"), Fraction(1, 2), True, Inequalities(rows, least))
+    if not known:  # the tables without bounds are too many to list
+        assert mechanism._releases is None
+        return
+    rare = replace(mechanism, kappa=Fraction(1, 10**5))
+    rare.require_drawable([table])
+    with monkeypatch.context() as unlisted, pytest.raises(SamplingError, match="not every table"):
+        unlisted.setattr(Conditioned, "_releases", None)
+        replace(rare).require_drawable([table])
+    assert mechanism.methods == ("8 cells within bounds, from a list of all releases",)
+    releases = conforming_tables(universe, 100)
+    assert len(releases) == 40
+    law = mechanism.law(table)
+    weights = np.exp(-np.abs(releases - table).sum(axis=1) / 2)
+    assert np.exp(law.log_prob(releases)) == pytest.approx(weights / weights.sum())
+    draws = law.sample(SeededEntropy(3), 20_000)
+    shares = dict(zip(map(tuple, releases.tolist()), (weights / weights.sum()).tolist(), strict=True))
+    assert p_value(draws, shares) > LEVEL
+    other = np.exp(-np.abs(releases - table).sum(axis=1) * 0.6)
+    wrong = dict(zip(shares, (other / other.sum()).tolist(), strict=True))
+    assert p_value(draws, wrong) < LEVEL / 1000
+
+
+def test_a_list_stands_for_inequalities_that_tables_may_break() -> None:
+    matrix = csr_array(np.ones((1, 3), dtype=np.int64))
+    universe = Universe.of(matrix, np.array([4]))
+    first = Inequalities(np.array([[1, -1, 0]]), np.array([0]))
+    mechanism = Conditioned(premises_of(universe, "semi"), Fraction(1, 2), True, first)
+    tables = conforming_tables(universe, 100)
+    found = mechanism.law(np.array([2, 1, 1])).log_prob(tables)
+    assert (np.isfinite(found) == (tables[:, 0] >= tables[:, 1])).all()

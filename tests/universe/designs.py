@@ -61,3 +61,58 @@ def two_way(rows: int, columns: int) -> IntArray:
 def at_most(cells: int, count: int) -> Limits:
     """Every cell at most a number."""
     return Limits(csr_array(-np.eye(cells, dtype=np.int64)), np.full(cells, -count))
+
+
+MARGINS: tuple[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], ...] = (
+    ((2, 2), ((0,), (1,))),
+    ((2, 3), ((0,), (1,))),
+    ((3, 3), ((0,), (1,))),
+    ((2, 2, 2), ((0,), (1,), (2,))),
+    ((2, 2, 2), ((0, 1), (2,))),
+    ((2, 2, 2), ((0, 1), (1, 2))),
+    ((3, 3), ((0,),)),
+    ((2, 2, 2), ((0,),)),
+)
+
+
+def bounded_margins(seed: int) -> Universe:
+    """Return a table of small margins within caps, floors, orders of cells, or bounds of any kind."""
+    draw = np.random.default_rng(seed)
+    shape, sets = MARGINS[seed % len(MARGINS)]
+    A = margins(shape, sets)
+    d = A.shape[1]
+    x = draw.integers(0, 3 if d < 9 else 2, d)
+    every, kind = np.eye(d, dtype=np.int64), draw.integers(0, 4)
+    if kind == 0:
+        B, b = -every, -np.maximum(x, draw.integers(0, 3, d))
+    elif kind == 1:
+        B, b = every[: d // 2], np.minimum(x, 1)[: d // 2]
+    elif kind == 2:
+        pairs = [sorted(draw.choice(d, 2, replace=False), key=lambda z: -x[z]) for _ in range(3)]
+        B, b = np.array([every[i] - every[j] for i, j in pairs]), np.zeros(3, dtype=np.int64)
+    else:
+        B = draw.integers(-1, 2, (3, d))
+        b = B @ x - draw.integers(0, 2, 3)
+    return Universe.of(csr_array(A), A @ x, limits=Limits.of(csr_array(B), b), occupied=True)
+
+
+def margins(shape: tuple[int, ...], sets: tuple[tuple[int, ...], ...]) -> IntArray:
+    """The margins on some sets of axes."""
+    cell = np.indices(shape).reshape(len(shape), -1)
+    rows = []
+    for axes in sets:
+        sizes = [shape[axis] for axis in axes]
+        place = np.ravel_multi_index([cell[axis] for axis in axes], sizes)
+        rows.append(np.arange(np.prod(sizes))[:, None] == place)
+    return np.concatenate(rows).astype(np.int64)
+
+
+def in_order(x: IntArray) -> Universe:
+    """Groups of places of cells in order, x_1 >= x_2 >= ...; each group keeps the totals of its levels."""
+    groups, places, levels = x.shape
+    cell = np.arange(x.size).reshape(x.shape)
+    every = np.eye(x.size, dtype=np.int64)
+    A = every[cell].sum(axis=1).reshape(groups * levels, -1)
+    B = (every[cell[:, :, :-1]] - every[cell[:, :, 1:]]).reshape(groups * places * (levels - 1), -1)
+    none = np.zeros(len(B), dtype=np.int64)
+    return Universe.of(csr_array(A), A @ x.ravel(), limits=Limits.of(csr_array(B), none), occupied=True)

@@ -140,8 +140,12 @@ def test_floors_of_cells_have_the_bound_of_the_rest(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limited, "CELLS", 0)
     floors = Limits(csr_array(np.eye(64, dtype=np.int64)), np.ones(64, dtype=np.int64))
     names = (frozenset({"r"}), frozenset({"c"}))
-    found = semi_adjacency(Universe.of(csr_array(two_way(8, 8)), np.full(16, 20), names, limits=floors))
-    assert (found.worst_case, found.exact) == (3, False)
+    universe = Universe.of(csr_array(two_way(8, 8)), np.full(16, 20), names, limits=floors)
+    bound = limited.limited_bound(universe, floors)
+    assert bound is not None
+    assert bound.value == 3
+    found = semi_adjacency(universe)  # somebody is everywhere: two exchange
+    assert (found.worst_case, found.exact) == (2, True)
 
 
 def test_where_no_bound_is_known_the_way_out_is_told() -> None:

@@ -30,6 +30,7 @@ from math import ceil, exp
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, StrictBool, model_validator
 
 from holdfast.errors import GuaranteeError, SamplingError, SpecError
@@ -58,11 +59,14 @@ from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.privacy.profile import NormLoss
 from holdfast.public import Public
+from holdfast.sampling.bounded.listed import ListedLaw
 from holdfast.sampling.bounded.truncated import Kept, TruncatedLaw
+from holdfast.sampling.decisions.enclosure import ball_of
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers.exponential import checked_rate
 from holdfast.spec.part import Text
 from holdfast.spec.rational import PositiveRational
+from holdfast.universe.limited import listed
 
 STEPS = 1 << 12
 """Parameters that a calibration chooses from, between half of what equalities alone allow and all of it."""
@@ -274,6 +278,8 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
     def methods(self) -> tuple[str, ...]:
         """How a release is drawn, in sentences that depend on public values only."""
         cells = f"{self.premises.universe.cells:,} cells within bounds"
+        if self._releases is not None:
+            return (f"{cells}, from a list of all releases",)
         if self.walk is not None:
             return (f"{cells}, by {self.walk.length.iterations:,} steps of a Markov chain",)
         return (f"{cells}, by dynamic programming or rejection",)
@@ -299,7 +305,22 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
                     " for a chain (chain = true), or use lattice-laplace and postprocess its release."
                 ) from None
 
+    @cached_property
+    def _releases(self) -> IntArray | None:
+        """All releases, where inequalities leave few: none has to be drawn in vain then."""
+        if not self.nonnegative or self.inequalities is None:
+            return None
+        universe = self.premises.universe
+        if self.inequalities.bound(universe):
+            return listed(universe)
+        tables = listed(universe.unlimited)
+        return None if tables is None else tables[self.inequalities.hold(tables)]
+
     def _exact_law(self, counts: IntArray, *, patient: bool) -> Law:
+        if self._releases is not None:
+            return ListedLaw(
+                self._releases, lambda release: -ball_of(self.kappa * int(np.abs(release - counts).sum()))
+            )
         noise: Kept | TruncatedLaw | NoiseLaw = self._laplace.noise
         if self.nonnegative:
             matrix = self.premises.universe.matrix
@@ -338,7 +359,9 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
 
     @property
     def _floats(self) -> bool:
-        """Whether floats may sort out clear cases: dynamic programming has none, rejection may be chosen."""
+        """Whether floats may sort out clear cases: lists and dynamic programming have none, rejection may."""
+        if self._releases is not None:
+            return False
         try:
             return self._laplace.noise.floats
         except SamplingError:  # dynamic programming alone can draw it

@@ -9,10 +9,11 @@ from holdfast.universe.capacity import capacities
 from holdfast.universe.universe import Universe
 
 
-def conforming_tables(universe: Universe, limit: int) -> IntArray:
+def conforming_tables(universe: Universe, limit: int, work: int | None = None) -> IntArray:
     """Return all tables x >= 0 with A x = t and B x >= b as rows, in lexicographic order, largest first.
 
-    Raises GuaranteeError when there are more than `limit` of them, or infinitely many.
+    Raises GuaranteeError when there are more than `limit` of them, or infinitely many, or where more than
+    `work` beginnings of tables have to be looked at.
     """
     bound = capacities(universe)[universe.patterns.of_cell]
     matrix = universe.matrix.toarray()
@@ -34,8 +35,14 @@ def conforming_tables(universe: Universe, limit: int) -> IntArray:
 
     found: list[list[int]] = []
     stack: list[tuple[list[int], IntArray]] = [([], np.zeros_like(low))]
+    looked = 0
     while stack:
         prefix, held = stack.pop()
+        looked += 1
+        if work is not None and looked > work:
+            raise GuaranteeError(
+                f"the tables of the universe were not found in {work} steps: use a smaller table."
+            )
         cell = len(prefix)
         if ((held + least[:, cell] > high) | (held + most[:, cell] < low)).any():
             continue

@@ -14,6 +14,9 @@ Beyond, these upper bounds of the worst case are known:
   and X + g lies between X and Y in every cell, so it keeps the bounds of cells, too. Entries of g are -1, 0
   or 1, and its support is at most one more than the rank of its component [schrijver1986]. Other bounds are
   rows of the same system with a slack each; where that is totally unimodular, the same holds with its rank.
+* Cells in order, such as cases and deaths: see `ordered.py`.
+
+A search for the costliest table, in `limited_witness.py`, finds whether less is enough.
 """
 
 from dataclasses import replace
@@ -31,10 +34,12 @@ from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.bounds import Bound, decomposable_bound, product_bound, total_bound, unimodular_bound
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.limits import BoolArray, Limits
+from holdfast.universe.ordered import ordered_bound
 from holdfast.universe.universe import Universe
 
 TABLES = 500  # tables that are compared one by one
 CELLS = 24  # cells up to which they are looked for
+BEGINNINGS = 50_000  # beginnings of tables that are looked at for them
 PATTERNS = 1_000  # kinds of cells up to which each is asked whether its count can differ
 RECORDS = 16  # records up to which their number is a bound of any use
 FAR = 1 << 30
@@ -46,7 +51,7 @@ def listed(universe: Universe) -> IntArray | None:
     if universe.cells > CELLS:
         return None
     try:
-        return conforming_tables(universe, TABLES)
+        return conforming_tables(universe, TABLES, BEGINNINGS)
     except GuaranteeError:
         return None
 
@@ -75,7 +80,7 @@ def readings(tables: IntArray) -> tuple[int, int]:
 
 def limited_bound(universe: Universe, limits: Limits) -> Bound | None:
     """Return the smallest of the known upper bounds of the worst case, or None when there is none."""
-    known = [_circuits(universe, limits)]
+    known = [_circuits(universe, limits), ordered_bound(universe, limits)]
     if limits.of_cells and (limits.rows.data > 0).all():
         rest = replace(universe.unlimited, values=universe.values - universe.matrix @ limits.ranges[0])
         found = decomposable_bound(rest.cliques) or product_bound(rest)

@@ -21,13 +21,16 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import patterns
 from holdfast.programs.solver import Status
 from holdfast.universe.bounds import Bound, decomposable_bound, literal_is_two, product_bound, upper_bound
 from holdfast.universe.features import blocks_of
 from holdfast.universe.limited import limited_bound, listed, one_limited_table, readings
+from holdfast.universe.limited_witness import KINDS, LimitedWitnesses
 from holdfast.universe.limits import Limits
 from holdfast.universe.universe import Universe
 from holdfast.universe.witness import Witnesses
@@ -35,6 +38,7 @@ from holdfast.universe.witness import Witnesses
 BLOCKS = 20  # blocks looked at for one that attains a theorem's bound
 PATTERNS = 1_500  # search all pairs of patterns up to this many
 SEARCH = "theory, 2"
+Questions = Witnesses | LimitedWitnesses
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,24 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
     tables, complete = witnesses.covering_tables()
     bound = _bound(universe)
     if not witnesses.bounded or not complete:
-        return _only(bound)
+        return _only(universe, bound)
     possible = np.flatnonzero(np.any(tables, axis=0))
     start = int((universe.patterns.size[possible] > 1).any())
     if start == 0 and _unique(witnesses, tables, possible):
         return _exactly(0)
+    return _searched(witnesses, possible, tables, bound, start)
+
+
+def _searched(
+    witnesses: Questions, possible: IntArray, tables: list[IntArray], bound: Bound | None, start: int
+) -> SemiAdjacency:
+    """Return both readings from questions about tables, as far as they are answered."""
     proved = bound
     bound, hard = _made_first(witnesses, possible, bound)
     worst = _worst_case(witnesses, possible, bound, start, hard)
     literal = _literal(witnesses, possible, tables, start)
     if worst is None:
-        only = _only(bound)
+        only = _only(witnesses.universe, bound)
         literal = only.worst_case if literal is None else min(literal, only.worst_case)
         return replace(only, literal=literal, searched=_below(only.worst_case, proved))
     reference = bound.reference if bound is not None and worst == bound.value else SEARCH
@@ -98,7 +109,7 @@ def semi_adjacency(universe: Universe) -> SemiAdjacency:
 
 
 def _limited(universe: Universe, limits: Limits) -> SemiAdjacency:
-    """Return both readings from all tables, or a bound of the worst case, which also bounds the literal."""
+    """Return both readings from all tables or from questions about them, or a bound of both."""
     tables = listed(universe)
     if tables is not None:
         worst, literal = readings(tables) if tables.shape[0] > 1 else (0, 0)
@@ -106,12 +117,16 @@ def _limited(universe: Universe, limits: Limits) -> SemiAdjacency:
     if one_limited_table(universe):
         return replace(_exactly(0), searched=True)
     bound = limited_bound(universe, limits)
-    if bound is None:
-        raise GuaranteeError(
-            "how many records one person's change takes within these inequalities is out of reach, and no"
-            ' bound of it is known: set adjacency = "unit" in [privacy], or bound single cells only.'
-        )
-    return _only(bound)
+    totals = 0 if universe.settled is None else np.count_nonzero(universe.settled)
+    if bound is not None and bound.value == 2 and totals > 1:  # nobody goes from one total to another alone
+        return SemiAdjacency(2, 2, exact=True, reference=bound.reference)
+    if universe.kinds.count <= KINDS:
+        witnesses = LimitedWitnesses(universe, limits)
+        covering, complete = witnesses.covering_tables()
+        if complete and covering:
+            possible = np.flatnonzero(np.any(covering, axis=0))
+            return _searched(witnesses, possible, covering, bound, start=1)  # two tables differ
+    return _only(universe, bound)
 
 
 def _of_nested(sizes: IntArray, counts: IntArray) -> SemiAdjacency:
@@ -158,8 +173,13 @@ def _exactly(value: int) -> SemiAdjacency:
     return SemiAdjacency(value, value, exact=True, reference=SEARCH)
 
 
-def _only(bound: Bound | None) -> SemiAdjacency:
+def _only(universe: Universe, bound: Bound | None) -> SemiAdjacency:
     """Return what the bound alone says."""
+    if bound is None and universe.limits is not None:
+        raise GuaranteeError(
+            "how many records one person's change takes within these inequalities is out of reach, and no"
+            ' bound of it is known: set adjacency = "unit" in [privacy], or bound single cells only.'
+        )
     if bound is None:
         raise GuaranteeError(
             "the semi-adjacency of these invariants is out of reach and has no known bound: add "
@@ -183,7 +203,7 @@ def _unique(witnesses: Witnesses, tables: list[IntArray], possible: IntArray) ->
 
 
 def _made_first(
-    witnesses: Witnesses, possible: IntArray, bound: Bound | None
+    witnesses: Questions, possible: IntArray, bound: Bound | None
 ) -> tuple[Bound | None, list[tuple[int, int]]]:
     """Return a bound of d(X; x -> y) by c + 1, where c changes make a record y in any table.
 
@@ -211,7 +231,7 @@ def _made_first(
 
 
 def _worst_case(
-    witnesses: Witnesses, possible: IntArray, bound: Bound | None, start: int, hard: list[tuple[int, int]]
+    witnesses: Questions, possible: IntArray, bound: Bound | None, start: int, hard: list[tuple[int, int]]
 ) -> int | None:
     """Return the largest d(X; x -> y), or None when the search does not settle it.
 
@@ -232,7 +252,7 @@ def _worst_case(
     return best if settled and not witnesses.exhausted else None
 
 
-def _pairs(witnesses: Witnesses, possible: IntArray) -> Iterator[tuple[int, int]]:
+def _pairs(witnesses: Questions, possible: IntArray) -> Iterator[tuple[int, int]]:
     """Yield the ordered pairs of patterns, the least alike first: they cost most."""
     columns = witnesses.columns[:, possible]
     gram = (columns.T @ columns).toarray()
@@ -249,15 +269,18 @@ def _pairs(witnesses: Witnesses, possible: IntArray) -> Iterator[tuple[int, int]
     yield from zip(possible[ones[order]].tolist(), possible[others[order]].tolist(), strict=True)
 
 
-def _literal(witnesses: Witnesses, possible: IntArray, tables: list[IntArray], start: int) -> int | None:
-    """Return the largest over x, y of the smallest d(X; x -> y), or None when left open."""
-    held = np.count_nonzero(tables, axis=1)
-    # records x and y of one table exchange places
-    best = 2 if (held > 1).any() else start
-    if held[0] == possible.size:
-        return best
-    if literal_is_two(witnesses.universe.cliques) or product_bound(witnesses.universe) is not None:
-        return 2
+def _literal(witnesses: Questions, possible: IntArray, tables: list[IntArray], start: int) -> int | None:
+    """Return the largest over x, y of the smallest d(X; x -> y), or None when left open.
+
+    Records x and y of one table exchange places, so that is 2, or 1 where bounds alone tell x and y apart.
+    """
+    universe, column = witnesses.universe, patterns(witnesses.columns).of_cell
+    best = 2 if any(np.unique(column[np.flatnonzero(table)]).size > 1 for table in tables) else start
+    if universe.limits is None:
+        if np.count_nonzero(tables[0]) == possible.size:
+            return best
+        if literal_is_two(universe.cliques) or product_bound(universe) is not None:
+            return 2
     if possible.size > PATTERNS:
         return None
     together = np.eye(witnesses.count, dtype=bool)
@@ -277,10 +300,20 @@ def _literal(witnesses: Witnesses, possible: IntArray, tables: list[IntArray], s
             both = witnesses.any_table({int(x): 1, int(y): 1})
             if both.point is not None:
                 meet(both.point)
-                best = max(best, 2)
+                best = max(best, 2 if column[x] != column[y] else start)
                 continue
             value = witnesses.cheapest(int(x), int(y))
             if value is None:
                 return None
             best = max(best, value)
+    return best if best >= 2 else _alone(witnesses, together & (column[:, None] == column), best)
+
+
+def _alone(witnesses: Questions, pairs: NDArray[np.bool_], best: int) -> int | None:
+    """Return the literal reading over pairs in one table that bounds alone tell apart: it is 2 at most."""
+    for x, y in np.argwhere(pairs & ~np.eye(len(pairs), dtype=bool)).tolist():
+        value = None if witnesses.exhausted else witnesses.cheapest(x, y)
+        if value is None or value >= 2:
+            return value
+        best = max(best, value)
     return best

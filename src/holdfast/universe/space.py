@@ -54,12 +54,30 @@ def _differences(universe: Universe, adjacency: int) -> Iterator[IntArray]:
     spare = _Spare(universe)
     for size in range(1, adjacency + 1):
         sets = _multisets(universe.cells, size)
-        sums = columns[sets].sum(axis=1)
-        order = np.lexsort(sums.T) if sums.shape[1] else np.arange(len(sets))
-        new = np.flatnonzero((np.diff(sums[order], axis=0) != 0).any(axis=1)) + 1
-        for group in np.split(order, new):
-            if group.size > 1 and spare.holds(sets[group[0]]):
+        for group in _of_equal_sum(columns, sets):
+            if spare.holds(sets[group[0]]):
                 yield from _disjoint_pairs(sets[group], universe.cells)
+
+
+def steps_of_size(columns: IntArray, size: int, limit: int) -> IntArray | None:
+    """Return one of u and -u for all u = p - q with `size` records in p and q each and equal sums of columns.
+
+    ``columns`` are rows here. None where more than `limit` pairs of multisets have equal sums.
+    """
+    sets = _multisets(len(columns), size)
+    groups = list(_of_equal_sum(columns, sets))
+    if sum(comb(group.size, 2) for group in groups) > limit:
+        return None
+    found = [u for group in groups for u in _disjoint_pairs(sets[group], len(columns))]
+    return np.concatenate([np.zeros((0, len(columns)), dtype=np.int64), *found])
+
+
+def _of_equal_sum(columns: IntArray, sets: IntArray) -> Iterator[IntArray]:
+    """Yield the multisets that have the same sum of columns, where there are several."""
+    sums = columns[sets].sum(axis=1)
+    order = np.lexsort(sums.T) if sums.shape[1] else np.arange(len(sets))
+    new = np.flatnonzero((np.diff(sums[order], axis=0) != 0).any(axis=1)) + 1
+    yield from (group for group in np.split(order, new) if group.size > 1)
 
 
 class _Spare:

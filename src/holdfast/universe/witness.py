@@ -13,14 +13,13 @@ from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 from holdfast.lattice.arrays import IntArray
 from holdfast.programs.integer import Outcome, Program
 from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.universe.avoiding import UNKNOWN, avoiding
 from holdfast.universe.capacity import capacities
 from holdfast.universe.compensators import SETS, Compensators, Supports
 from holdfast.universe.universe import Universe
 
 LEVELS = 16  # the largest number of changes that is searched for
 WORK = 20_000_000  # the limit of one search, in about microseconds: counted, never timed
-
-UNKNOWN = Outcome(Status.UNKNOWN)
 
 
 class Witnesses:
@@ -135,43 +134,21 @@ class Witnesses:
             return None
         return self._compensators.making(y, size)
 
-    def _avoiding(self, y: int, sets: "Supports") -> Outcome:
-        """Return a table without a record y that contains none of the sets, by branching.
-
-        A table that contains a set is excluded in every way: it lacks the first record, or holds that
-        and lacks the second, and so on. A set with one record not held yet caps that one at once.
-        """
-        start = self._table_most()
-        start[y] = 0
-        held = np.zeros_like(start)
+    def _avoiding(self, y: int, sets: Supports) -> Outcome:
+        """Return a table without a record y that contains none of the sets."""
+        most = self._table_most()
+        most[y] = 0
+        held = np.zeros_like(most)
         if self.universe.total is None:
             held[self.count + y] = 1
-        open_, outcome = [(held, start)], Outcome(Status.INFEASIBLE)
-        while not self._making_exhausted:
-            if not open_:
-                return outcome
-            least, most = open_.pop()
-            most = sets.capped(least, most)
-            if (least > most).any():
-                continue
-            self._made += 1_500 + 10 * self.count + sets.place.shape[0] // 20
-            tightened = np.flatnonzero(most < self._table_most()).tolist()
-            found = self._tables.solve(
-                least={z: int(least[z]) for z in np.flatnonzero(least).tolist()},
-                most={z: int(most[z]) for z in tightened},
-            )
-            if found.point is None:
-                outcome = outcome if found.status is Status.INFEASIBLE else UNKNOWN
-                continue
-            inside = sets.first_within(found.point, least, most)
-            if inside is None:
-                return self._trim(found)
-            for z, times in inside:
-                lacking = most.copy()
-                lacking[z] = min(lacking[z], times - 1)
-                open_.append((least.copy(), lacking))
-                least[z] = max(least[z], times)
-        return UNKNOWN
+        return self._trim(avoiding(self._tables, sets, held, most, self._make))
+
+    def _make(self, sets: int) -> bool:
+        """Count one solve that has to avoid so many sets; False once the limit is reached."""
+        if self._making_exhausted:
+            return False
+        self._made += 1_500 + 10 * self.count + sets // 20
+        return True
 
     def cheapest(self, x: int, y: int) -> int | None:
         """Return the fewest changes that turn a record x to y, over all tables with a record x.
