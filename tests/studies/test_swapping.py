@@ -235,7 +235,7 @@ def test_with_race_and_voting_age_in_the_key_nothing_changes(tmp_path: Path) -> 
 
 
 def test_race_by_location_keeps_the_totals_of_tracts(tmp_path: Path) -> None:
-    """The true counts and the means at each rate have one total a tract, and the cells change with the rate."""
+    """True counts and means at each rate have one total a tract; other cells change with the rate."""
     blocks(tmp_path)
     persons = rhode_island.read(tmp_path)
     _, head, *rows = rhode_island.by_location(persons, persons.strata(rhode_island.RACE))
