@@ -187,7 +187,7 @@ def test_the_loss_given_secrets_is_at_most_epsilon(name: str, tmp_path: Path) ->
     assert promise is not None
     assert promise.delta is not None
     assert isinstance(mechanism, LatticeLaplace)
-    assert (promise.delta.value, promise.intensity) == (delta, Pure(Fraction(1)))
+    assert (promise.delta.value, promise.intensity) == (Fraction(delta), Pure(Fraction(1)))
     assert prepared.guarantee.unit.distance == delta
     points = outputs(len(prepared.counts), 60 if rows == THREE else 300)
     less = LatticeLaplace(mechanism.premises, mechanism.norm, mechanism.kappa * Fraction(10, 9))

@@ -10,6 +10,7 @@ would be protected. So one of the two is the key with the county, and the other 
 Tables of tracts and counties are sums of blocks. Counties are exact, as nobody leaves one.
 """
 
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import panels
-from studies.swapping.experiment import FULL, QUICK, Size, Step, boxes, said, swaps
+from studies.swapping.experiment import FULL, QUICK, Size, Step, boxes, percent, said, swaps
 from studies.swapping.microdata import Microdata, TwoWay
 
 __all__ = ["FULL", "QUICK", "Size"]
@@ -31,6 +32,9 @@ RACES = ("white", "black", "hisp", "aian", "asian", "nhpi", "other", "two")
 TRACT, COUNTY = 10**4, 10**10
 """A block's 15 digits, divided by these, are the numbers of its tract and its county."""
 RACE, AGE = "race", "voting age"
+LOCATIONS = ("white", "black", "hisp", "asian")
+"""The race by location table has the tract where most people of each of these live."""
+SHOWN = tuple(Fraction(percent, 100) for percent in (1, 10, 50))
 SEEDS = {RACE: 2010, AGE: 2011}
 
 
@@ -91,8 +95,27 @@ def study(folder: Path, size: Size, bar: Bar[Step]) -> Outcome:
             *(said(found, name) for name in tables if name != exact),
             f"Largest MAPE of {exact} in all runs: {found.errors[exact].max():g}.",
         ]
+        if held == RACE:
+            lines += by_location(persons, before)
         for ax, name in zip(axes[2 * row : 2 * row + 2], tables, strict=False):
             boxes(ax, found, name)
             key = AGE if held == RACE else RACE
             ax.set_title(f"Rhode Island, 2010: error of {name}\n(swapped within county x {key})")
     return Outcome(numbers, tuple(lines), {"rhode_island": figure})
+
+
+def by_location(persons: Persons, before: Microdata) -> list[str]:
+    """Return race by location: the counts of a few tracts, and their means over all swaps at some rates."""
+    table = TwoWay(RACE, persons.areas(TRACT))
+    tracts = np.unique(persons.blocks // TRACT)
+    true = table.counts(before)
+    means = {f"mean at {percent(rate)}": table.expected(before, rate) for rate in SHOWN}
+    races = [RACES.index(race) for race in LOCATIONS if RACES.index(race) < true.shape[1]]
+    places = dict.fromkeys(int(true[:, race].argmax()) for race in races)
+    lines = ["Race by location, tracts where most people of a race live:"]
+    lines.append(f"  {'':<26}" + "".join(f"{RACES[race]:>9}" for race in races) + f"{'all':>9}")
+    for place in places:
+        for what, counts in {"true": true, **means}.items():
+            cells = "".join(f"{counts[place, race]:>9,.0f}" for race in races)
+            lines.append(f"  {tracts[place]} {what:<14}{cells}{counts[place].sum():>9,.0f}")
+    return lines

@@ -232,3 +232,18 @@ def test_with_race_and_voting_age_in_the_key_nothing_changes(tmp_path: Path) -> 
     after = before.swapped(Fraction(1, 2), SeededEntropy(1))
     assert after.moved > 0
     assert (cross(after.records.swap, after.records.held["both"]) == cross(persons.block, both)).all()
+
+
+def test_race_by_location_keeps_the_totals_of_tracts(tmp_path: Path) -> None:
+    """True counts and means at each rate have one total a tract; other cells change with the rate."""
+    blocks(tmp_path)
+    persons = rhode_island.read(tmp_path)
+    _, head, *rows = rhode_island.by_location(persons, persons.strata(rhode_island.RACE))
+    assert head.split() == [*rhode_island.LOCATIONS, "all"]
+    each = 1 + len(rhode_island.SHOWN)
+    assert len(rows) % each == 0
+    for place in range(0, len(rows), each):
+        cells = [row.split()[-len(head.split()) :] for row in rows[place : place + each]]
+        assert len({row[-1] for row in cells}) == 1
+        assert cells[0] != cells[-1]
+    assert set(rows) <= set(rhode_island.study(tmp_path, FEW, silent).lines)

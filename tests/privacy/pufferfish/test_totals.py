@@ -96,3 +96,13 @@ def test_parts_are_read_off_the_invariants(
 ) -> None:
     found = delta(rows, totals)
     assert (int(found.finite), found.exact) == expected
+
+
+def test_crossing_margins_move_more_records_than_they_have_values() -> None:
+    """Two margins of two values each: of the sixteen datasets of these four people two conform, 4 apart."""
+    cells = [(0, 3), (1, 2), (2, 0), (2, 0)]
+    margins = np.array([[0, 0, 1, 1], [0, 1, 0, 1]])
+    kept = [list(margins[:, np.array(data)].sum(axis=1)) for data in product(*cells)]
+    conforming = [data for data, sums in zip(product(*cells), kept, strict=True) if sums == kept[0]]
+    assert [distance(one, other) for one, other in combinations(conforming, 2)] == [4]
+    assert delta([[1, 1, 1, 1], *margins.tolist()], (4, *map(int, kept[0]))).value == 4
