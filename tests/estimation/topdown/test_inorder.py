@@ -15,7 +15,10 @@ from holdfast.estimation.topdown.symmetric import Equations
 
 ROOT = Path(__file__).parents[3]
 ROOM = ROOT / "src" / "holdfast" / "estimation" / "topdown"
-DECIDING = "ascent children general inorder interior levels prices quadratic squares sums symmetric".split()
+DECIDING = (
+    *("ascent", "children", "general", "inorder", "interior", "levels"),
+    *("prices", "quadratic", "squares", "sums", "symmetric"),
+)
 """What real counts are made by."""
 ELSEWHERE = {"dot", "einsum", "inner", "linalg", "matmul", "mean", "norm", "outer", "tensordot", "vdot"}
 """What adds up in an order of its own; ``sum`` is let pass where it adds whole numbers."""
@@ -42,7 +45,7 @@ PLAIN = {
 
 
 def bits(folder: Path, **more: str) -> str:
-    """Return the digest of real and whole counts of many trees, as found by a process with this environment."""
+    """Return the digest of the counts of many trees, as a process with this environment finds them."""
     own = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), **more}
     own |= {"NUMBA_CACHE_DIR": str(folder)} if more else {}
     done = subprocess.run([sys.executable, "-c", BITS], env=own, capture_output=True, text=True, check=True)
