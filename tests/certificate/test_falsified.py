@@ -133,7 +133,7 @@ def test_fields_that_claim_nothing_are_there_and_may_be_changed(tmp_path: Path) 
         ("mechanism.given", "lattice-laplace", "by the spec"),
         ("mechanism.level", "k-norm-gradient, quantile", "1/2"),
         ("mechanism.low.*", "k-norm-gradient, linear", "1"),
-        ("mechanism.high.*", "k-norm-gradient, linear", "3"),
+        ("mechanism.high.*", "k-norm-gradient, quantile", "4"),
         ("mechanism.pseudo.*", "wasserstein-exponential, prior and secrets", "16"),
         ("constraints.inequalities.*.name", "conditioned, inequalities", "another"),
         ("invariants.*.labels.*", "lattice-laplace, zeros and weights", "another"),
