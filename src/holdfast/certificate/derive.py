@@ -64,6 +64,10 @@ CLAIMS_NOTHING: tuple[Unclaimed, ...] = (
     Unclaimed("ledger.row", "as the ledger; it must be a number of a row"),
     Unclaimed("ledger.hash", "as the ledger; it must be a hash"),
     Unclaimed("mechanism.given", "whether a parameter was chosen or calibrated: the guarantee is the same"),
+    Unclaimed("mechanism.level", "which quantile the curator asked for: the guarantee is that of any"),
+    Unclaimed("mechanism.low.*", "where the curator let the grid of an estimate begin, as its level"),
+    Unclaimed("mechanism.high.*", "where the curator let the grid of an estimate end, as its level"),
+    Unclaimed("mechanism.pseudo.*", "what the curator expected of a cell: the guarantee is that of any"),
     Unclaimed("constraints.inequalities.*.name", "a name that the curator gave to a bound"),
     Unclaimed(
         "invariants.*.labels.*", "a name that the curator gave to a sum: its weights define it", "weights"
