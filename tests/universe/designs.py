@@ -88,7 +88,9 @@ def bounded_margins(seed: int) -> Universe:
     elif kind == 1:
         B, b = every[: d // 2], np.minimum(x, 1)[: d // 2]
     elif kind == 2:
-        pairs = [sorted(draw.choice(d, 2, replace=False), key=lambda z: -x[z]) for _ in range(3)]
+        pairs = [
+            sorted(draw.choice(d, 2, replace=False).tolist(), key=lambda z: -int(x[z])) for _ in range(3)
+        ]
         B, b = np.array([every[i] - every[j] for i, j in pairs]), np.zeros(3, dtype=np.int64)
     else:
         B = draw.integers(-1, 2, (3, d))

@@ -166,7 +166,8 @@ class LimitedWitnesses:
 
     def _taken(self, steps: IntArray) -> IntArray:
         """Return what steps take of records and of room."""
-        return np.maximum(np.hstack([-steps, -(steps @ self._bounds.T)]), 0)
+        taken: IntArray = np.maximum(np.hstack([-steps, -(steps @ self._bounds.T)]), 0)
+        return taken
 
     def _without(self, taken: IntArray, held: IntArray, most: IntArray) -> Outcome:
         """Return a table within these counts that holds no row of what is taken."""
