@@ -81,7 +81,7 @@ def bounded_margins(seed: int) -> Universe:
     shape, sets = MARGINS[seed % len(MARGINS)]
     A = margins(shape, sets)
     d = A.shape[1]
-    x = draw.integers(0, 3 if d < 9 else 2, d)
+    x: IntArray = draw.integers(0, 3 if d < 9 else 2, size=(d,))
     every, kind = np.eye(d, dtype=np.int64), draw.integers(0, 4)
     if kind == 0:
         B, b = -every, -np.maximum(x, draw.integers(0, 3, d))
