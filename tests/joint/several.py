@@ -21,7 +21,7 @@ def several(
     tables: Mapping[str, tuple[str, tuple[Margin, ...]]],
     *,
     division: str = "equal",
-    constraints: Mapping[str, Mapping[str, Any]] | None = None,
+    constraints: Any = None,
     **privacy: Any,
 ) -> TablesSpec:
     """Return a spec of tables over attributes that are written as "pq", each with its kept margins.

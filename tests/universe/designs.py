@@ -81,14 +81,16 @@ def bounded_margins(seed: int) -> Universe:
     shape, sets = MARGINS[seed % len(MARGINS)]
     A = margins(shape, sets)
     d = A.shape[1]
-    x = draw.integers(0, 3 if d < 9 else 2, d)
+    x: IntArray = draw.integers(0, 3 if d < 9 else 2, size=(d,))
     every, kind = np.eye(d, dtype=np.int64), draw.integers(0, 4)
     if kind == 0:
         B, b = -every, -np.maximum(x, draw.integers(0, 3, d))
     elif kind == 1:
         B, b = every[: d // 2], np.minimum(x, 1)[: d // 2]
     elif kind == 2:
-        pairs = [sorted(draw.choice(d, 2, replace=False), key=lambda z: -x[z]) for _ in range(3)]
+        pairs = [
+            sorted(draw.choice(d, 2, replace=False).tolist(), key=lambda z: -int(x[z])) for _ in range(3)
+        ]
         B, b = np.array([every[i] - every[j] for i, j in pairs]), np.zeros(3, dtype=np.int64)
     else:
         B = draw.integers(-1, 2, (3, d))

@@ -1,7 +1,7 @@
 """Labelled people against every file of a few of them."""
 
 from collections.abc import Callable
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -12,9 +12,12 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe import labelled as module
+from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.labelled import Labelled, labelled
+from holdfast.universe.limits import Limits
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
+from holdfast.universe.vacuous import one_table
 
 Design = Callable[..., Universe]
 File = tuple[int, ...]
@@ -148,3 +151,60 @@ def test_what_is_too_large_is_left_open(monkeypatch: pytest.MonkeyPatch, rows: D
     monkeypatch.setattr(module, "PATTERNS", 1)
     found = found_for(rows([[1, 1, 1], [2, 0, 3]], [3, 0, 0]))
     assert (found.a_min, found.a_maxmin) == (None, None)
+
+
+def steps_between(universe: Universe) -> tuple[int, int]:
+    """Return a_min and a_maxmin from all files, by who is where."""
+    tables = [tuple(table) for table in conforming_tables(universe, 2000).tolist()]
+    nearest = []
+    for table in tables:
+        cells = [cell for cell, count in enumerate(table) for _ in range(count)]
+        files = {
+            order
+            for other in tables
+            if sum(other) == sum(table)
+            for order in permutations([cell for cell, count in enumerate(other) for _ in range(count)])
+        }
+        steps = [sum(a != b for a, b in zip(cells, file, strict=True)) for file in files]
+        nearest += [min(step for step in steps if step)] if any(steps) else []
+    return min(nearest, default=0), max(nearest, default=0)
+
+
+@pytest.mark.parametrize("listing", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_alternatives_within_bounds(seed: int, listing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    universe = few_people(seed)
+    if universe.limits is None or one_table(universe):
+        return
+    semi = semi_adjacency(universe)
+    if not listing:
+        monkeypatch.setattr(module, "listed", lambda _: None)
+    found = labelled(universe, semi)
+    if listing:
+        assert (found.a_min, found.a_maxmin) == steps_between(universe)
+    else:
+        truth = steps_between(universe)
+        assert found.a_min in (None, truth[0])
+        assert found.a_maxmin in (None, truth[1])
+
+
+def test_alternatives_within_bounds_are_asked_of_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [few_people(seed) for seed in range(40)]
+    monkeypatch.setattr(module, "listed", lambda _: None)
+    known = [
+        labelled(universe, semi_adjacency(universe)).a_maxmin
+        for universe in asked
+        if universe.limits is not None and not one_table(universe)
+    ]
+    assert {1, 2} <= set(known)
+
+
+def few_people(seed: int) -> Universe:
+    """Return five people at most in two groups with totals, or in one, within bounds."""
+    draw = np.random.default_rng(seed)
+    d = int(draw.integers(3, 6))
+    x = np.bincount(draw.integers(0, d, 5), minlength=d)
+    A = np.array([np.ones(d), np.arange(d) < draw.integers(1, d)])[: 1 + draw.integers(0, 2)].astype(np.int64)
+    B = draw.integers(-1, 2, (3, d))
+    limits = Limits.of(csr_array(B), B @ x - draw.integers(0, 2, 3))
+    return Universe.of(csr_array(A), A @ x, limits=limits, occupied=True)

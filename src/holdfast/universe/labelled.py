@@ -19,6 +19,9 @@ and 0 where no file has another. Call cells with equal columns of A alike. A per
 another takes that one alone: the next file is 1 away. Nobody else can move alone. So it is 2 where two people
 are in different cells, and exchange. Else all n people are in one cell c like no other, n A e_c = t, and the
 next file has the table Y != n e_c with the most people in c: it is n - Y_c away.
+
+Public bounds may keep people in cells that are alike apart, so with them a step of one person is asked for in
+the tables themselves, or in programs.
 """
 
 from collections.abc import Iterator
@@ -32,6 +35,8 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.limited import listed
+from holdfast.universe.limited_witness import KINDS, LimitedWitnesses
+from holdfast.universe.limits import Limits
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.universe import Universe
 
@@ -94,9 +99,10 @@ def _alone(universe: Universe) -> tuple[IntArray, IntArray]:
 
 
 def _nearest(universe: Universe) -> tuple[int | None, int | None]:
-    """Return a_min and a_maxmin; they are left open where public bounds narrow the universe."""
+    """Return a_min and a_maxmin, None where they are left open."""
     if universe.limits is not None:
-        return None, None
+        tables = listed(universe)
+        return _within(universe, universe.limits) if tables is None else _among(tables)
     several, total = universe.patterns.size > 1, universe.total
     if universe.settled is not None:
         held = universe.settled > 0
@@ -117,6 +123,26 @@ def _nearest(universe: Universe) -> tuple[int | None, int | None]:
         return None, None
     steps = [1] * sharing + [2] * apart + [step for step in nearest if step]
     return min(steps, default=0), max(steps, default=0)
+
+
+def _among(tables: IntArray) -> tuple[int, int]:
+    """Return both from all tables: two people in different cells exchange, or the table becomes another."""
+    sizes, steps = tables.sum(axis=1), []
+    for table, size in zip(tables, sizes.tolist(), strict=True):
+        apart = np.abs(tables[sizes == size] - table).sum(axis=1) // 2
+        near = [*apart[apart > 0].tolist(), *([2] if np.count_nonzero(table) > 1 else [])]
+        steps += [min(near)] if near else []
+    return min(steps, default=0), max(steps, default=0)
+
+
+def _within(universe: Universe, limits: Limits) -> tuple[int | None, int | None]:
+    """Return both within bounds where nobody is in one cell with all others, so that two can exchange."""
+    if universe.total is None or _alone(universe)[0].size or universe.kinds.count > KINDS:
+        return None, None
+    witnesses = LimitedWitnesses(universe, limits)
+    stirs, still = witnesses.stirs(), witnesses.still()
+    most = 2 if still.point is not None else 1 if still.status is Status.INFEASIBLE else None
+    return None if stirs is None else 2 - stirs, most
 
 
 class _Questions:

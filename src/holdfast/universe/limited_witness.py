@@ -90,6 +90,36 @@ class LimitedWitnesses:
             return UNKNOWN
         return self._avoiding(np.concatenate(known), {}, y, empty=True)
 
+    def still(self) -> Outcome:
+        """Return a table in which nobody can move alone."""
+        taken = self._alone()
+        return (
+            UNKNOWN if taken is None else self._without(taken, np.zeros_like(self._most), self._most.copy())
+        )
+
+    def stirs(self) -> bool | None:
+        """Whether somebody can move alone in some table; None where that is left open."""
+        taken = self._alone()
+        if taken is None:
+            return None
+        settled = True
+        for row in np.unique(taken, axis=0):
+            if not self._spend(0):
+                return None
+            found = self._tables.solve(least={z: int(row[z]) for z in np.flatnonzero(row).tolist()})
+            if found.point is not None:
+                return True
+            settled = settled and found.status is Status.INFEASIBLE
+        return False if settled else None
+
+    def _alone(self) -> IntArray | None:
+        """Return what those take who move alone, to a cell of their kind or of another."""
+        one = self._of_size(1)
+        if one is None:
+            return None
+        within = np.eye(self.count, self.count + self._least.size, dtype=np.int64)
+        return np.concatenate([self._taken(one), self._taken(-one), within[self.universe.kinds.size > 1]])
+
     def cheapest(self, x: int, y: int) -> int | None:
         """Return the fewest changes that turn a record x to y, over all tables with a record x.
 
@@ -132,7 +162,15 @@ class LimitedWitnesses:
             most[y] = 0
         if self.universe.total is None:
             held[self.count + self._least.size + y] = 1
-        taken = np.maximum(np.hstack([-steps, -(steps @ self._bounds.T)]), 0)
+        return self._without(self._taken(steps), held, most)
+
+    def _taken(self, steps: IntArray) -> IntArray:
+        """Return what steps take of records and of room."""
+        taken: IntArray = np.maximum(np.hstack([-steps, -(steps @ self._bounds.T)]), 0)
+        return taken
+
+    def _without(self, taken: IntArray, held: IntArray, most: IntArray) -> Outcome:
+        """Return a table within these counts that holds no row of what is taken."""
         caps, sets = _demands(np.unique(taken, axis=0))
         most[: caps.size] = np.minimum(most[: caps.size], caps)
         return self._trim(avoiding(self._tables, sets, held, most, self._spend))
