@@ -38,8 +38,8 @@ statistic = "table"
 public = "one of two tables"
 
 [points]
-one = [3, 4, 5, 6, 2, 0]
-other = [5, 4, 3, 4, 2, 2]
+one = [4, 4, 4, 5, 2, 1]
+other = [6, 4, 2, 3, 2, 3]
 
 [[laws]]
 secrets = ["Ann is young", "Ann is old"]

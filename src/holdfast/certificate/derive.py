@@ -48,7 +48,7 @@ class Unclaimed(NamedTuple):
 
     place: str
     reason: str
-    only: Literal["", "weights", "statistic", "given", "chain"] = ""
+    only: Literal["", "weights", "statistic", "given", "chain", "estimated"] = ""
     """What it must belong to, if it claims something elsewhere."""
 
 
@@ -68,6 +68,7 @@ CLAIMS_NOTHING: tuple[Unclaimed, ...] = (
     Unclaimed("mechanism.low.*", "where the curator let the grid of an estimate begin, as its level"),
     Unclaimed("mechanism.high.*", "where the curator let the grid of an estimate end, as its level"),
     Unclaimed("mechanism.pseudo.*", "what the curator expected of a cell: the guarantee is that of any"),
+    Unclaimed("constraints.nonnegative", "estimated counts are never below 0, asked for or not", "estimated"),
     Unclaimed("constraints.inequalities.*.name", "a name that the curator gave to a bound"),
     Unclaimed(
         "invariants.*.labels.*", "a name that the curator gave to a sum: its weights define it", "weights"
