@@ -13,8 +13,8 @@ from tests.releases import KINDS, released
 from holdfast import verify
 from holdfast.certificate.quick import PAGE
 
-SAME = 3
-"""Leaves of one name that are tried: the first of a list stand for all."""
+SAME = 1
+"""Leaves of one name that are tried: the first of a list stands for all."""
 
 
 def other(value: Any) -> Any:

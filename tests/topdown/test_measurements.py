@@ -18,7 +18,7 @@ from holdfast.mechanisms.topdown.file import FILE, digest_of, read_measurements
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.release import prepare
 
-SOME = range(0, 162, 9)
+SOME = range(0, 162, 27)
 """Of the measurements, those that are changed."""
 
 
@@ -56,8 +56,7 @@ def test_a_changed_measurement_is_found_where_a_count_changes(by: int, tmp_path:
         values = read_measurements(out / FILE, mechanism.design, mechanism.measurements)
         again = estimated(mechanism.design, mechanism.measurements, values)[-1]
         differs = not np.array_equal(again, counts)
-        assert wrong(out) == (["estimates"] if differs else [])
-        assert "signature" in wrong(out, public)
+        assert set(wrong(out, public)) == ({"estimates", "signature"} if differs else {"signature"})
         found.add(differs)
         for name, text in before.items():
             (out / name).write_bytes(text)
