@@ -287,6 +287,33 @@ def test_a_model_that_does_not_fit_the_table_is_refused_in_a_sentence(
     assert str(refused.value).endswith((".", "?"))
 
 
+@pytest.mark.parametrize(
+    ("cells", "rows", "named"),
+    [
+        (["code"], "code,n\n1,1\n01,1\n", ("1", "01")),
+        (["code"], "code,n\n1/2,1\n2/4,1\n", ("1/2", "2/4")),
+        (["a", "b"], 'a,b,n\n"x, y",z,1\nx,"y, z",1\n', ("x, y, z", "x, y, z")),
+    ],
+)
+def test_a_name_that_two_cells_share_is_refused(
+    cells: list[str], rows: str, named: tuple[str, str], tmp_path: Path
+) -> None:
+    """Their records would count as the same, and Delta_z would be 0 where it is 2."""
+    (tmp_path / "model.toml").write_text(
+        '[model]\nfamily = "laws"\nmetric = "records"\nstatistic = "data"\n[points]\n'
+        f'one = ["{named[0]}", "{named[0]}"]\nother = ["{named[1]}", "{named[1]}"]\n'
+        '[[laws]]\nsecrets = ["s", "t"]\none = { one = "1" }\nother = { other = "1" }\n'
+    )
+    (tmp_path / "data.csv").write_text(rows)
+    values = {
+        "data": {"path": "data.csv", "cells": cells, "count": "n"},
+        "invariants": [{"total": True}],
+        "privacy": {**PURE, "laws": "model.toml"},
+    }
+    with pytest.raises(GuaranteeError, match=f"may be the cell '{named[0]}' or '{named[1]}'"):
+        prepare(Spec.of(values, folder=tmp_path))
+
+
 def test_missing_files_and_words_for_them_are_refused(tmp_path: Path) -> None:
     spec = asked(tmp_path, DEPENDENT)
     (tmp_path / "model.toml").unlink()

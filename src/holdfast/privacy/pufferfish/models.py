@@ -33,7 +33,7 @@ def _listed(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _coordinate(value: object) -> Fraction | str:
+def coordinate(value: object) -> Fraction | str:
     """Return a number of a point, or the text that it is."""
     try:
         return parse_rational(value)
@@ -46,7 +46,7 @@ def _coordinate(value: object) -> Fraction | str:
 Several = BeforeValidator(_listed)
 Wholes = Annotated[tuple[StrictInt, ...], Several]
 Rationals = Annotated[tuple[Rational, ...], Several]
-Coordinate = Annotated[Fraction | str, PlainValidator(_coordinate)]
+Coordinate = Annotated[Fraction | str, PlainValidator(coordinate)]
 
 
 class ModelPart(Part):

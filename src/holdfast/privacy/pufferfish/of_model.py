@@ -16,8 +16,8 @@ The statistic is then this table, by records, and Delta_z takes the place of the
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -42,7 +42,7 @@ from holdfast.privacy.pufferfish.families.metric import Point
 from holdfast.privacy.pufferfish.families.presence import Presence
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
-from holdfast.privacy.pufferfish.models import model_of
+from holdfast.privacy.pufferfish.models import coordinate, model_of
 from holdfast.privacy.pufferfish.tables import public_part
 from holdfast.spec.closest import closest
 from holdfast.spec.load import read_toml
@@ -116,9 +116,16 @@ class TableOf:
         return found
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of each cell by its name: its levels, separated by commas."""
-        return {name: place for place, name in enumerate(self.cells)}
+    def places(self) -> Mapping[Fraction | str, Sequence[int]]:
+        """The places of cells by their names, which are their levels separated by commas, and as numbers.
+
+        A model reads a coordinate that is written as a number as that number, so "1" and "01" are one.
+        """
+        found: defaultdict[Fraction | str, list[int]] = defaultdict(list)
+        for place, name in enumerate(self.cells):
+            for key in {name, coordinate(name)}:
+                found[key].append(place)
+        return dict(found)
 
     def require(self, counts: IntArray, what: str) -> None:
         """Raise where a table that a law gives a chance is none that agrees with what is public."""
@@ -265,17 +272,24 @@ def _tabulated(point: Point, table: TableOf) -> Point:
             f"the model lists a dataset of {table.whom.amount(len(point))}, and the public total is"
             f" {table.total:,}: list as many."
         )
-    found = Counter(_place_of(str(name), table) for name in point)
+    found = Counter(_place_of(name, table) for name in point)
     return tuple(Fraction(found[place]) for place in range(len(table.cells)))
 
 
-def _place_of(name: str, table: TableOf) -> int:
-    if name not in table.places:
+def _place_of(name: Fraction | str, table: TableOf) -> int:
+    found = table.places.get(name, ())
+    if not found:
         raise GuaranteeError(
-            f"the model speaks of {visible(name)!r}, which is no possible cell of the table:"
-            f" {closest(name, tuple(table.places))}"
+            f"the model speaks of {visible(str(name))!r}, which is no possible cell of the table:"
+            f" {closest(str(name), table.cells)}"
         )
-    return table.places[name]
+    if len(found) > 1:
+        one, other = (visible(table.cells[place]) for place in found[:2])
+        raise GuaranteeError(
+            f"the model speaks of {visible(str(name))!r}, which may be the cell {one!r} or {other!r}:"
+            " rename one of their levels."
+        )
+    return found[0]
 
 
 def _told(what: str, point: Point) -> str:
