@@ -159,8 +159,12 @@ def test_noise_that_is_too_narrow_to_be_drawn_says_how_wide_it_can_be(run: Run, 
     )
     said = refused(run, tmp_path, spec, "sex,age,n\n" + "\n".join(rows) + "\n")
     assert "as the noise is narrow: ask for a rho 2 times smaller" in said
-    (tmp_path / "wider.toml").write_text(spec.replace('rho = "2"', 'rho = "1"'), encoding="utf-8")
-    assert run("plan", tmp_path / "wider.toml").code == 0
+    pure = spec.replace('standard = "zcdp"\nrho = "2"', 'epsilon = "2"')
+    other = pure.replace('"lattice-gaussian"', '"lattice-laplace"\nnorm = "l2"')
+    assert 'take lattice-laplace with norm = "l2" and standard = "pure"' in said
+    for way in (spec.replace('rho = "2"', 'rho = "1"'), other):
+        (tmp_path / "way.toml").write_text(way, encoding="utf-8")
+        assert run("plan", tmp_path / "way.toml").code == 0
 
 
 def test_a_recoded_empty_value_is_had_by_rows_without_one(run: Run, tmp_path: Path) -> None:
