@@ -94,7 +94,7 @@ def content_of(folder: Path) -> dict[str, Any]:
 
 
 def damaged(content: dict[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield a certificate with every place of some replaced once, and with every fifth one deleted or doubled.
+    """Yield a certificate with each of some places replaced once, and every fifth one deleted or doubled.
 
     These are the first of each list, and every third of what is deep in the certificate: each value has its
     turn many times.
@@ -308,13 +308,14 @@ def test_whatever_parquet_holds_verify_comes_to_a_verdict(
     folder = copy(kind)
     content, path = content_of(folder), folder / name
     whole, frame = path.read_bytes(), pl.read_parquet(path)
-    for other in frame_damages(frame, number):
+    for place, other in enumerate(frame_damages(frame, number)):
         other.write_parquet(path)
         sealed(folder, content)
         free = kind != "parquet" and other.schema == frame.schema and other.height == frame.height
-        assert judged(run, "verify", folder) == 1 or (free and not other[number].null_count())
-        judged(run, "verify", folder, "--quick")
-    for part in (0, 4, len(whole) // 3, len(whole) - 9, len(whole) - 1):
+        quick = judged(run, "verify", folder, "--quick")
+        if place % 3 == 0 or (quick != 1 and kind != "topdown"):  # what takes long is not done for all
+            assert judged(run, "verify", folder) == 1 or (free and not other[number].null_count())
+    for part in (0, len(whole) // 3, len(whole) - 1):
         path.write_bytes(whole[:part])
         sealed(folder, content)
         assert judged(run, "verify", folder) == 1

@@ -1,6 +1,7 @@
 """What is told of a release that protects hardly anyone, and what has to be said before it is made."""
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -187,6 +188,15 @@ def test_nothing_is_said_to_be_certain(run: Run, tmp_path: Path, strength: str, 
     assert "100 %" not in said
     assert "all but certain, but for" not in said
     assert "all but certain" in verdict["meaning"]
+
+
+def test_the_epsilon_that_a_rate_gives_can_be_asked_for(run: Run, tmp_path: Path) -> None:
+    rows = "sex,age\n" + "f,18\nf,30\nm,18\nm,30\nf,30\n" * 12
+    asked = SWAP.replace('stratify = ["sex"]', "stratify = []").replace("1/50", "1/2")
+    said = run("plan", written(tmp_path, asked.replace('"9"', '"3"'), rows)).err
+    (given,) = re.findall(r"gives epsilon (\S+) here", said)
+    assert "above the target 3 in [privacy]" in said
+    assert run("plan", written(tmp_path, asked.replace('"9"', f'"{given}"'), rows)).code == 0
 
 
 @pytest.mark.parametrize("strength", ['epsilon = "10000"', 'standard = "zcdp"\nrho = "10000"'])
