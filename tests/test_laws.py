@@ -20,6 +20,8 @@ from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
 from holdfast.privacy.ledger import Ledger
+from holdfast.privacy.pufferfish.composition import in_parallel
+from holdfast.privacy.pufferfish.families.family import MODELLED
 from holdfast.release import make_release, prepare
 from holdfast.spec import Spec
 
@@ -384,3 +386,39 @@ def test_releases_of_a_model_are_charged_with_their_epsilon_or_rho(tmp_path: Pat
     zcdp = Ledger.create(tmp_path / "zcdp.ledger", standard="zcdp", budget=Fraction(2))
     make_release(rho, tmp_path / "five", seed=1, ledger=zcdp)
     assert zcdp.spent() == Fraction(1, 2)
+
+
+def test_laws_within_public_bounds_are_compared(tmp_path: Path) -> None:
+    """All laws within the bounds are more than those of independent answers."""
+    every = prepare(asked(tmp_path, RULE)).secrets
+    alone = prepare(asked(tmp_path, RULE.replace("everything", "independent"))).secrets
+    assert every is not None
+    assert alone is not None
+    assert every.implies(alone)
+    assert not alone.implies(every)
+    parts = [in_parallel({name: one}, independent=MODELLED) for name, one in (("a", every), ("b", alone))]
+    with pytest.raises(GuaranteeError, match="not comparable"):
+        parts[0].implies(parts[1])
+
+
+@pytest.mark.parametrize("laws", ["pairs", "independent", "everything"])
+def test_two_tables_of_one_file_are_no_one_statistic(tmp_path: Path, laws: str) -> None:
+    """They share A and t: bits that tell nothing of a secret each may tell it together [theory, 7]."""
+    (tmp_path / "data.csv").write_text("sex,age\nf,a\nf,b\nm,a\nm,b\nf,a\n")
+
+    def of(cells: list[str], **more: Any) -> Spec:
+        privacy = {**PURE, "laws": laws, "distance": 5}
+        values = {"data": {"path": "data.csv", "cells": cells, **more}, "invariants": [{"total": True}]}
+        return Spec.of({**values, "privacy": privacy}, folder=tmp_path)
+
+    ledger = Ledger.create(tmp_path / "tp.ledger", standard="tp", budget=Fraction(5))
+    make_release(of(["sex"]), tmp_path / "one", seed=1, ledger=ledger)
+    for other in (of(["age"]), of(["sex"], levels={"sex": ["m", "f"]})):
+        with pytest.raises(GuaranteeError, match="in another framework"):
+            make_release(other, tmp_path / "two", seed=1, ledger=ledger)
+    make_release(of(["sex"]), tmp_path / "two", seed=1, ledger=ledger)
+    assert ledger.spent() == 2
+    assert verify_ledger(ledger.path, releases=[tmp_path / "one", tmp_path / "two"]).kept
+    said = json.loads((tmp_path / "one" / "certificate.json").read_text())["secrets"]["framework"]
+    assert said["secrets"]["data"]["attributes"] == ["sex"]
+    assert said["statistic"]["name"] == "table of sex"

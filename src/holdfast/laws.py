@@ -7,13 +7,17 @@ person's change takes more records than that, it reaches as far: a model never l
 between tables than the same spec without one.
 """
 
+from hashlib import sha256
 from math import ceil
 
 import numpy as np
 
 from holdfast.data.invariants import margin_levels
+from holdfast.data.schema import Schema
 from holdfast.errors import SpecError
 from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.ledger.canonical import canonical
+from holdfast.privacy.pufferfish.framework import Stated
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.privacy.pufferfish.of_model import StatedModel, TableOf, fitted, tp_of_model
 from holdfast.privacy.pufferfish.tables import tp_of_tables
@@ -56,7 +60,13 @@ def secrets_of(
         if model is None:
             raise SpecError("[privacy] laws names a model, and there is none: add it.")
         return tp_of_model(guarantee, model, _table(public))
-    return tp_of_tables(guarantee, kind, bounded=bool(public.inequalities))
+    return tp_of_tables(guarantee, kind, bounded=bool(public.inequalities), table=_stated(public.schema))
+
+
+def _stated(schema: Schema) -> Stated:
+    """Return a table by its attributes, and what identifies its cells: levels, nestings, structural zeros."""
+    cells = sha256(canonical(schema.to_dict()).encode()).hexdigest()
+    return Stated(f"table of {', '.join(schema.names)}", {"attributes": list(schema.names), "cells": cells})
 
 
 def _table(public: Public) -> TableOf:

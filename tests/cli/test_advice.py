@@ -1,5 +1,6 @@
 """What an error advises can be done: names that would be taken, and ways out that lead somewhere."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,77 @@ def test_a_mechanism_that_is_proposed_is_one_that_releases(
 def test_a_mechanism_for_2_x_2_tables_is_not_proposed_for_others(run: Run, tmp_path: Path) -> None:
     said = refused(run, tmp_path, SPEC.replace('epsilon = "1"', 'standard = "gaussian"\nmu = "1"'))
     assert "noisy-count" not in said
-    assert 'set standard = "pure"' in said
+    assert 'set standard = "pure" with epsilon, in place of mu.' in said
+
+
+BUDGETS = {
+    "pure": 'epsilon = "1"',
+    "zcdp": 'standard = "zcdp"\nrho = "1"',
+    "approximate": 'standard = "approximate"\nepsilon = "1"\ndelta = "1e-9"',
+    "gaussian": 'standard = "gaussian"\nmu = "1"',
+}
+WAY = re.compile(r'"(\w+)" with ([a-z ]+?)(?= or "|, )')
+
+
+@pytest.mark.parametrize(
+    ("name", "standard"),
+    [
+        *(("lattice-laplace", standard) for standard in ("zcdp", "approximate", "gaussian")),
+        *(("lattice-gaussian", standard) for standard in ("pure", "gaussian")),
+    ],
+)
+def test_each_standard_that_is_proposed_is_met(run: Run, tmp_path: Path, name: str, standard: str) -> None:
+    spec = SPEC.replace("lattice-laplace", name)
+    path = tmp_path / "spec.toml"
+    said = refused(run, tmp_path, spec.replace(BUDGETS["pure"], BUDGETS[standard]))
+    ways = WAY.findall(said)
+    assert ways
+    for other, keys in ways:
+        assert all(f"{key} =" in BUDGETS[other] for key in keys.split(" and "))
+        path.write_text(spec.replace(BUDGETS["pure"], BUDGETS[other]), encoding="utf-8")
+        assert run("plan", path).code == 0
+    if found := re.search(r"or name = '([a-z-]+)'", said):
+        path.write_text(
+            SPEC.replace("lattice-laplace", found[1]).replace(BUDGETS["pure"], BUDGETS[standard]),
+            encoding="utf-8",
+        )
+        assert run("plan", path).code == 0
+
+
+@pytest.mark.parametrize("name", ["lattice-laplace", "lattice-gaussian"])
+def test_a_budget_of_another_standard_says_whose_it_is(run: Run, tmp_path: Path, name: str) -> None:
+    spec = SPEC.replace("lattice-laplace", name)
+    said = refused(run, tmp_path, spec.replace("epsilon =", 'standard = "gaussian"\nepsilon ='))
+    assert 'which takes mu, but to "pure" or "approximate": change the standard, or give mu' in said
+    said = refused(run, tmp_path, spec.replace(BUDGETS["pure"], 'epsilon = "1"\ndelta = "1e-9"'))
+    assert 'but to "approximate": change the standard, or leave it out.' in said
+
+
+def test_a_mechanism_of_another_standard_is_not_proposed(run: Run, tmp_path: Path) -> None:
+    said = refused(run, tmp_path, SPEC.replace("lattice-laplace", "gaussian"))
+    assert "did you mean" not in said
+    assert "'lattice-gaussian'" not in said
+    spec = SPEC.replace("lattice-laplace", "gaussian").replace(BUDGETS["pure"], BUDGETS["zcdp"])
+    assert "did you mean 'lattice-gaussian'?" in refused(run, tmp_path, spec)
+
+
+def test_records_are_proposed_for_rows_alone(run: Run, tmp_path: Path) -> None:
+    spec = SPEC.replace("lattice-laplace", "swapping")
+    assert "permutation-swapping" not in refused(run, tmp_path, spec)
+    assert "did you mean 'permutation-swapping'?" in refused(run, tmp_path, spec.replace('count = "n"', ""))
+    swap = '[data]\npath = "data.csv"\n[privacy]\nepsilon = "1"\n[mechanism]\nname = "permutation-swaping"\n'
+    assert "did you mean 'permutation-swapping'?" in refused(run, tmp_path, swap)
+
+
+@pytest.mark.parametrize("name", ["topdwn", "swapping", "noisy-cuont", "k-nrom"])
+def test_among_several_tables_only_what_can_be_there_is_proposed(run: Run, tmp_path: Path, name: str) -> None:
+    tables = '[[tables]]\nname = "a"\ncells = ["sex"]\n[[tables]]\nname = "b"\ncells = ["age"]\n'
+    spec = f'[data]\npath = "data.csv"\n{tables}[privacy]\nepsilon = "1"\n[mechanism]\nname = "{name}"\n'
+    said = refused(run, tmp_path, spec)
+    if name == "k-nrom":
+        assert "did you mean 'k-norm'?" in said
+    else:
+        assert "choose from 'lattice-laplace', 'k-norm', 'wasserstein-exponential'." in said
 
 
 def test_another_mechanism_is_proposed_within_the_bounds_of_the_spec(run: Run, tmp_path: Path) -> None:
@@ -88,8 +159,12 @@ def test_noise_that_is_too_narrow_to_be_drawn_says_how_wide_it_can_be(run: Run, 
     )
     said = refused(run, tmp_path, spec, "sex,age,n\n" + "\n".join(rows) + "\n")
     assert "as the noise is narrow: ask for a rho 2 times smaller" in said
-    (tmp_path / "wider.toml").write_text(spec.replace('rho = "2"', 'rho = "1"'), encoding="utf-8")
-    assert run("plan", tmp_path / "wider.toml").code == 0
+    pure = spec.replace('standard = "zcdp"\nrho = "2"', 'epsilon = "2"')
+    other = pure.replace('"lattice-gaussian"', '"lattice-laplace"\nnorm = "l2"')
+    assert 'take lattice-laplace with norm = "l2" and standard = "pure"' in said
+    for way in (spec.replace('rho = "2"', 'rho = "1"'), other):
+        (tmp_path / "way.toml").write_text(way, encoding="utf-8")
+        assert run("plan", tmp_path / "way.toml").code == 0
 
 
 def test_a_recoded_empty_value_is_had_by_rows_without_one(run: Run, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What is told of a release that protects hardly anyone, and what has to be said before it is made."""
 
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -170,6 +171,40 @@ def test_from_python_it_is_an_argument(tmp_path: Path) -> None:
     assert any(
         NOTHING in one for one in make_release(spec, tmp_path / "out", accept_no_protection=True).warnings
     )
+
+
+@pytest.mark.parametrize("strength", ['epsilon = "8"', 'standard = "zcdp"\nrho = "20"'])
+@pytest.mark.parametrize("adjacency", ["semi", "unit"])
+def test_nothing_is_said_to_be_certain(run: Run, tmp_path: Path, strength: str, adjacency: str) -> None:
+    """A share below all of it is not rounded to 100 %, and no exception is made of what is no bound."""
+    name = "lattice-gaussian" if "rho" in strength else "lattice-laplace"
+    text = SPEC.replace('epsilon = "100"', f'{strength}\nadjacency = "{adjacency}"')
+    spec = written(tmp_path, f'{text}[mechanism]\nname = "{name}"\n')
+    done = run("release", spec, "--out", tmp_path / "out")
+    assert "may be right with a probability of more than 99 %" in done.err
+    made = run("release", spec, "--out", tmp_path / "out", ACCEPT)
+    verdict = json.loads((tmp_path / "out" / "certificate.json").read_text())["verdict"]
+    said = " ".join((done.err, made.out, made.err, verdict["meaning"], *verdict["warnings"]))
+    assert "100 %" not in said
+    assert "all but certain, but for" not in said
+    assert "all but certain" in verdict["meaning"]
+
+
+def test_the_epsilon_that_a_rate_gives_can_be_asked_for(run: Run, tmp_path: Path) -> None:
+    rows = "sex,age\n" + "f,18\nf,30\nm,18\nm,30\nf,30\n" * 12
+    asked = SWAP.replace('stratify = ["sex"]', "stratify = []").replace("1/50", "1/2")
+    said = run("plan", written(tmp_path, asked.replace('"9"', '"3"'), rows)).err
+    (given,) = re.findall(r"gives epsilon (\S+) here", said)
+    assert "above the target 3 in [privacy]" in said
+    assert run("plan", written(tmp_path, asked.replace('"9"', f'"{given}"'), rows)).code == 0
+
+
+@pytest.mark.parametrize("strength", ['epsilon = "10000"', 'standard = "zcdp"\nrho = "10000"'])
+def test_measurements_without_noise_are_refused(run: Run, tmp_path: Path, strength: str) -> None:
+    spec = written(tmp_path, TOPDOWN.replace('epsilon = "100"', strength), GEOGRAPHY)
+    done = run("release", spec, "--out", tmp_path / "out", ACCEPT)
+    assert (done.code, done.out) == (2, "")
+    assert "ask for a smaller budget" in done.err
 
 
 def test_a_test_takes_the_same_word(run: Run) -> None:

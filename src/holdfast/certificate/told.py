@@ -6,7 +6,7 @@ from holdfast.certificate.model import Certificate, VerdictSection
 from holdfast.certificate.read import AnyCertificate
 from holdfast.certificate.records.model import RecordsCertificate
 from holdfast.certificate.several.quick import warnings_of_all
-from holdfast.certificate.verdict import percent
+from holdfast.certificate.verdict import WEAK, percent
 from holdfast.data.formulas import formulas
 from holdfast.errors import GuaranteeError
 
@@ -33,7 +33,7 @@ def require_protection(certificate: AnyCertificate, *, accepted: bool) -> None:
         return
     raise GuaranteeError(
         "the guarantee is no protection to speak of, as a guess from even odds may be right with a"
-        f" probability of {percent(verdict.right)}: ask for a stronger one in [privacy], or release it all"
+        f" probability of more than {percent(WEAK)}: ask for a stronger one in [privacy], or release it all"
         " the same with --accept-no-protection (in Python accept_no_protection=True)."
     )
 

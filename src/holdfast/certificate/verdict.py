@@ -68,6 +68,8 @@ than the name of protection."""
 CELL_STAYS, TABLE_STAYS = 0.9, 0.5
 """Chances of being published as it is from which noise is said to change hardly anything."""
 DIGITS = 10**6
+NEARLY_ALL = 0.999
+"""Chances beyond this, and below what it leaves, are told by it: none is 100 %, or 0."""
 NEXT_TO_NONE = 0.0005
 """Chances below this are no lower bound worth telling."""
 RARELY = 10
@@ -188,14 +190,17 @@ def _meaning(guarantee: GuaranteeSection, right: float, sure: float, what: str =
             f" of them by seeing the release.{_without(whom, right) if unit.adjacency == 'semi' else ''}"
         )
     guess = (
-        f"Whoever guesses which of two {what} {apart} is the true one, from even odds of 50 %, is right"
-        f" with a probability of at most {percent(right)}"
+        f"Whoever guesses which of two {what} {apart} is the true one, from even odds of 50 %, "
+        + ("may be right all but always" if _all_but(right) else "is right with a probability of at most")
+        + ("" if _all_but(right) else f" {percent(right)}")
     )
     at = guarantee.epsilon_at
     if at is None:
         return f"{guess}, the delta of {probability(intensity['delta'])} included."
-    rarely = probability(RARELY * Fraction(at.delta))
-    return f"{guess}, and can become {_sure_of(sure)}, but for a probability of {rarely}."
+    rarely = (
+        "" if _all_but(sure) else f", but for a probability of {probability(RARELY * Fraction(at.delta))}"
+    )
+    return f"{guess}, and can become {_sure_of(sure)}{rarely}."
 
 
 def _without(whom: Whom, right: float) -> str:
@@ -210,7 +215,12 @@ def _without(whom: Whom, right: float) -> str:
 
 
 def _sure_of(share: float) -> str:
-    return f"at most {percent(share)} sure" if share < 1 else "all but certain"
+    return "all but certain" if _all_but(share) else f"at most {percent(share)} sure"
+
+
+def _all_but(share: float) -> bool:
+    """Whether a share rounded up to a tenth of a percent is all."""
+    return _tenths(share) >= 100
 
 
 def _warnings(level: Level, stays: UnchangedSection | None, what: str) -> list[str]:
@@ -260,7 +270,13 @@ def chance(bounds: ChanceSection) -> str:
 
     >>> [chance(ChanceSection(low=low, high=high)) for low, high in ((0, 0.1234), (0.9001, 1), (0.5, 0.61))]
     ['at most 12.4 %', 'at least 90 %', '50 % to 61 %']
+    >>> chance(ChanceSection(low=0.999455, high=0.999456)), chance(ChanceSection(low=0, high=1e-6))
+    ('more than 99.9 %', 'less than 0.1 %')
     """
+    if bounds.low > NEARLY_ALL:
+        return f"more than {percent(NEARLY_ALL)}"
+    if bounds.high < 1 - NEARLY_ALL:
+        return f"less than {percent(1 - NEARLY_ALL)}"
     if bounds.high - bounds.low <= 2 / DIGITS:
         return percent(bounds.high)
     if bounds.low < NEXT_TO_NONE:

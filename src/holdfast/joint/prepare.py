@@ -168,7 +168,9 @@ def _require_budget(spec: TablesSpec) -> None:
 
 
 def _require_table(name: str, spec: Spec) -> None:
-    kind, _ = mechanism_of(spec)  # what cannot be answered is refused before anything is read
+    kind, _ = mechanism_of(
+        spec, among_others=True
+    )  # what cannot be answered is refused before anything is read
     if kind.estimated:
         raise SpecError(
             f"[[tables]] {name!r}: {kind.name} releases its table with the measurements that it is estimated"

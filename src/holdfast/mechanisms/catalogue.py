@@ -6,6 +6,7 @@ imply is refused.
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from holdfast.errors import GuaranteeError, SpecError
@@ -25,7 +26,7 @@ from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
 from holdfast.spec.closest import closest
-from holdfast.spec.model import Privacy, Spec
+from holdfast.spec.model import NEEDS, Privacy, Spec
 
 AnyMechanism = TableMechanism[Any, Any]
 
@@ -78,9 +79,12 @@ def named_by(spec: Spec) -> Choice:
     return _placed(spec, _named_by)
 
 
-def mechanism_of(spec: Spec) -> Choice:
-    """Return the mechanism that answers a spec, and its options; raises SpecError before anything is read."""
-    return _placed(spec, _mechanism_of)
+def mechanism_of(spec: Spec, *, among_others: bool = False) -> Choice:
+    """Return the mechanism that answers a spec, and its options; raises SpecError before anything is read.
+
+    Where its table is ``among_others`` of one release only mechanisms that can be are proposed.
+    """
+    return _placed(spec, partial(_mechanism_of, among_others=among_others))
 
 
 def _placed(spec: Spec, find: Callable[[Spec], Choice]) -> Choice:
@@ -90,11 +94,11 @@ def _placed(spec: Spec, find: Callable[[Spec], Choice]) -> Choice:
         raise SpecError(f"{spec.file}, {error}" if spec.file else str(error)) from None
 
 
-def _named_by(spec: Spec) -> Choice:
+def _named_by(spec: Spec, *, among_others: bool = False) -> Choice:
     name = spec.mechanism.name
     known = {kind.name: kind for kind in MECHANISMS}
     if name not in known:
-        offered = [kind.name for kind in OF_TABLES if kind.released] + [PermutationSwapping.name]
+        offered = _offered(spec, among_others=among_others)
         raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, offered)}")
     if name not in NAMED:
         raise SpecError(
@@ -109,15 +113,34 @@ def _named_by(spec: Spec) -> Choice:
     return kind, kind.Options(**keys)
 
 
-def _mechanism_of(spec: Spec) -> Choice:
-    kind, options = _named_by(spec)
+def _offered(spec: Spec, *, among_others: bool) -> list[str]:
+    """Return the mechanisms that may be meant: of the spec's standard and bounds, if there are any."""
+    bounds, standard = spec.constraints.bounds is not None, spec.privacy.standard
+    tables = [
+        kind
+        for kind in OF_TABLES
+        if kind.released and not (among_others and (kind.estimated or kind.output != "table"))
+    ]
+    able = [
+        kind.name
+        for kind in tables
+        if standard in kind.standards and (kind.bounded if bounds else not kind.needs_bounds)
+    ]
+    records = not among_others and spec.data.count is None and not bounds
+    swaps = [PermutationSwapping.name] if records and standard in PermutationSwapping.standards else []
+    return [*able, *swaps] or [kind.name for kind in tables]
+
+
+def _mechanism_of(spec: Spec, *, among_others: bool = False) -> Choice:
+    kind, options = _named_by(spec, among_others=among_others)
     name, standard = kind.name, spec.privacy.standard
     if standard not in kind.standards:
-        able = " or ".join(f'"{s}"' for s in kind.standards)
+        able = " or ".join(f'"{one}" with {" and ".join(NEEDS[one])}' for one in kind.standards)
+        given = " and ".join(NEEDS[standard])
         other = [m.name for m in OF_TABLES if standard in m.standards and _could_answer(m, spec)]
         raise SpecError(
-            f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}"
-            + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
+            f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}, in place of"
+            f" {given}" + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
         )
     if (asked := spec.constraints.bounds) is not None and not kind.bounded:
         able = " or ".join(repr(m.name) for m in OF_TABLES if m.bounded and m.contends)

@@ -8,7 +8,7 @@ without its scope says nothing: invariants are outside of every promise made her
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, floor, log, log10
+from math import ceil, expm1, floor, log, log10
 from typing import Literal, Protocol
 
 import numpy as np
@@ -25,6 +25,8 @@ from holdfast.universe.universe import Universe
 from holdfast.words import decimal
 
 Adjacency = Literal["semi", "unit"]
+NEAR, NINTH = 0.1, 9
+"""How near to 1 a factor is told by what it is beyond 1, and to which place."""
 
 
 @dataclass(frozen=True)
@@ -313,13 +315,20 @@ def probability(delta: Fraction) -> str:
 
 
 def times(epsilon: Fraction) -> str:
-    """Return exp(epsilon) rounded up to three digits, so that sentences with it stay true.
+    """Return exp(epsilon) rounded up, so that sentences with it stay true.
+
+    It has three digits; near 1, two of what it is beyond 1, as far as the ninth place.
 
     >>> times(Fraction(0)), times(Fraction(7, 10)), times(Fraction(10))
     ('1', '2.02', '22,100')
+    >>> times(Fraction(1, 20)), times(Fraction(1, 10**6)), times(Fraction(1, 10**30))
+    ('1.052', '1.0000011', '1.000000001')
     """
     if not epsilon:
         return "1"
+    if (beyond := expm1(min(float(epsilon), 1.0))) < NEAR:
+        places = min(1 - floor(log10(beyond)), NINTH)
+        return f"{1 + ceil(beyond * 10**places + 1e-9) / 10**places:.{places}f}"
     ten = float(epsilon) / log(10)
     digits, power = 10 ** (ten % 1), floor(ten)
     shown = ceil(digits * 100 + 1e-9) / 100

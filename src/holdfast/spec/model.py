@@ -299,12 +299,13 @@ class Constraints(Part):
         return None if self.floors is None else "floors bound"
 
 
-_NEEDS: Mapping[Standard, tuple[str, ...]] = {
+NEEDS: Mapping[str, tuple[str, ...]] = {
     "pure": ("epsilon",),
     "approximate": ("epsilon", "delta"),
     "zcdp": ("rho",),
     "gaussian": ("mu",),
 }
+"""What each standard takes."""
 
 LEAST, MOST = Fraction(1, 10**30), Fraction(10**6)
 """Beyond these no noise can be drawn, or nothing is protected."""
@@ -416,12 +417,15 @@ class Privacy(Part):
 
     @model_validator(mode="after")
     def _what_the_standard_needs(self) -> Self:
-        needed = _NEEDS[self.standard]
+        needed = NEEDS[self.standard]
         for key in ("epsilon", "delta", "rho", "mu"):
             if getattr(self, key) is not None and key not in needed:
+                lacking = [one for one in needed if getattr(self, one) is None]
+                own = " or ".join(f'"{standard}"' for standard, keys in NEEDS.items() if key in keys)
                 raise ValueError(
-                    f'{key} does not belong to the standard "{self.standard}", '
-                    f"which takes {' and '.join(needed)}: leave it out or change the standard"
+                    f'{key} does not belong to the standard "{self.standard}", which takes'
+                    f" {' and '.join(needed)}, but to {own}: change the standard, or"
+                    + (f" give {' and '.join(lacking)} in its place" if lacking else " leave it out")
                 )
         missing = [key for key in needed if getattr(self, key) is None]
         # A pure epsilon may follow from the mechanism's own parameter: the mechanism decides.
@@ -503,6 +507,9 @@ class Spec(Part):
         if self.of_records:
             return self
         if not self.data.attributes:
+            name = self.mechanism.name
+            if (advice := closest(name, OF_RECORDS)).startswith("did you mean"):
+                raise SpecError(f"[mechanism] name = {name!r} is not known: {advice}")
             given = "cells" in self.data.model_fields_set
             what = "is empty: name at least one column" if given else "is missing: add it to the spec"
             raise SpecError(f"[data] cells {what}.")

@@ -17,6 +17,7 @@ from holdfast.engines.spark_session import require_installed
 from holdfast.errors import GuaranteeError, ReleaseError, SpecError
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.permutation_swapping import PermutationSwapping, SwappingOptions
+from holdfast.privacy.guarantee import shown
 from holdfast.private import Private
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.spec.model import Spec
@@ -134,10 +135,10 @@ def _require_met(mechanism: PermutationSwapping, spec: Spec, options: SwappingOp
         return
     given = mechanism.guarantee.intensity.epsilon
     largest = f"{mechanism.strata.largest:,} {mechanism.whom.counted} in the largest stratum"
+    asked = shown(spec.privacy.epsilon or given)
     raise GuaranteeError(
-        f"[mechanism] {options.sets_intensity} gives epsilon {float(given):.6g} here, with {largest}, above"
-        f" the target {spec.privacy.epsilon} in [privacy]: leave the rate out and it is solved for, or ask"
-        " for that much."
+        f"[mechanism] {options.sets_intensity} gives epsilon {shown(given)} here, with {largest}, above the"
+        f" target {asked} in [privacy]: leave the rate out and it is solved for, or ask for that much."
     )
 
 

@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from holdfast.errors import GuaranteeError
 from holdfast.estimation.topdown.run import Run, here
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.mechanism import (
@@ -52,6 +53,8 @@ from holdfast.spec.rational import PositiveRational, Rational
 from holdfast.words import counted
 
 NOISES: dict[str, Noise] = {"zcdp": "gaussian", "pure": "laplace"}
+LEAST_VARIANCE = 1e-300
+"""Floats have no inverse of much less, and estimates weigh by it."""
 
 
 class _Item(BaseModel):
@@ -152,7 +155,9 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 noise, one = NOISES["pure"], epsilon / distance
             case _:
                 raise missing("rho")
-        return cls(premises, design, noise, one, Allocation(levels, weights))
+        made = cls(premises, design, noise, one, Allocation(levels, weights))
+        made.measurements  # noqa: B018  raises where there would be no noise
+        return made
 
     @classmethod
     def of(cls, record: TopDownRecord, public: Public, unit: Unit) -> "TopDown":
@@ -174,6 +179,11 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 loss = self.per_record * share
                 twice = 2 if self.noise_law == "gaussian" else 1
                 found.append(Measurement(each, self.noise_law, each.sensitivity / (twice * loss), loss))
+        if any(measurement.variance < LEAST_VARIANCE for measurement in found):
+            raise GuaranteeError(
+                "topdown would measure without any noise to speak of, so that no estimate can weigh what it"
+                " measures: ask for a smaller budget in [privacy]."
+            )
         return tuple(found)
 
     @property

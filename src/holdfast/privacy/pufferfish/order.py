@@ -47,10 +47,14 @@ def _laws_of(one: Framework, other: Framework) -> bool:
 
 
 def _wider(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
-    """Whether one family has the laws of another of its name, by its parameters."""
-    if mine["family"] != theirs["family"] or mine["n"] != theirs["n"]:
-        return False
-    match mine["family"]:
+    """Whether one family has the laws of another of its name, by its parameters.
+
+    Laws of several parts have no name, and answers within public bounds no number of people beside them.
+    """
+    name = mine.get("family")
+    if any(mine.get(key) != theirs.get(key) for key in ("family", "n", "of")):
+        return name == theirs.get("family") == "answers" and mine.get("of") == "everything"
+    match name:
         case "dependent-counts":
             return (
                 Fraction(mine["z0"]) <= Fraction(theirs["z0"])

@@ -9,6 +9,10 @@ the class of laws is one of three [theory, 7]:
 * ``independent``: records that are independent of each other, given the invariants. That is the class of
   [partially-private-data, Lemma 8]. Where these are totals of disjoint parts a secret moves as many records
   as there are parts, at worst, however many records there are.
+
+Which table it is belongs to the framework: two tables of one file may share A and t, and what each loses
+between its own values says nothing of a law of both. Releases of both do not add up as releases of one
+statistic do [theory, 7].
 """
 
 from fractions import Fraction
@@ -20,7 +24,7 @@ from holdfast.errors import GuaranteeError
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Scope
 from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated, Statistic
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.spec.whom import RECORD, Whom
 from holdfast.universe.capacity import capacities
@@ -30,9 +34,17 @@ TableLaws = Literal["pairs", "everything", "independent"]
 
 
 def framework_of_tables(
-    scope: Scope, laws: TableLaws, *, distance: int | None = None, whom: Whom = RECORD
+    scope: Scope,
+    laws: TableLaws,
+    *,
+    distance: int | None = None,
+    whom: Whom = RECORD,
+    table: Stated | None = None,
 ) -> Framework:
-    """Return the framework of the tables in a scope; ``distance`` is that of ``pairs``."""
+    """Return the framework of the tables in a scope.
+
+    ``distance`` is that of ``pairs``; ``table`` names the table and identifies its cells.
+    """
     if whom.records > 1:
         raise GuaranteeError(
             f"the secrets of a table are those of single records, and one {whom.one} has up to"
@@ -48,13 +60,19 @@ def framework_of_tables(
     }
     return Framework(
         public=Stated(kept, public),
-        secrets=Stated(f"the cell of each {whom.record}", {"of": "record"}),
+        secrets=_cells(whom, table),
         pairs=Stated(f"each {whom.record}, any two possible cells", {"by": "record"}),
         laws=LawClass(words[laws], {} if distance is None else {"distance": distance}, laws),
-        statistic=RECORDS,
+        statistic=RECORDS if table is None else Statistic(table.words, RECORDS.metric),
         whom=whom,
         scope=scope,
     )
+
+
+def _cells(whom: Whom, table: Stated | None) -> Stated:
+    if table is None:
+        return Stated(f"the cell of each {whom.record}", {"of": "record"})
+    return Stated(f"the cell of each {whom.record} in the {table.words}", {"of": "record", **table.data})
 
 
 def public_part(scope: Scope) -> tuple[str, dict[str, Any]]:
@@ -69,12 +87,15 @@ def public_part(scope: Scope) -> tuple[str, dict[str, Any]]:
     return kept, public
 
 
-def tp_of_tables(guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False) -> TPGuarantee:
+def tp_of_tables(
+    guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False, table: Stated | None = None
+) -> TPGuarantee:
     """Return what a guarantee between tables says of the secrets of single records, for a class of laws.
 
     ``bounded`` says that inequalities are public, too. They leave fewer pairs of tables, and fewer laws on
-    tables; but records that are independent given the invariants are others than those given both. Raises
-    GuaranteeError where a guarantee says nothing of the secrets.
+    tables; but records that are independent given the invariants are others than those given both. ``table``
+    names the table, as in `framework_of_tables`. Raises GuaranteeError where a guarantee says nothing of the
+    secrets.
     """
     if bounded and laws == "independent":
         raise GuaranteeError(
@@ -82,7 +103,9 @@ def tp_of_tables(guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False
             ' other: set laws = "pairs" or "everything".'
         )
     distance = guarantee.unit.distance if laws == "pairs" else None
-    framework = framework_of_tables(guarantee.scope, laws, distance=distance, whom=guarantee.unit.whom)
+    framework = framework_of_tables(
+        guarantee.scope, laws, distance=distance, whom=guarantee.unit.whom, table=table
+    )
     return TPGuarantee.of(guarantee, framework, delta_of_tables(framework))
 
 
