@@ -139,7 +139,8 @@ TWO_WAYS: list[tuple[str, ...]] = [("a", "b"), ("b", "c"), ("a", "c")]
 
 
 @pytest.mark.parametrize(
-    ("shape", "margins"), [((3000,), [()]), ((6, 6, 6), TWO_WAYS), ((4, 200), [("a",)]), ((1000,), [])]
+    ("shape", "margins"),
+    [((3000,), [()]), ((200,), [()]), ((6, 6, 6), TWO_WAYS), ((4, 200), [("a",)]), ((1000,), [])],
 )
 def test_what_is_too_large_is_refused_by_its_sizes(
     shape: tuple[int, ...], margins: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
