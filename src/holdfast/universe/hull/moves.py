@@ -114,10 +114,11 @@ def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
     return Moves(csr_array(vectors[first > 0]), adjacency, additive=adjacency == 1, searched=True)
 
 
-def require_listable(universe: Universe) -> None:
-    """Raise where sizes alone say that no sensitivity space of a universe can be listed, or that it is {0}.
+def require_listable(universe: Universe, adjacency: int | None = None) -> None:
+    """Raise where sizes alone say that a sensitivity space of a universe cannot be listed, or that it is {0}.
 
-    Nothing is searched for this, and the semi-adjacency is not asked for. Two lower bounds do it:
+    Nothing is searched for this. Where the adjacency a is not given, it is said of every S_a. Two lower
+    bounds do it:
 
     * S_1 lies in every S_a, and a group of m cells with one total that counts somebody has m (m - 1) of its
       differences, with an entry for every cell;
@@ -127,6 +128,8 @@ def require_listable(universe: Universe) -> None:
     """
     if _two_way(universe) is not None:
         return
+    if adjacency is not None and comb(universe.cells + adjacency - 1, adjacency) > SETS:
+        raise _too_many(universe, f"up to {counted(adjacency, 'record')}")
     held = np.ones(universe.patterns.count) if universe.rank == 0 else universe.settled
     size = universe.patterns.size.astype(object)
     alike = 0 if held is None else int(np.sum((size * (size - 1))[held > 0]))
@@ -150,7 +153,7 @@ def _kept_ways(margins: Margins) -> int:
 def _too_many(universe: Universe, apart: str) -> GuaranteeError:
     return GuaranteeError(
         f"the differences of tables {apart} apart cannot all be listed for {universe.cells:,} cells, and"
-        ' k-norm noise needs them: set name = "lattice-laplace" in [mechanism].'
+        ' k-norm noise needs them: set name = "lattice-laplace" in [mechanism], or use coarser attributes.'
     )
 
 
