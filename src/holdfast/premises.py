@@ -63,6 +63,17 @@ class Premises:
         """How many records one person's change takes."""
         return semi_adjacency(self.universe)
 
+    def semi_adjacency_within(self, work: int) -> SemiAdjacency:
+        """Return the semi-adjacency, or a bound of it where the search takes more work than this.
+
+        A search that ends says what a longer one would, and is not made again.
+        """
+        known = self.__dict__.get("semi_adjacency")  # where `cached_property` keeps it
+        found: SemiAdjacency = known or semi_adjacency(self.universe, work)
+        if found.exact:
+            self.__dict__["semi_adjacency"] = found
+        return found
+
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """The largest differences of tables within the distance that is protected."""

@@ -14,7 +14,7 @@ from holdfast.data.attributes import Attributes
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Schema
 from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.k_norm import WORK, KNorm
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import MechanismOptions
 from holdfast.premises import Premises
@@ -27,6 +27,7 @@ from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.hull.moves import _kept_ways, basic_moves, require_listable
 from holdfast.universe.hull.norm import HullNorm
+from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.universe import Universe
 
 EPSILON = Fraction(12)
@@ -139,7 +140,8 @@ TWO_WAYS: list[tuple[str, ...]] = [("a", "b"), ("b", "c"), ("a", "c")]
 
 
 @pytest.mark.parametrize(
-    ("shape", "margins"), [((3000,), [()]), ((6, 6, 6), TWO_WAYS), ((4, 200), [("a",)]), ((1000,), [])]
+    ("shape", "margins"),
+    [((3000,), [()]), ((200,), [()]), ((6, 6, 6), TWO_WAYS), ((4, 200), [("a",)]), ((1000,), [])],
 )
 def test_what_is_too_large_is_refused_by_its_sizes(
     shape: tuple[int, ...], margins: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
@@ -175,3 +177,48 @@ def test_what_was_refused_by_sizes_has_no_nearer_tables(
     tables = conforming_tables(public.universe, 5000)
     apart = record_distances(tables)
     assert int(apart[apart > 0].min()) == 2 ** _kept_ways(public.margins)
+
+
+def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be listed as far as a short search knows is refused; the whole search is never asked."""
+    public = kept((2, 2, 2, 2), [("a", "b", "c"), ("c", "d"), ("a", "d"), ("b", "d")])
+    asked: list[int | None] = []
+
+    def recorded(universe: Universe, work: int | None = None) -> SemiAdjacency:
+        asked.append(work)
+        return semi_adjacency(universe, work)
+
+    monkeypatch.setattr("holdfast.premises.semi_adjacency", recorded)
+    monkeypatch.setattr("holdfast.mechanisms.k_norm.WORK", 0)
+    options = MechanismOptions(name="k-norm")
+    with pytest.raises(GuaranteeError, match=r"fewer than 16 records here.* or set distance in"):
+        KNorm.answer(public, Target("semi", Pure(EPSILON)), options)
+    assert asked == [0]
+    distance = semi_adjacency(public.universe).worst_case
+    assert distance < 16
+    given = KNorm.answer(public, Target("semi", Pure(EPSILON), distance=distance), options)
+    assert given.guarantee.unit.distance == distance
+
+
+def test_a_search_that_ends_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    public = kept((2, 2, 2), TWO_WAYS)
+    expected = semi_adjacency(public.universe)
+    asked: list[int | None] = []
+
+    def recorded(universe: Universe, work: int | None = None) -> SemiAdjacency:
+        asked.append(work)
+        return semi_adjacency(universe, work)
+
+    monkeypatch.setattr("holdfast.premises.semi_adjacency", recorded)
+    mechanism = KNorm.answer(public, Target("semi", Pure(EPSILON)), MechanismOptions(name="k-norm"))
+    assert mechanism.premises.semi_adjacency == expected
+    assert asked == [WORK]
+
+
+def test_adjacency_unit_is_refused_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("the adjacency settles it")
+
+    monkeypatch.setattr("holdfast.premises.refuse_one_table", never)
+    with pytest.raises(GuaranteeError, match='adjacency = "semi"'):
+        KNorm.answer(kept((3, 3), []), Target("unit", Pure(EPSILON)), MechanismOptions(name="k-norm"))

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.universe import space as space_module
 from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.space import sensitivity_space
@@ -115,3 +116,31 @@ def test_proposition_24(margins: Design, table: object, cliques: object, adjacen
     assert as_set(semi) <= as_set(group)
     half = group[len(group) // 2 :]  # the others are their negatives
     assert all(in_hull(u / adjacency, one) for u in half)
+
+
+def test_what_is_asked_of_the_solver_is_counted(margins: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Margins of 1 leave no table with a record in each cell, so that sums have to be asked about."""
+    tight = margins(np.eye(3), TWO_WAY)
+    monkeypatch.setattr(space_module, "MOST_ASKED", 2)
+    with pytest.raises(GuaranteeError, match="more than 2 questions"):
+        sensitivity_space(tight, 3)
+
+
+def test_a_table_with_room_in_every_cell_answers_for_all(
+    margins: Design, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roomy = margins(np.full((3, 3), 3), TWO_WAY)
+    expected = as_set(sensitivity_space(roomy, 3))
+    monkeypatch.setattr(space_module, "MOST_ASKED", 0)
+    assert as_set(sensitivity_space(roomy, 3)) == expected
+    assert len(expected) == 30
+
+
+def test_the_entries_that_are_listed_are_counted(margins: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    universe = margins(np.ones((3, 3)), TWO_WAY)
+    vectors = sensitivity_space(universe, 3)
+    monkeypatch.setattr(space_module, "MOST_ENTRIES", vectors.size)
+    assert np.array_equal(sensitivity_space(universe, 3), vectors)
+    monkeypatch.setattr(space_module, "MOST_ENTRIES", vectors.size - 1)
+    with pytest.raises(GuaranteeError, match="entries: use a smaller table"):
+        sensitivity_space(universe, 3)

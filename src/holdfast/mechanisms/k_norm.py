@@ -23,7 +23,7 @@ from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
 from holdfast.premises import Premises
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee, Target
+from holdfast.privacy.guarantee import Adjacency, Guarantee, Target
 from holdfast.privacy.intensity import Pure
 from holdfast.public import Public
 from holdfast.sampling.lattice.k_norm import KNormLaw
@@ -31,6 +31,10 @@ from holdfast.spec.rational import PositiveRational
 from holdfast.universe.hull.lattice import span_matrix
 from holdfast.universe.hull.moves import require_listable, sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm
+
+WORK = 500_000
+"""What a search for the semi-adjacency may take before it is clear that K can be listed, as it counts itself:
+a second or two."""
 
 
 class KNormRecord(MechanismRecord):
@@ -55,8 +59,10 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: MechanismOptions) -> "KNorm":
-        """Take the parameters that meet the target; what is too large is refused before any search."""
+        """Take the parameters that meet the target; what is too large is refused before any long search."""
+        _refuse_unit(target.adjacency)
         require_listable(public.universe)
+        _require_near(public.premises(target.adjacency, target.distance))
         return super().answer(public, target, options)
 
     @classmethod
@@ -66,12 +72,7 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
         Raises GuaranteeError where the sensitivity space cannot be listed, or does not span what the
         invariants leave open, or where the guarantee shall be per record of distance.
         """
-        if premises.adjacency == "unit":
-            raise GuaranteeError(
-                "k-norm is made for the differences at one distance, and a loss for each record of distance"
-                ' has no such set: set adjacency = "semi" in [privacy], or name = "lattice-laplace" in'
-                " [mechanism], which is the K-norm mechanism for it."
-            )
+        _refuse_unit(premises.adjacency)
         mechanism = cls(premises, intensity.epsilon)
         _ = mechanism.noise  # what cannot be drawn is refused now
         return mechanism
@@ -158,3 +159,39 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
                 )
             )
         return [*found, *drawn_exactly(floats=self.noise.floats)]
+
+
+def _refuse_unit(adjacency: Adjacency) -> None:
+    if adjacency == "unit":
+        raise GuaranteeError(
+            "k-norm is made for the differences at one distance, and a loss for each record of distance"
+            ' has no such set: set adjacency = "semi" in [privacy], or name = "lattice-laplace" in'
+            " [mechanism], which is the K-norm mechanism for it."
+        )
+
+
+def _require_near(premises: Premises) -> None:
+    """Raise where the differences cannot be listed as far as one person's change is known to reach.
+
+    A short search for the semi-adjacency gives it, or a bound. Where only a long one could show that few
+    enough records change, the noise is refused; a distance that is given needs none.
+    """
+    universe, records = premises.universe, premises.whom.records
+    if premises.distance is not None:
+        require_listable(universe, premises.distance * records)
+        return
+    try:
+        found = premises.semi_adjacency_within(WORK)
+    except GuaranteeError:
+        return  # the whole search says what is missing
+    try:
+        require_listable(universe, found.worst_case * records)
+    except GuaranteeError as error:
+        if found.exact:
+            raise
+        raise GuaranteeError(
+            f"no short search shows that one person's change takes fewer than {found.worst_case:,} records"
+            f" here, and the differences of tables so far apart cannot all be listed for {universe.cells:,}"
+            ' cells, as k-norm noise needs: set name = "lattice-laplace" in [mechanism], use coarser'
+            " attributes, or set distance in [privacy] to the semi-adjacency that holdfast universe finds."
+        ) from error

@@ -58,9 +58,7 @@ class Compensators:
     def _table(self, size: int) -> tuple[IntArray, IntArray]:
         """Return all sets of this size and their fingerprints, by ascending fingerprint."""
         if size not in self._tables:
-            sets = np.arange(self._vectors.shape[0], dtype=np.int64)[:, None]
-            for _ in range(size - 1):
-                sets = _extended(sets, self._vectors.shape[0])
+            sets = multisets(self._vectors.shape[0], size)
             prints = self._prints[sets].sum(axis=1)
             order = np.argsort(prints, kind="stable")
             self._tables[size] = sets[order], prints[order]
@@ -138,6 +136,14 @@ class Supports:
         columns = np.flatnonzero(open_[row])
         columns = columns[np.argsort(-often[self.place[met[row], columns]], kind="stable")]
         return [(int(self.place[met[row], j]), int(self.need[met[row], j])) for j in columns]
+
+
+def multisets(count: int, size: int) -> IntArray:
+    """Return all multisets of `size` >= 1 elements out of `count`, as ascending rows in order."""
+    sets = np.arange(count, dtype=np.int64)[:, None]
+    for _ in range(size - 1):
+        sets = _extended(sets, count)
+    return sets
 
 
 def _extended(sets: IntArray, count: int) -> IntArray:

@@ -38,7 +38,7 @@ WORK = 12_000_000  # the limit of one search, in about microseconds: counted, ne
 class LimitedWitnesses:
     """Questions about the changes x -> y within bounds, within a deterministic work limit."""
 
-    def __init__(self, universe: Universe, limits: Limits) -> None:
+    def __init__(self, universe: Universe, limits: Limits, work: int | None = None) -> None:
         self.universe = universe
         self.count = universe.kinds.count
         self.columns = csr_array(universe.kinds.columns[: universe.rank])
@@ -48,11 +48,12 @@ class LimitedWitnesses:
         self._tables = self._program()
         self._steps: dict[int, IntArray | None] = {}
         self._work = 0
+        self._limit = WORK if work is None else min(work, WORK)
 
     @property
     def exhausted(self) -> bool:
         """Whether the work limit has been reached."""
-        return self._work > WORK
+        return self._work > self._limit
 
     def any_table(self, least: dict[int, int]) -> Outcome:
         """Return a table with at least these counts."""

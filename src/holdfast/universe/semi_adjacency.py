@@ -61,20 +61,20 @@ class SemiAdjacency:
     searched: bool = False
 
 
-def semi_adjacency(universe: Universe) -> SemiAdjacency:
-    """Return the semi-adjacency of the universe.
+def semi_adjacency(universe: Universe, work: int | None = None) -> SemiAdjacency:
+    """Return the semi-adjacency of the universe; ``work`` limits the search further, to about microseconds.
 
     Raises GuaranteeError when the search is beyond the work limit and no bound is known.
     """
     if universe.limits is not None and universe.dimension:
-        return _limited(universe, universe.limits)
+        return _limited(universe, universe.limits, work)
     if universe.rank == 0 or universe.dimension == 0:
         return _exactly(1 if universe.dimension > 1 else 0)
     if universe.settled is not None:
         return _of_nested(universe.patterns.size, universe.settled)
     if (known := _of_products(universe)) is not None:
         return known
-    witnesses = Witnesses(universe)
+    witnesses = Witnesses(universe, work)
     tables, complete = witnesses.covering_tables()
     bound = _bound(universe)
     if not witnesses.bounded or not complete:
@@ -108,7 +108,7 @@ def _searched(
     )
 
 
-def _limited(universe: Universe, limits: Limits) -> SemiAdjacency:
+def _limited(universe: Universe, limits: Limits, work: int | None) -> SemiAdjacency:
     """Return both readings from all tables or from questions about them, or a bound of both."""
     tables = listed(universe)
     if tables is not None:
@@ -121,7 +121,7 @@ def _limited(universe: Universe, limits: Limits) -> SemiAdjacency:
     if bound is not None and bound.value == 2 and totals > 1:  # nobody goes from one total to another alone
         return SemiAdjacency(2, 2, exact=True, reference=bound.reference)
     if universe.kinds.count <= KINDS:
-        witnesses = LimitedWitnesses(universe, limits)
+        witnesses = LimitedWitnesses(universe, limits, work)
         covering, complete = witnesses.covering_tables()
         if complete and covering:
             possible = np.flatnonzero(np.any(covering, axis=0))

@@ -9,10 +9,12 @@ That is so exactly when t - A q = A y for some integer y >= 0, so it depends on 
 list the multisets of k cells by their sums of columns; of each sum that D_t can spare, every
 ordered pair of disjoint multisets is a difference. Public bounds leave fewer of them: the
 differences of tables without the bounds hold theirs.
+
+A table that is known already often holds the records q, so that no solver is asked: one with as many records
+in every cell as there can be is found first. What is asked and listed is counted, and limited.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -21,8 +23,11 @@ from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.universe.compensators import SETS
+from holdfast.universe.compensators import SETS, multisets
 from holdfast.universe.universe import Universe
+
+MOST_ASKED = 1_000  # sums of columns that a solver is asked about: a second or two
+MOST_ENTRIES = 4_000_000  # entries of all vectors that are listed
 
 
 def sensitivity_space(universe: Universe, adjacency: int, limit: int = 100_000) -> IntArray:
@@ -40,6 +45,10 @@ def sensitivity_space(universe: Universe, adjacency: int, limit: int = 100_000) 
                 f"the sensitivity space holds more than {limit} vectors: raise the limit or use a "
                 "smaller table."
             )
+        if held * universe.cells > MOST_ENTRIES:
+            raise GuaranteeError(
+                f"the sensitivity space holds more than {MOST_ENTRIES:,} entries: use a smaller table."
+            )
     return np.unique(np.concatenate(found), axis=0) if held else np.zeros((0, universe.cells), dtype=np.int64)
 
 
@@ -51,9 +60,9 @@ def _differences(universe: Universe, adjacency: int) -> Iterator[IntArray]:
             "use a smaller table or fewer changes."
         )
     columns = universe.matrix.toarray().T
-    spare = _Spare(universe)
+    spare = _Spare(universe, adjacency)
     for size in range(1, adjacency + 1):
-        sets = _multisets(universe.cells, size)
+        sets = multisets(universe.cells, size)
         for group in _of_equal_sum(columns, sets):
             if spare.holds(sets[group[0]]):
                 yield from _disjoint_pairs(sets[group], universe.cells)
@@ -64,7 +73,7 @@ def steps_of_size(columns: IntArray, size: int, limit: int) -> IntArray | None:
 
     ``columns`` are rows here. None where more than `limit` pairs of multisets have equal sums.
     """
-    sets = _multisets(len(columns), size)
+    sets = multisets(len(columns), size)
     groups = list(_of_equal_sum(columns, sets))
     if sum(comb(group.size, 2) for group in groups) > limit:
         return None
@@ -81,22 +90,48 @@ def _of_equal_sum(columns: IntArray, sets: IntArray) -> Iterator[IntArray]:
 
 
 class _Spare:
-    """Whether some conforming table holds given records."""
+    """Whether some conforming table holds given records, at most ``most`` of them."""
 
-    def __init__(self, universe: Universe) -> None:
-        self._of_cell = universe.patterns.of_cell
-        values, most = universe.values, np.full(universe.patterns.count, UNBOUNDED)
-        self._program = Program(universe.patterns.columns, values, values, most=most)
+    def __init__(self, universe: Universe, most: int) -> None:
+        self._of_cell, self._count = universe.patterns.of_cell, universe.patterns.count
+        values = universe.values
+        self._program = Program(
+            universe.patterns.columns, values, values, most=np.full(self._count, UNBOUNDED)
+        )
+        self._asked = 0
+        self._known = self._roomy(most)
 
     def holds(self, cells: IntArray) -> bool:
-        patterns, times = np.unique(self._of_cell[cells], return_counts=True)
-        least = dict(zip(patterns.tolist(), times.tolist(), strict=True))
-        outcome = self._program.solve(least=least)
+        needed = np.bincount(self._of_cell[cells], minlength=self._count)
+        if (self._known >= needed).all(axis=1).any():
+            return True
+        if self._asked == MOST_ASKED:
+            raise GuaranteeError(
+                f"which records a conforming table can hold takes more than {MOST_ASKED:,} questions to a"
+                " solver: use a smaller table."
+            )
+        self._asked += 1
+        places = np.flatnonzero(needed)
+        outcome = self._program.solve(least=dict(zip(places.tolist(), needed[places].tolist(), strict=True)))
         if outcome.status is Status.UNKNOWN and outcome.point is None:
             raise GuaranteeError(
                 "it could not be decided which records a conforming table can hold: use a smaller table."
             )
-        return outcome.point is not None
+        if outcome.point is None:
+            return False
+        self._known = np.vstack([self._known, outcome.point])
+        return True
+
+    def _roomy(self, most: int) -> IntArray:
+        """Return a conforming table, in one row, with as many records in each pattern as there can be.
+
+        More than ``most`` are of no use. No row where none was found with a record in each.
+        """
+        for each in range(most, 0, -1):
+            point = self._program.solve(least=dict.fromkeys(range(self._count), each)).point
+            if point is not None:
+                return point[None, :]
+        return np.zeros((0, self._count), dtype=np.int64)
 
 
 def _disjoint_pairs(sets: IntArray, cells: int) -> Iterator[IntArray]:
@@ -107,9 +142,3 @@ def _disjoint_pairs(sets: IntArray, cells: int) -> Iterator[IntArray]:
         later = counts[place + 1 :]
         apart = (later[:, sets[place]] == 0).all(axis=1)
         yield counts[place] - later[apart]
-
-
-def _multisets(cells: int, size: int) -> IntArray:
-    """Return all multisets of `size` cells as ascending rows."""
-    strict = np.array(list(combinations(range(cells + size - 1), size)), dtype=np.int64)
-    return strict - np.arange(size)

@@ -25,8 +25,9 @@ WORK = 20_000_000  # the limit of one search, in about microseconds: counted, ne
 class Witnesses:
     """Questions about the changes x -> y in one universe, within a deterministic work limit."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: Universe, work: int | None = None) -> None:
         self.universe = universe
+        self._limit = WORK if work is None else min(work, WORK)
         self.columns = universe.patterns.columns
         self.count = universe.patterns.count
         ones = csr_array(np.ones((1, self.count), dtype=np.int64))
@@ -45,12 +46,12 @@ class Witnesses:
     @property
     def exhausted(self) -> bool:
         """Whether the work limit has been reached."""
-        return self._work > WORK
+        return self._work > self._limit
 
     @property
     def _making_exhausted(self) -> bool:
         """Whether the questions which records can be made have used up their own limit."""
-        return self._made >= WORK // 2
+        return self._made >= self._limit // 2
 
     def any_table(self, least: dict[int, int], maximise: IntArray | None = None) -> Outcome:
         """Return a table with at least these counts."""

@@ -25,13 +25,13 @@ from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.product import Margins, product_features
 from holdfast.lattice.rows import independent_rows
 from holdfast.universe.compensators import SETS
-from holdfast.universe.space import sensitivity_space
+from holdfast.universe.space import MOST_ENTRIES, sensitivity_space
 from holdfast.universe.universe import Universe
 from holdfast.words import counted
 
 MOST_MOVES = 500_000
 MOST_LISTED = 100_000  # differences of other universes, with their signs
-CHUNK = 256  # vectors looked at together in search of a basis
+CHUNK = 256  # vectors, from all over the list, looked at together in search of a basis
 EVEN, ODD = ((0, 1, 2), (1, 2, 0), (2, 0, 1)), ((0, 2, 1), (2, 1, 0), (1, 0, 2))
 
 
@@ -81,7 +81,7 @@ class Moves:
         outside = np.arange(len(self))
         while outside.size:
             # a move outside the span of those kept is not orthogonal to all that they are orthogonal to
-            more = np.concatenate([kept, outside[:CHUNK]])
+            more = np.concatenate([kept, outside[:: -(-outside.size // CHUNK)]])
             kept = more[independent_rows(self.vectors[more])]
             beyond = integer_kernel(self.vectors[kept].toarray())
             outside = np.flatnonzero((self.vectors @ beyond.T).any(axis=1))
@@ -114,24 +114,28 @@ def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
     return Moves(csr_array(vectors[first > 0]), adjacency, additive=adjacency == 1, searched=True)
 
 
-def require_listable(universe: Universe) -> None:
-    """Raise where sizes alone say that no sensitivity space of a universe can be listed, or that it is {0}.
+def require_listable(universe: Universe, adjacency: int | None = None) -> None:
+    """Raise where sizes alone say that a sensitivity space of a universe cannot be listed, or that it is {0}.
 
-    Nothing is searched for this, and the semi-adjacency is not asked for. Two lower bounds do it:
+    Nothing is searched for this. Where the adjacency a is not given, it is said of every S_a. Two lower
+    bounds do it:
 
     * S_1 lies in every S_a, and a group of m cells with one total that counts somebody has m (m - 1) of its
-      differences;
+      differences, with an entry for every cell;
     * let all margins of k attributes be kept. Then a difference other than 0 moves 2^k records at least: it
       has two slices other than 0 along any attribute, as these sum to 0, and all margins of k - 1 attributes
       of each are 0. So S_a is {0}, or multisets of 2^k cells have to be listed.
     """
     if _two_way(universe) is not None:
         return
+    if adjacency is not None and comb(universe.cells + adjacency - 1, adjacency) > SETS:
+        raise _too_many(universe, f"up to {counted(adjacency, 'record')}")
     held = np.ones(universe.patterns.count) if universe.rank == 0 else universe.settled
     size = universe.patterns.size.astype(object)
     alike = 0 if held is None else int(np.sum((size * (size - 1))[held > 0]))
     apart = 1 if universe.margins is None else 2 ** _kept_ways(universe.margins)
-    if alike > MOST_LISTED or comb(universe.cells + apart - 1, apart) > SETS:
+    most = min(MOST_LISTED, MOST_ENTRIES // universe.cells)
+    if alike > most or comb(universe.cells + apart - 1, apart) > SETS:
         raise _too_many(universe, f"{counted(apart, 'record')} and more")
 
 
@@ -149,7 +153,7 @@ def _kept_ways(margins: Margins) -> int:
 def _too_many(universe: Universe, apart: str) -> GuaranteeError:
     return GuaranteeError(
         f"the differences of tables {apart} apart cannot all be listed for {universe.cells:,} cells, and"
-        ' k-norm noise needs them: set name = "lattice-laplace" in [mechanism].'
+        ' k-norm noise needs them: set name = "lattice-laplace" in [mechanism], or use coarser attributes.'
     )
 
 
