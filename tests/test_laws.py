@@ -22,7 +22,7 @@ from holdfast.privacy.intensity import Pure, ZeroConcentrated
 from holdfast.privacy.ledger import Ledger
 from holdfast.privacy.pufferfish.composition import in_parallel
 from holdfast.privacy.pufferfish.families.family import MODELLED
-from holdfast.release import make_release, prepare
+from holdfast.release import Prepared, make_release, prepare
 from holdfast.spec import Spec
 
 Floats = NDArray[np.float64]
@@ -289,18 +289,8 @@ def test_a_model_that_does_not_fit_the_table_is_refused_in_a_sentence(
     assert str(refused.value).endswith((".", "?"))
 
 
-@pytest.mark.parametrize(
-    ("cells", "rows", "named"),
-    [
-        (["code"], "code,n\n1,1\n01,1\n", ("1", "01")),
-        (["code"], "code,n\n1/2,1\n2/4,1\n", ("1/2", "2/4")),
-        (["a", "b"], 'a,b,n\n"x, y",z,1\nx,"y, z",1\n', ("x, y, z", "x, y, z")),
-    ],
-)
-def test_a_name_that_two_cells_share_is_refused(
-    cells: list[str], rows: str, named: tuple[str, str], tmp_path: Path
-) -> None:
-    """Their records would count as the same, and Delta_z would be 0 where it is 2."""
+def listed(tmp_path: Path, cells: list[str], rows: str, named: tuple[str, str]) -> Prepared:
+    """Prepare a release of two people who are both in one cell, or both in another."""
     (tmp_path / "model.toml").write_text(
         '[model]\nfamily = "laws"\nmetric = "records"\nstatistic = "data"\n[points]\n'
         f'one = ["{named[0]}", "{named[0]}"]\nother = ["{named[1]}", "{named[1]}"]\n'
@@ -312,8 +302,21 @@ def test_a_name_that_two_cells_share_is_refused(
         "invariants": [{"total": True}],
         "privacy": {**PURE, "laws": "model.toml"},
     }
-    with pytest.raises(GuaranteeError, match=f"may be the cell '{named[0]}' or '{named[1]}'"):
-        prepare(Spec.of(values, folder=tmp_path))
+    return prepare(Spec.of(values, folder=tmp_path))
+
+
+@pytest.mark.parametrize("named", [("1", "01"), ("1/2", "2/4"), ("1e0", "1")])
+def test_levels_that_are_the_same_number_are_told_apart(named: tuple[str, str], tmp_path: Path) -> None:
+    found = listed(tmp_path, ["code"], f"code,n\n{named[0]},1\n{named[1]},1\n", named).secrets
+    assert found is not None
+    assert found.delta is not None
+    assert found.delta.value == 2
+
+
+def test_a_name_that_two_cells_share_is_refused(tmp_path: Path) -> None:
+    named = ("x, y, z", "x, y, z")
+    with pytest.raises(GuaranteeError, match="may be the cell 'x, y, z' or 'x, y, z'"):
+        listed(tmp_path, ["a", "b"], 'a,b,n\n"x, y",z,1\nx,"y, z",1\n', named)
 
 
 def test_missing_files_and_words_for_them_are_refused(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 DECIMALS = 12
 """Digits after the point of a decimal that people can read."""
+SMALL = Fraction(1, 10**4)
+"""Below it zeros are hard to count: 1e-10."""
 PLAIN = 100
 """Fractions with a smaller denominator are how people write them."""
 LONG = 10**20
@@ -36,9 +38,12 @@ def rational(value: Fraction) -> str:
 def decimal(value: Fraction) -> str | None:
     """Return the decimal that a rational equals; None where it has none, or a long one.
 
-    >>> decimal(Fraction(1, 8)), decimal(Fraction(10**6)), decimal(Fraction(1, 3))
-    ('0.125', '1000000', None)
+    >>> [decimal(Fraction(text)) for text in ("1/8", "1000000", "1/100000", "1/3")]
+    ['0.125', '1000000', '1e-05', None]
     """
+    if 0 < abs(value) < SMALL:
+        short = f"{float(value):g}"
+        return short if Fraction(short) == value else None
     scaled = value * 10**DECIMALS
     if scaled.denominator > 1 or abs(value) >= LONG:
         return None

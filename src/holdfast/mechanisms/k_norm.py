@@ -193,5 +193,5 @@ def _require_near(premises: Premises) -> None:
             f"no short search shows that one person's change takes fewer than {found.worst_case:,} records"
             f" here, and the differences of tables so far apart cannot all be listed for {universe.cells:,}"
             ' cells, as k-norm noise needs: set name = "lattice-laplace" in [mechanism], use coarser'
-            " attributes, or set distance in [privacy] to the semi-adjacency that holdfast universe finds."
+            " attributes, or set distance in [privacy] to what holdfast audit universe finds."
         ) from error

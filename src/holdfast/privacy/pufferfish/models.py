@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import BeforeValidator, PlainValidator, StrictInt
 
@@ -33,20 +33,26 @@ def _listed(value: object) -> object:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def coordinate(value: object) -> Fraction | str:
+def _coordinate(value: int | str) -> Fraction | str:
     """Return a number of a point, or the text that it is."""
     try:
         return parse_rational(value)
     except ValueError:
-        if isinstance(value, str):
-            return value
-        raise
+        return str(value)
+
+
+def _written(value: object) -> int | str:
+    """Return a number or a text as it is written: to tell records apart "1" and "01" are two."""
+    if isinstance(value, str):
+        return value
+    parse_rational(value)
+    return cast("int", value)
 
 
 Several = BeforeValidator(_listed)
 Wholes = Annotated[tuple[StrictInt, ...], Several]
 Rationals = Annotated[tuple[Rational, ...], Several]
-Coordinate = Annotated[Fraction | str, PlainValidator(coordinate)]
+Written = Annotated[int | str, PlainValidator(_written)]
 
 
 class ModelPart(Part):
@@ -188,7 +194,7 @@ class LawsModel(Model):
     """Listed laws on any metric space."""
 
     model: LawsHead
-    points: Mapping[str, tuple[Coordinate, ...]]
+    points: Mapping[str, tuple[Written, ...]]
     laws: tuple[PairLaw, ...] = ()
 
     def families(self) -> tuple[Family, ...]:
@@ -211,7 +217,8 @@ class LawsModel(Model):
                 )
             if chance < 0:
                 raise GuaranteeError(f"[[laws]] {place} gives {name!r} the probability {chance}: correct it.")
-            point = self.points[name]
+            read = str if self.model.metric == "records" else _coordinate
+            point = tuple(map(read, self.points[name]))
             found[point] = found.get(point, Fraction(0)) + chance
         return found
 

@@ -42,7 +42,7 @@ from holdfast.privacy.pufferfish.families.metric import Point
 from holdfast.privacy.pufferfish.families.presence import Presence
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
-from holdfast.privacy.pufferfish.models import coordinate, model_of
+from holdfast.privacy.pufferfish.models import model_of
 from holdfast.privacy.pufferfish.tables import public_part
 from holdfast.spec.closest import closest
 from holdfast.spec.load import read_toml
@@ -116,15 +116,11 @@ class TableOf:
         return found
 
     @cached_property
-    def places(self) -> Mapping[Fraction | str, Sequence[int]]:
-        """The places of cells by their names, which are their levels separated by commas, and as numbers.
-
-        A model reads a coordinate that is written as a number as that number, so "1" and "01" are one.
-        """
-        found: defaultdict[Fraction | str, list[int]] = defaultdict(list)
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """The places of cells by their names, which are their levels separated by commas: one, or several."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
         for place, name in enumerate(self.cells):
-            for key in {name, coordinate(name)}:
-                found[key].append(place)
+            found[name].append(place)
         return dict(found)
 
     def require(self, counts: IntArray, what: str) -> None:
@@ -272,21 +268,21 @@ def _tabulated(point: Point, table: TableOf) -> Point:
             f"the model lists a dataset of {table.whom.amount(len(point))}, and the public total is"
             f" {table.total:,}: list as many."
         )
-    found = Counter(_place_of(name, table) for name in point)
+    found = Counter(_place_of(str(name), table) for name in point)
     return tuple(Fraction(found[place]) for place in range(len(table.cells)))
 
 
-def _place_of(name: Fraction | str, table: TableOf) -> int:
+def _place_of(name: str, table: TableOf) -> int:
     found = table.places.get(name, ())
     if not found:
         raise GuaranteeError(
-            f"the model speaks of {visible(str(name))!r}, which is no possible cell of the table:"
-            f" {closest(str(name), table.cells)}"
+            f"the model speaks of {visible(name)!r}, which is no possible cell of the table:"
+            f" {closest(name, table.cells)}"
         )
     if len(found) > 1:
         one, other = (visible(table.cells[place]) for place in found[:2])
         raise GuaranteeError(
-            f"the model speaks of {visible(str(name))!r}, which may be the cell {one!r} or {other!r}:"
+            f"the model speaks of {visible(name)!r}, which may be the cell {one!r} or {other!r}:"
             " rename one of their levels."
         )
     return found[0]
