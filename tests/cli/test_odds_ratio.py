@@ -118,5 +118,5 @@ def test_a_test_is_charged_before_it_is_drawn(run: Run, tmp_path: Path) -> None:
     assert run("ledger", "verify", account, "--release", out).code == 0
     refused = run(*asked, "--out", tmp_path / "two")
     assert (refused.code, refused.out) == (2, "")
-    assert "1 of 3/2" in refused.err
+    assert "1 of 1.5 (3/2)" in refused.err
     assert not (tmp_path / "two").exists()

@@ -74,7 +74,10 @@ class Tally:
         for name, choice in self.where.items():
             levels = found[name].unique().to_list()
             found = found.filter(pl.col(name).is_in([one for one in levels if _picks(choice, one)]))
-        return found.group_by(self.attributes).agg(pl.col(RECORDS).sum()).sort(self.attributes)
+        total = pl.col(RECORDS).sum()
+        if not self.attributes:
+            return found.select(total)
+        return found.group_by(self.attributes).agg(total).sort(self.attributes)
 
     @cached_property
     def values(self) -> tuple[tuple[Levels, int], ...]:
