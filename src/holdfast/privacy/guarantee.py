@@ -263,10 +263,10 @@ def _pairs(guarantee: Guarantee) -> str:
 def shown(value: Fraction) -> str:
     """Return a parameter as a decimal or a short fraction, or rounded up to nine digits.
 
-    >>> shown(Fraction(1, 2)), shown(Fraction(1, 3)), shown(Fraction(10**9, 3 * 10**9 + 7))
-    ('0.5', '1/3', '0.333333333')
+    >>> [shown(Fraction(text)) for text in ("1/2", "1/3", "1000000000/3000000007", "1.999999999547")]
+    ['0.5', '1/3', '0.333333333', '2']
     """
-    if (whole := decimal(value)) is not None:
+    if (whole := decimal(value)) is not None and len(whole.replace(".", "").lstrip("0")) <= 9:
         return whole
     if value.denominator <= 10_000:
         return str(value)
