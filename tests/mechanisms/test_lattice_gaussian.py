@@ -16,7 +16,8 @@ from holdfast.privacy.intensity import Approximate
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_enumerated_divergence_is_the_guarantee(world: str, adjacency: Adjacency, tmp_path: Path) -> None:
     """At whole orders the bound is attained; per record of distance it grows with the square."""
-    case = Case(world, {"standard": "zcdp", "rho": "4", "adjacency": adjacency}, reach=6)
+    reach = 4 if world == "two groups" else 6  # it has the most dimensions
+    case = Case(world, {"standard": "zcdp", "rho": "4", "adjacency": adjacency}, reach=reach)
     the_loss_is_within_the_guarantee(Subject.of(case, LatticeGaussian, tmp_path))
 
 
