@@ -144,7 +144,8 @@ def test_files_that_do_not_fit_are_refused(own: Any, theirs: Any, said: str, tmp
     with pytest.raises((DataError, SpecError), match=said) as refused:
         prepare_records(spec)
     assert "\n" not in str(refused.value)
-    assert not any(value in str(refused.value) for value in ("900", "99", "98"))  # no id, no county
+    sentence = str(refused.value).replace(str(tmp_path), "")
+    assert not any(value in sentence for value in ("900", "99", "98"))  # no id, no county
 
 
 # rows of one file
