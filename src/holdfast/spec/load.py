@@ -48,7 +48,7 @@ def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
             raise SpecError(f"{path} has more than {MOST_BYTES // 2**20} MB: name the spec, not its data.")
         text = path.read_bytes().decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
-        raise SpecError(f"{path} does not exist: check the path of the spec.") from None
+        raise SpecError(f"{path} does not exist: check its path.") from None
     except OSError as error:
         raise SpecError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     except UnicodeDecodeError as error:
