@@ -2,9 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Hundreds of tests start Python anew: it reads bytecode instead of compiling every module again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test check java lowest stress studies format schema lock clean
+.PHONY: demo test quick check java lowest stress studies format schema lock clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -13,10 +15,14 @@ test: check java
 	$(BIN)/pytest
 	$(BIN)/python -m tests.stress --short
 
+# While you work: lint, types of what changed, one case of each mechanism through the contract, one path of every command.
+quick: check
+	$(BIN)/pytest -m quick tests/contract/test_mechanisms.py tests/cli/test_every_command.py tests/test_architecture.py
+
 check: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 
 # Spark runs on Java 17 or newer: it is installed where it is missing and may be. Without it, tests of Spark are skipped.
 java:
@@ -45,7 +51,6 @@ format: $(READY)
 # What `holdfast certificate schema` prints, after a change of the certificate's sections.
 schema: $(READY)
 	$(BIN)/python -c 'import json; from holdfast.certificate.model import json_schema as s; print(json.dumps(s(), indent=2))' > src/holdfast/certificate/schema.json
-	$(BIN)/python -c 'import json; from holdfast.certificate.model import json_schema as s; from holdfast.certificate.records.model import RecordsCertificate as R; print(json.dumps(s(R), indent=2))' > src/holdfast/certificate/records/schema.json
 
 # The oldest dependencies that pyproject.toml allows: the demo, the contract of all mechanisms, every command, Spark.
 # What old releases say of newer ones beside them is not looked at.
@@ -53,12 +58,13 @@ lowest: .venv-lowest/.ready java
 	.venv-lowest/$(PIP) install --no-deps --no-build-isolation --force-reinstall .
 	@rm -rf .venv-lowest/demo
 	.venv-lowest/bin/holdfast demo --out .venv-lowest/demo
-	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/cli tests/swapping/test_spark.py
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/cli tests/mechanisms/swapping/test_spark.py
 
 $(READY): requirements.lock pyproject.toml
 	$(call venv,.venv)
 	.venv/$(PIP) install --require-hashes --requirement requirements.lock
 	.venv/$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src/holdfast
 	@touch $@
 
 .venv-lowest/.ready: requirements-lowest.lock

@@ -26,21 +26,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.inference.posterior.asked import Believed
-from holdfast.inference.posterior.diagnostics import worth
-from holdfast.inference.posterior.draws import Draws
-from holdfast.inference.posterior.facts import Facts
+from holdfast.inference.posterior.draws import Draws, diagnostics
 from holdfast.inference.posterior.gibbs import gibbs
-from holdfast.inference.posterior.likelihood import AddedNoise
 from holdfast.inference.posterior.model import CountModel
-from holdfast.inference.posterior.problem import Named, Problem
-from holdfast.inference.posterior.proposals import tables_of_prior
+from holdfast.inference.posterior.model_spec import Believed
+from holdfast.inference.posterior.problem import ParameterLabels, Problem
+from holdfast.inference.posterior.table_constraints import TableConstraints
+from holdfast.inference.posterior.whole_tables import tables_of_prior
+from holdfast.mechanisms.likelihood import AddedNoise
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 
 KAPPA = Fraction(1, 4)
 MEAN, SHAPE = Believed(0.004, 3.0), Believed(2.0, 3.0)
-NOBODY = Named((), ())
+NOBODY = ParameterLabels((), ())
 TURNS = 3
 
 
@@ -56,15 +55,15 @@ def problem(counties: int, *, small: bool, known: bool, total: bool) -> Problem:
     model = CountModel.rates(
         np.arange(counties), population, np.zeros(counties, dtype=np.int64), mean=mean, shape=shape
     )
-    facts = Facts.of(csr_array(rows), rows @ released)
+    constraints = TableConstraints.of(csr_array(rows), rows @ released)
     return Problem(
-        model, facts, AddedNoise(law, released, np.arange(counties)), released, NOBODY, NOBODY, NOBODY
+        model, constraints, AddedNoise(law, released, np.arange(counties)), released, NOBODY, NOBODY, NOBODY
     )
 
 
 def effective(values: np.ndarray[Any, Any]) -> float:
     """The smallest bulk effective sample size, over numbers along the last axis."""
-    return float(worth(values).ess_bulk.min())
+    return float(diagnostics(values).ess_bulk.min())
 
 
 def of_draws(drawn: Draws) -> float:
@@ -107,7 +106,7 @@ def ppl(of: Problem, draws: int) -> dict[str, Any]:
 
     jax.config.update("jax_enable_x64", True)
     numpyro.set_host_device_count(2)
-    total = of.facts.matrix.shape[0] > 0
+    total = of.constraints.matrix.shape[0] > 0
     exposure, released = jnp.exp(jnp.array(of.model.level)), jnp.array(of.released)
     window = int(np.ceil(40 / float(KAPPA)))
     noise = jnp.arange(-window, window + 1)

@@ -22,13 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, kron
 
-from holdfast.errors import SamplingError
 from holdfast.sampling.bounded.truncated import TruncatedLaw
-from holdfast.sampling.chains.target import LaplaceTarget
-from holdfast.sampling.entropy import SystemEntropy
+from holdfast.sampling.chains.kernel import LaplaceTarget
+from holdfast.sampling.entropy import IntegerLaw, SystemEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.sampling.law import Law
+from holdfast.system.errors import SamplingError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ is not installed
 from studies.chains.gibbs_metropolis import GibbsMetropolis, lattice_basis
@@ -142,7 +141,7 @@ def truncated_2x23() -> TruncatedLaw:
     return TruncatedLaw(csr_array(system), low=-counts, epsilon=Fraction(6, 10))
 
 
-def laws() -> Iterator[tuple[str, Callable[[], Law]]]:
+def laws() -> Iterator[tuple[str, Callable[[], IntegerLaw]]]:
     quarter = Fraction(1, 4)
     sizes = [(f"{n} x {n}", two_way(n, n)) for n in (2, 3, 4, 5, 6, 8, 10, 12, 14)]
     sizes += [(f"{r} x {c}", two_way(r, c)) for r, c in ((2, 23), (3, 20), (3, 50), (5, 20))]

@@ -23,9 +23,13 @@ from time import perf_counter
 from typing import Any
 from unittest.mock import patch
 
-from holdfast.account import spend, verify_ledger
-from holdfast.privacy.ledger import Charge, Ledger, Past, Spent, store
-from holdfast.release import prepare
+from holdfast.ledger import store
+from holdfast.ledger.account import Ledger
+from holdfast.ledger.checkpoint import History, Spent
+from holdfast.ledger.composition import spend
+from holdfast.ledger.rows import Charge
+from holdfast.ledger.verify import verify_ledger
+from holdfast.releases.prepare import prepare
 from holdfast.spec.example import write_example
 
 FEW = 10
@@ -124,11 +128,11 @@ def rates(ledgers: tuple[Ledger, Ledger], charges: Callable[[int], Charge]) -> t
     return few, many
 
 
-def reading_all(past: Past, charge: Charge) -> Spent:
+def reading_all(history: History, charge: Charge) -> Spent:
     """Compose as a ledger without a checkpoint must: all rows are read and judged first."""
-    if len(list(past)) != len(past):
-        raise RuntimeError("rows are missing")
-    return spend(past, charge)
+    for index in range(1, len(history) + 1):
+        history.row(index)
+    return spend(history, charge)
 
 
 @contextmanager

@@ -21,10 +21,8 @@ from scipy import stats
 
 from holdfast.sampling.entropy import Entropy, SystemEntropy
 from holdfast.sampling.numbers.exponential import DoubleGeometric
-from holdfast.sampling.numbers.gaussian import DiscreteGaussian
-from holdfast.sampling.numbers.inversion import Inversion
-from holdfast.sampling.numbers.log_concave import LogConcave
-from holdfast.sampling.numbers.near import draw_near
+from holdfast.sampling.numbers.gaussian import DiscreteGaussian, draw_near
+from holdfast.sampling.numbers.inversion import Inversion, LogConcave
 
 SCALES = (4, 1000)
 REPEATS = 3

@@ -30,7 +30,8 @@ import polars as pl
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.l2 import _shift, real_l2
+from holdfast.estimation.l2 import real_l2
+from holdfast.inference.posterior.unswapping import _shift
 
 HOLDFAST = (sys.executable, "-c", "from holdfast.cli import main; main()")
 SPEC = """\

@@ -33,8 +33,8 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from holdfast.mechanisms.swapping.permute import by_stratum, permute
 from holdfast.sampling.entropy import SystemEntropy
-from holdfast.sampling.permute import by_stratum, permute
 
 IntArray = NDArray[np.int64]
 

@@ -40,13 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast import Prepared, Release, SeededEntropy, prepare, verify
-from holdfast.estimation.topdown.children import children
-from holdfast.estimation.topdown.general import Query
-from holdfast.estimation.topdown.known import Level
-from holdfast.estimation.topdown.run import one_thread
-from holdfast.estimation.topdown.step import Step
-from holdfast.estimation.tree.covariance import variances
-from holdfast.inference.node_intervals import best_linear
+from holdfast.estimation.hierarchy.family import FamilySolver
+from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.run import one_thread
+from holdfast.estimation.hierarchy.variances import variances
+from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.estimate import estimated
 from holdfast.mechanisms.topdown.mechanism import TopDown
 
@@ -149,7 +147,7 @@ class Family(NamedTuple):
     """A parent's counts and its children: their places on a level of which cells and totals were measured."""
 
     level: Level
-    step: Step
+    solver: FamilySolver
     parent: Counts
     own: slice
 
@@ -183,13 +181,13 @@ def families(spec: Path) -> list[Family]:
     for name, number in SAMPLE.items():
         place = regions.levels.index(name)
         here = [pair for pair in zip(measurements, values, strict=True) if pair[0].of.level == place]
-        queries = [Query(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in here]
+        queries = [WeightedQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in here]
         answers = [answers for _, answers in here]
         level = Level.of(name, regions.sizes[place], regions.width, queries=queries, answers=answers)
-        step, above = Step.of(level), counts[place - 1]
+        solver, above = FamilySolver(level), counts[place - 1]
         ends = np.searchsorted(regions.spine.parent[place - 1], np.arange(len(above) + 1))
         found += [
-            Family(level, step, above[parent], slice(ends[parent], ends[parent + 1]))
+            Family(level, solver, above[parent], slice(ends[parent], ends[parent + 1]))
             for parent in np.sort(generator.permutation(len(above))[:number]).tolist()
         ]
     return found
@@ -251,17 +249,15 @@ def against_cvxpy(spec: Path) -> dict[str, Any]:
 
 def whole(family: Family) -> float:
     """Return the objective of our estimate, which is then rounded, as a release does it."""
-    solved = family.step.tried(family.level.part(family.own.start, family.own.stop), family.parent)
+    solved = family.solver.solve(family.level.part(family.own.start, family.own.stop), family.parent)
     assert solved is not None
     return solved.estimate.objective
 
 
 def ours(family: Family) -> float:
     """Return the objective of our estimate."""
-    weight, total_weight = family.weights
-    return children(
-        family.cells, family.parent, weight=weight, measured=family.totals, total_weight=total_weight
-    ).objective
+    own = family.level.part(family.own.start, family.own.stop)
+    return family.solver.estimate(own, family.parent).objective
 
 
 def theirs(cvxpy: Any, solver: str | None, family: Family) -> float:

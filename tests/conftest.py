@@ -5,6 +5,7 @@ and the tests of each, in an order drawn with seed 7, and tries properties on ot
 """
 
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests.example import written
 
 ORDER = os.environ.get("HOLDFAST_TEST_ORDER")
+LOCAL_SPARK = "--master local[2] --conf spark.driver.memory=512m pyspark-shell"
 
 
 @pytest.fixture
@@ -25,12 +27,16 @@ def example(tmp_path: Path) -> Path:
 os.environ["HOLDFAST_PROGRESS"] = "never"  # a busy machine says more on standard error
 for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "HOLDFAST_DEBUG"):
     os.environ.pop(name, None)  # they make a pipe look like a terminal, or a fault like a trace
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles all modules
+sys.dont_write_bytecode = False
+os.environ["PYSPARK_SUBMIT_ARGS"] = LOCAL_SPARK  # whichever test of a process starts Spark first
 os.umask(0o022)  # modes of files are compared
 settings.register_profile(
     "patient",
     deadline=None,  # a busy machine is no error
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=ORDER is None,
+    max_examples=40 if ORDER is None else 100,  # of those that name no number of their own
     database=None,  # nothing is left for the next run
 )
 settings.load_profile("patient")

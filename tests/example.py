@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from holdfast.spec import Spec, read_spec
 from holdfast.spec.example import EXAMPLE_DATA, EXAMPLE_SPEC
+from holdfast.spec.load import read_spec
+from holdfast.spec.model import Spec
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> Path:

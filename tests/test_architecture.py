@@ -3,24 +3,23 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.sources import PACKAGE, ROOT, nodes
 
 import holdfast
 from holdfast import calculus, workshop
+from holdfast.mechanisms.catalogue import MECHANISMS
 
-ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "src" / "holdfast"
+pytestmark = pytest.mark.quick
 
 FLOW = (
-    ("version", "visible", "words", "strict", "progress"),
-    ("errors",),
-    ("plain",),
-    ("durable",),
-    ("private",),
-    ("drafts",),
-    ("figures", "machine", "compiled"),
+    ("version",),
+    ("system",),
+    ("engines",),
+    ("registry",),
     ("lattice",),
     ("programs",),
     ("sampling",),
@@ -29,27 +28,22 @@ FLOW = (
     ("universe",),
     ("estimation",),
     ("privacy",),
-    ("premises",),
     ("public",),
     ("laws",),
     ("outputs",),
     ("mechanisms",),
     ("certificate",),
-    ("account",),
-    ("resume",),
-    ("handover",),
-    ("release",),
-    ("engines",),
-    ("swapping",),
-    ("topdown",),
-    ("joint",),
-    ("plan",),
-    ("compare",),
-    ("postprocess",),
+    ("ledger",),
+    ("releases",),
+    ("derivation",),
+    ("comparison",),
+    ("processing",),
+    ("verification",),
     ("inference",),
     ("audit",),
     ("calculus",),
     ("workshop",),
+    ("testing",),
     ("cli",),
     ("__main__",),
 )
@@ -59,14 +53,13 @@ PLACE = {room: place for place, rooms in enumerate(FLOW) for room in rooms}
 
 def imports(path: Path, *, types: bool = True) -> Iterator[str]:
     """Yield the modules of the package that a file imports, early or late, for types alone or not."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     guarded = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(path)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if not types and id(node) in guarded:
             continue
         names = []
@@ -83,13 +76,14 @@ def test_every_sample_takes_its_arguments_in_one_order() -> None:
         (path.name, node.lineno): [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
         for room in (PACKAGE, ROOT / "studies", ROOT / "benchmarks")
         for path in sorted(room.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef) and node.name == "sample"
     }
     assert len(found) > 30
     assert {place: names for place, names in found.items() if names != ["self", "entropy", "size"]} == {}
 
 
+@cache
 def files() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
 
@@ -137,7 +131,7 @@ def test_an_edge_against_the_flow_is_seen(tmp_path: Path) -> None:
     assert {"cli", "cli.app", "spec.model"} == set(imports(late))
 
 
-ROOMS = ("holdfast", "holdfast.calculus", "holdfast.workshop")
+ROOMS = ("holdfast", "holdfast.calculus", "holdfast.testing", "holdfast.workshop")
 
 
 @pytest.mark.parametrize(
@@ -157,3 +151,56 @@ def test_public_names_are_there_and_told() -> None:
         assert sorted(module.__all__) == sorted(name for name in module.__all__ if hasattr(module, name))
     guide = (ROOT / "docs" / "guides" / "python.md").read_text(encoding="utf-8")
     assert [name for name in holdfast.__all__ if f"hf.{name}" not in guide] == []
+
+
+# mechanisms own what is asked of them
+
+VOCABULARY = ("__init__.py", "workshop.py")
+"""They give mechanisms their public names."""
+
+
+@cache
+def concrete() -> tuple[set[str], set[str], set[str]]:
+    """Return the modules that define mechanisms, the classes of these and of their records, their names."""
+    modules, classes, names = set(), set(), set()
+    for kind in MECHANISMS:
+        modules.add(kind.__module__.removeprefix("holdfast."))
+        classes |= {kind.__name__, kind.Record.__name__}
+        names.add(kind.name)
+    return modules, classes, names
+
+
+def questions(path: Path) -> Iterator[str]:
+    """Yield where a file imports a mechanism, or asks which one a value is by its class or its name."""
+    modules, classes, names = concrete()
+    yield from (f"imports {module}" for module in imports(path) if module in modules)
+    for node in nodes(path):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[_, kind]):
+                asked = {each.id for each in ast.walk(kind) if isinstance(each, ast.Name)} & classes
+                yield from (f"line {node.lineno} asks for {name}" for name in sorted(asked))
+            case ast.MatchClass(cls=ast.Name(id=name)) if name in classes:
+                yield f"line {node.lineno} asks for {name}"
+            case ast.Compare():
+                found = {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
+                texts = {value for value in found if isinstance(value, str)} & names
+                yield from (f"line {node.lineno} compares with {name!r}" for name in sorted(texts))
+
+
+def test_nobody_asks_which_mechanism_it_is() -> None:
+    asking = {
+        str(path.relative_to(PACKAGE)): list(questions(path))
+        for path in files()
+        if room(path) != "mechanisms" and path.name not in VOCABULARY
+    }
+    assert {name: found for name, found in asking.items() if found} == {}
+
+
+def test_a_question_is_seen(tmp_path: Path) -> None:
+    asking = tmp_path / "asking.py"
+    asking.write_text(
+        "from holdfast.mechanisms.conditioned import Conditioned\n"
+        "isinstance(x, Conditioned | int)\nx == 'topdown'\n"
+        "match x:\n    case Conditioned(): pass\n"
+    )
+    assert len(list(questions(asking))) == 4

@@ -11,26 +11,35 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.releases import KINDS, prepared, released
-from tests.swapping.small import asked, households
+from tests.mechanisms.swapping.small import asked, households
+from tests.small_releases import KINDS, prepared, released
 
 import holdfast
 from holdfast.data.microdata import Microdata
 from holdfast.data.read import Reading
 from holdfast.data.records import Records
 from holdfast.data.table import Table
-from holdfast.errors import HoldfastError
-from holdfast.joint.release import make_release
-from holdfast.privacy.ledger.account import Ledger
-from holdfast.release import Prepared, Release
+from holdfast.ledger.account import Ledger
+from holdfast.mechanisms.swapping.survey import Survey
+from holdfast.mechanisms.swapping.utility import SwapMonitor
+from holdfast.releases.prepared import Prepared
+from holdfast.releases.records import PreparedRecords, prepare_records
+from holdfast.releases.release import Release
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
-from holdfast.swapping.prepare import PreparedRecords, prepare_records
-from holdfast.swapping.survey import Survey
-from holdfast.swapping.utility import Watch
+from holdfast.spec.model import Spec
+from holdfast.system.errors import HoldfastError
 
 CONFIDENTIAL = (Prepared, Reading, Table, Records, pl.DataFrame, pl.Series)
-OF_RECORDS = (PreparedRecords, Microdata, Survey, Watch, pa.Table, pa.ChunkedArray, pl.DataFrame, pl.Series)
+OF_RECORDS = (
+    PreparedRecords,
+    Microdata,
+    Survey,
+    SwapMonitor,
+    pa.Table,
+    pa.ChunkedArray,
+    pl.DataFrame,
+    pl.Series,
+)
 CODE = (type, ModuleType, FunctionType, BuiltinFunctionType)
 """What every object of a kind shares: it leads to the whole program, and holds nothing of one release."""
 
@@ -52,13 +61,13 @@ def reachable(root: object) -> Iterator[object]:
 def another(own: Prepared) -> Release:
     """Return a release that is not, by chance, the table itself."""
     releases = (own.release(SeededEntropy(seed)) for seed in range(20))
-    true = own.reading.table.counts.tolist()
+    true = own.table.reading.table.counts.tolist()
     return next(r for r in releases if "table" not in r.outputs or r.table.counts.tolist() != true)
 
 
 def leaks(root: object, own: Prepared) -> list[object]:
     """Return what an object leads to that is confidential: what holds the data, or an array of the counts."""
-    counts = own.reading.table.counts
+    counts = own.table.reading.table.counts
     possible = counts[own.public.possible]
     return [
         here
@@ -91,7 +100,11 @@ def test_what_would_lead_to_the_data_is_found() -> None:
     assert {Prepared, Reading, Table, np.ndarray} <= kinds
     release = another(own)
     assert not leaks(release, own)
-    for carried in (own.reading.table, own.reading.table.counts[:], own.reading.table.counts.tolist()):
+    for carried in (
+        own.table.reading.table,
+        own.table.reading.table.counts[:],
+        own.table.reading.table.counts.tolist(),
+    ):
         held = Release(release.certificate, release.outputs)
         object.__setattr__(held, "carried", [carried])
         assert leaks(held, own)
@@ -108,12 +121,12 @@ def test_a_charged_release_leads_to_nothing_confidential(tmp_path: Path) -> None
 def test_swapped_records_lead_to_nothing_confidential(tmp_path: Path) -> None:
     """What was written, and what is public before it is, hold no record; what is prepared does."""
     own = prepare_records(asked(data={"cells": ["county"]}), households())
-    assert {PreparedRecords, Microdata, Survey, Watch} <= {type(here) for here in reachable(own)}
+    assert {PreparedRecords, Microdata, Survey, SwapMonitor} <= {type(here) for here in reachable(own)}
     ledger = Ledger.create(tmp_path / "ledger.db", standard="pure", budget=Fraction(50))
-    done = make_release(
+    done = holdfast.release(
         own.spec, tmp_path / "out", data=households(), ledger=ledger, accept_no_protection=True
     )
-    public = (done, own.certify(secure=True), own.facts, own.mechanism, own.mechanism.guarantee)
+    public = (done, own.certify(secure=True), own.file.public, own.mechanism, own.mechanism.guarantee)
     assert not any(isinstance(here, OF_RECORDS) for root in public for here in reachable(root))
 
 
@@ -150,7 +163,7 @@ def test_no_value_of_a_record_shows_in_what_is_told_of_swapped_ones(tmp_path: Pa
     names = [f"person-{at}" for at in range(300)]
     table = households(300).append_column("name", pa.array(names))
     own = asked(invariants=[{"margin": ["county"]}])
-    done = make_release(own, tmp_path / "out", data=table, accept_no_protection=True)
+    done = holdfast.release(own, tmp_path / "out", data=table, accept_no_protection=True)
     told = [repr(done), str(done.to_dict())]
     told += [(tmp_path / "out" / name).read_text() for name in ("certificate.json", "certificate.html")]
     told.append((tmp_path / "out-utility.json").read_text())
@@ -188,10 +201,10 @@ def shows(text: str) -> bool:
 
 
 def test_no_count_shows_in_what_holds_the_data(confidential: Prepared) -> None:
-    for held in (confidential, confidential.reading, confidential.reading.table):
+    for held in (confidential, confidential.table.reading, confidential.table.reading.table):
         assert not shows(repr(held))
         assert not shows(str(held))
-    assert shows(repr(confidential.reading.table.counts))  # it would be found
+    assert shows(repr(confidential.table.reading.table.counts))  # it would be found
 
 
 def test_no_count_shows_in_what_is_public(confidential: Prepared) -> None:

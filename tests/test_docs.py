@@ -14,20 +14,20 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from tests.sources import ROOT, tree
 from typer.main import get_command
 
 import holdfast
-from holdfast.audit.census import census_2020
+from holdfast.audit import census_2020
 from holdfast.cli import main
 from holdfast.cli.app import app
-from holdfast.inference.posterior.asked import ModelSpec
+from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
+from holdfast.mechanisms.swapping.options import options_of
 from holdfast.privacy.pufferfish.models import model_of
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
-from holdfast.swapping.asked import options_of
 
-ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [
     *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
@@ -218,7 +218,14 @@ def test_links_are_found() -> None:
     )
 
 
-ROOMS = ("holdfast", "holdfast.calculus", "holdfast.workshop")
+ROOMS = (
+    "holdfast",
+    "holdfast.audit",
+    "holdfast.calculus",
+    "holdfast.workshop",
+    "holdfast.testing.contract",
+    "holdfast.testing.worlds",
+)
 
 
 def _python_names(text: str) -> set[str]:
@@ -231,7 +238,7 @@ def _python_names(text: str) -> set[str]:
 @cache
 def _defined() -> frozenset[str]:
     files = (ROOT / "src").rglob("*.py")
-    bodies = (node for path in files for node in ast.parse(path.read_text(encoding="utf-8")).body)
+    bodies = (node for path in files for node in tree(path).body)
     return frozenset(node.name for node in bodies if isinstance(node, ast.FunctionDef | ast.ClassDef))
 
 

@@ -12,18 +12,21 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from holdfast.account.verify import verify_ledger
-from holdfast.certificate.verify import verify
-from holdfast.compare.comparison import compare_mechanisms
-from holdfast.errors import GuaranteeError, HoldfastError, SpecError
+import holdfast
+from holdfast.comparison.compare import compare
+from holdfast.comparison.tables import Comparison
+from holdfast.ledger.account import Ledger
+from holdfast.ledger.verify import verify_ledger
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
-from holdfast.privacy.ledger import Ledger
 from holdfast.privacy.pufferfish.composition import in_parallel
-from holdfast.privacy.pufferfish.families.family import MODELLED
-from holdfast.release import Prepared, make_release, prepare
-from holdfast.spec import Spec
+from holdfast.privacy.pufferfish.delta import MODELLED
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
+from holdfast.spec.model import Spec
+from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.verification.verify import verify
 
 Floats = NDArray[np.float64]
 Law = Mapping[tuple[int, ...], float]
@@ -353,12 +356,14 @@ def test_a_distance_that_is_asked_for_must_reach_as_far(tmp_path: Path) -> None:
 
 
 def test_mechanisms_are_compared_at_the_distance_of_the_model(tmp_path: Path) -> None:
-    assert compare_mechanisms(asked(tmp_path, COUNTS), ["lattice-laplace"], draws=20).distance == 3
+    found = compare(asked(tmp_path, COUNTS), ["lattice-laplace"], draws=20)
+    assert isinstance(found, Comparison)
+    assert found.distance == 3
 
 
 def test_a_certificate_states_the_model_and_is_verified_without_its_file(tmp_path: Path) -> None:
     spec = asked(tmp_path, DEPENDENT)
-    make_release(spec, tmp_path / "release", seed=1)
+    holdfast.release(spec, tmp_path / "release", seed=1)
     (tmp_path / "model.toml").unlink()
     said = json.loads((tmp_path / "release" / "certificate.json").read_text())
     assert said["secrets"]["model"]["content"]["model"]["z1"] == "3/5"
@@ -374,20 +379,20 @@ def test_releases_of_a_model_are_charged_with_their_epsilon_or_rho(tmp_path: Pat
     spec = asked(tmp_path, COUNTS)
     rho = asked(tmp_path, COUNTS, ZCDP, mechanism=GAUSSIAN)
     of_rho = Ledger.create(tmp_path / "rho.ledger", standard="rho-tp", budget=Fraction(2))
-    make_release(spec, tmp_path / "one", seed=1, ledger=of_rho)
-    make_release(rho, tmp_path / "two", seed=1, ledger=of_rho)
+    holdfast.release(spec, tmp_path / "one", seed=1, ledger=of_rho)
+    holdfast.release(rho, tmp_path / "two", seed=1, ledger=of_rho)
     assert of_rho.spent() == 1
     assert [row.charge.detail["delta_z"] for row in of_rho.rows()] == ["3", "3"]
     assert verify_ledger(of_rho.path, releases=[tmp_path / "one", tmp_path / "two"]).kept
     of_epsilon = Ledger.create(tmp_path / "epsilon.ledger", standard="tp", budget=Fraction(2))
     with pytest.raises(GuaranteeError, match="states rho-TP, which gives none"):
-        make_release(rho, tmp_path / "three", seed=1, ledger=of_epsilon)
-    make_release(spec, tmp_path / "three", seed=1, ledger=of_epsilon)
+        holdfast.release(rho, tmp_path / "three", seed=1, ledger=of_epsilon)
+    holdfast.release(spec, tmp_path / "three", seed=1, ledger=of_epsilon)
     other = asked(tmp_path, COUNTS, rows=TWO.replace("no", "never"))
     with pytest.raises(GuaranteeError, match="other public facts"):
-        make_release(other, tmp_path / "four", seed=1, ledger=of_epsilon)
+        holdfast.release(other, tmp_path / "four", seed=1, ledger=of_epsilon)
     zcdp = Ledger.create(tmp_path / "zcdp.ledger", standard="zcdp", budget=Fraction(2))
-    make_release(rho, tmp_path / "five", seed=1, ledger=zcdp)
+    holdfast.release(rho, tmp_path / "five", seed=1, ledger=zcdp)
     assert zcdp.spent() == Fraction(1, 2)
 
 
@@ -415,13 +420,13 @@ def test_two_tables_of_one_file_are_no_one_statistic(tmp_path: Path, laws: str) 
         return Spec.of({**values, "privacy": privacy}, folder=tmp_path)
 
     ledger = Ledger.create(tmp_path / "tp.ledger", standard="tp", budget=Fraction(5))
-    make_release(of(["sex"]), tmp_path / "one", seed=1, ledger=ledger)
+    holdfast.release(of(["sex"]), tmp_path / "one", seed=1, ledger=ledger)
     for other in (of(["age"]), of(["sex"], levels={"sex": ["m", "f"]})):
         with pytest.raises(GuaranteeError, match="in another framework"):
-            make_release(other, tmp_path / "two", seed=1, ledger=ledger)
-    make_release(of(["sex"]), tmp_path / "two", seed=1, ledger=ledger)
+            holdfast.release(other, tmp_path / "two", seed=1, ledger=ledger)
+    holdfast.release(of(["sex"]), tmp_path / "two", seed=1, ledger=ledger)
     assert ledger.spent() == 2
     assert verify_ledger(ledger.path, releases=[tmp_path / "one", tmp_path / "two"]).kept
     said = json.loads((tmp_path / "one" / "certificate.json").read_text())["secrets"]["framework"]
     assert said["secrets"]["data"]["attributes"] == ["sex"]
-    assert said["statistic"]["name"] == "table of sex"
+    assert said["statistic"] == {"name": "table", "attributes": ["sex"], "metric": "records"}

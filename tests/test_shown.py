@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast import calculus, workshop
-from holdfast.errors import HoldfastError
+from holdfast.system.errors import HoldfastError
 
 SECRET = [48271, 69621, 16807, 40014]
 """Counts that stand nowhere else; the release is drawn until none of them is published by chance."""
@@ -39,22 +39,29 @@ def objects(folder: Path) -> Iterator[object]:
     spec = asked()
     prepared = holdfast.prepare(spec, frame())
     release = prepared.release()
-    written = holdfast.make_release(spec, folder / "made", data=frame())
+    written = holdfast.release(spec, folder / "made", data=frame())
     out = release.write(folder / "release")
-    yield from (spec, prepared, prepared.reading, prepared.reading.table, prepared.public, prepared.mechanism)
-    yield from (prepared.reading.columns, prepared.reading.columns.source)
+    yield from (
+        spec,
+        prepared,
+        prepared.table.reading,
+        prepared.table.reading.table,
+        prepared.public,
+        prepared.mechanism,
+    )
+    yield from (prepared.table.reading.columns, prepared.table.reading.columns.source)
     yield from (prepared.guarantee, release, written, written.certificate, holdfast.verify(out))
-    yield holdfast.audit_universe(spec, frame())
-    yield holdfast.compare_mechanisms(spec, ["lattice-laplace"], data=frame(), draws=20)
-    yield holdfast.plan_release(spec, frame())
-    yield prepared.mechanism.law(prepared.reading.table.counts)
+    yield holdfast.audit.universe(spec, frame())
+    yield holdfast.compare(spec, ["lattice-laplace"], data=frame(), draws=20)
+    yield holdfast.plan(spec, frame())
+    yield prepared.mechanism.law(prepared.table.reading.table.counts)
     bounded = asked(
         constraints=holdfast.Constraints(nonnegative=True),
         mechanism=holdfast.MechanismChoice(name="conditioned"),
     )
     within_bounds = holdfast.prepare(bounded, frame())
     yield within_bounds.mechanism
-    yield within_bounds.mechanism.law(within_bounds.reading.table.counts)
+    yield within_bounds.mechanism.law(within_bounds.table.reading.table.counts)
     yield workshop.TwoByTwo.of(SECRET)
     yield holdfast.odds_ratio([*SECRET[:2], 3, 15], holdfast.Privacy(epsilon="1/1000"))
 

@@ -1,53 +1,35 @@
-"""Numbers agree with their nouns in all that is said."""
+"""Messages are worded for who reads: below the spec and the command line nobody knows of flags and keys."""
 
+import ast
 import re
-from fractions import Fraction
+from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from tests.sources import PACKAGE, nodes
 
-from holdfast.words import counted, decimal, rational
-
-SOURCE = Path(__file__).parents[1] / "src" / "holdfast"
-
-
-def test_one_and_many() -> None:
-    assert [counted(n, "row") for n in (0, 1, 2, 1000)] == ["0 rows", "1 row", "2 rows", "1,000 rows"]
+EDGES = {"cli", "spec"}
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+KEY = re.compile(r"\[\[?[a-z_]+(\.[a-z_]+)*\]")
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("3", "3"),
-        ("1/2", "0.5 (1/2)"),
-        ("64/25", "2.56 (64/25)"),
-        ("1/1000", "0.001"),
-        ("999988419/1000000000", "0.999988419"),
-        ("2/3", "0.666667 (2/3)"),
-        ("-2/3", "-0.666667 (-2/3)"),
-        (f"1/{10**25}", "1e-25"),
-        ("1/100000", "1e-05"),
-        (f"{10**30}/7", "about 1.42857e+29"),
-    ],
-)
-def test_a_rational_for_people(value: str, said: str) -> None:
-    assert rational(Fraction(value)) == said
+def said(path: Path) -> Iterator[str]:
+    """Yield the texts of a module that are no docstrings."""
+    alone = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
+    for node in nodes(path):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            yield node.value
 
 
-@pytest.mark.parametrize("value", ["0", "7", "-1/8", "1/3", "123456789/1000000", "1/4096", f"1/{2**13}"])
-def test_a_decimal_is_the_number_itself(value: str) -> None:
-    said = decimal(Fraction(value))
-    assert (said is None) == (value in ("1/3", f"1/{2**13}"))
-    assert said is None or Fraction(said) == Fraction(value)
+def test_no_room_below_speaks_of_flags_or_keys() -> None:
+    files = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in EDGES]
+    assert len(files) > 300
+    assert [
+        (path, text) for path in files for text in said(path) if FLAG.search(text) or KEY.search(text)
+    ] == []
 
 
-def test_no_command_puts_a_plural_behind_any_number() -> None:
-    """A number in braces before "records" could be 1; the only ones left have words before it or a bound."""
-    found = [
-        f"{path.name}: {line.strip()}"
-        for path in (SOURCE / "cli").glob("*.py")
-        if path.name != "postprocess.py"  # of 200 draws, or none
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if re.search(r"\{[^{}]*\} (records|cells|rows|draws|numbers)\b", line)
-    ]
-    assert found == []
+def test_a_flag_and_a_key_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "saying.py").write_text('"""--docstring"""\na = f"use --out {b}"\nc = "set [data] of"\n')
+    assert [
+        bool(FLAG.search(text)) + 2 * bool(KEY.search(text)) for text in said(tmp_path / "saying.py")
+    ] == [2, 1]

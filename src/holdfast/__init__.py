@@ -12,149 +12,154 @@ studies are made of) are the public vocabulary: files behind them may move.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import HoldfastError
+from holdfast.system.errors import HoldfastError
 from holdfast.version import VERSION
 
 if TYPE_CHECKING:
-    from holdfast.account.verify import verify_ledger
-    from holdfast.audit.census import census_2020
-    from holdfast.audit.compose import audit_compose
-    from holdfast.audit.delta_z import audit_delta_z
-    from holdfast.audit.exposure import audit_exposure
-    from holdfast.audit.guarantee import audit_guarantee
-    from holdfast.audit.projection import audit_projection, audit_table_projection
-    from holdfast.audit.swapping import audit_swapping
-    from holdfast.audit.universe import audit_universe
+    from holdfast import audit
     from holdfast.certificate.model import Certificate
-    from holdfast.certificate.records.model import RecordsCertificate
     from holdfast.certificate.sign import generate_keys
-    from holdfast.certificate.verify import Verification, ViolatedError
-    from holdfast.compare.comparison import Comparison, compare_mechanisms
-    from holdfast.compare.swapped import compare_swapping
-    from holdfast.data.public_table import PublicTable
+    from holdfast.comparison.compare import compare
+    from holdfast.comparison.tables import Comparison
+    from holdfast.data.table import PublicTable
+    from holdfast.inference.odds_ratio import odds_ratio
     from holdfast.inference.posterior.infer import infer
-    from holdfast.inference.private_test import odds_ratio
-    from holdfast.inference.table_intervals import table_intervals as intervals
-    from holdfast.joint.release import make_release
-    from holdfast.joint.verify import verify
+    from holdfast.inference.released_intervals import intervals
+    from holdfast.ledger.account import Ledger
+    from holdfast.ledger.verify import verify_ledger
+    from holdfast.mechanisms.anchored_laplace import AnchoredLaplaceOptions as AnchoredLaplace
     from holdfast.mechanisms.catalogue import MECHANISMS
-    from holdfast.plan import plan_release
-    from holdfast.postprocess.processed import postprocess_release
-    from holdfast.postprocess.verify import verify_processed
-    from holdfast.privacy.ledger.account import Ledger
-    from holdfast.release import Prepared, Release, prepare
+    from holdfast.mechanisms.conditioned import ConditionedOptions as Conditioned
+    from holdfast.mechanisms.k_norm import KNormOptions as KNorm
+    from holdfast.mechanisms.lattice_gaussian import LatticeGaussianOptions as LatticeGaussian
+    from holdfast.mechanisms.lattice_laplace import LatticeLaplaceOptions as LatticeLaplace
+    from holdfast.mechanisms.naive import NaiveGaussianOptions as NaiveGaussian
+    from holdfast.mechanisms.naive import NaiveLaplaceOptions as NaiveLaplace
+    from holdfast.mechanisms.noisy_count import NoisyCountOptions as NoisyCount
+    from holdfast.mechanisms.projected_gaussian import ProjectedGaussianOptions as ProjectedGaussian
+    from holdfast.mechanisms.swapping.options import PermutationSwappingOptions as PermutationSwapping
+    from holdfast.mechanisms.topdown.options import TopDownOptions as TopDown
+    from holdfast.mechanisms.wasserstein.estimand import KNormGradientOptions as KNormGradient
+    from holdfast.mechanisms.wasserstein.exponential import (
+        WassersteinExponentialOptions as WassersteinExponential,
+    )
+    from holdfast.processing.processed import postprocess
+    from holdfast.releases.prepare import plan, prepare, release
+    from holdfast.releases.prepared import Prepared
+    from holdfast.releases.release import Release
     from holdfast.sampling.entropy import SeededEntropy, SystemEntropy
+    from holdfast.spec.constraints import Constraints, Inequality, Invariant, Weights
+    from holdfast.spec.data import Data
     from holdfast.spec.example import write_example
     from holdfast.spec.load import read_spec
-    from holdfast.spec.model import (
-        Constraints,
-        Data,
-        Inequality,
-        Invariant,
-        MechanismChoice,
-        Privacy,
-        Spec,
-        Weights,
-    )
+    from holdfast.spec.mechanism import MechanismChoice
+    from holdfast.spec.model import Spec
+    from holdfast.spec.privacy import Privacy
     from holdfast.spec.tables import TablesSpec
+    from holdfast.system.checks import Verification, ViolatedError
+    from holdfast.verification.verify import verify
 
 __version__ = VERSION
 
 _HOME = {
     "Certificate": "certificate.model",
-    "Comparison": "compare.comparison",
-    "Constraints": "spec.model",
-    "Data": "spec.model",
-    "Inequality": "spec.model",
-    "Invariant": "spec.model",
-    "Ledger": "privacy.ledger.account",
+    "Comparison": "comparison.tables",
+    "Constraints": "spec.constraints",
+    "Data": "spec.data",
+    "Inequality": "spec.constraints",
+    "Invariant": "spec.constraints",
+    "Ledger": "ledger.account",
     "MECHANISMS": "mechanisms.catalogue",
-    "MechanismChoice": "spec.model",
-    "Prepared": "release",
-    "Privacy": "spec.model",
-    "PublicTable": "data.public_table",
-    "RecordsCertificate": "certificate.records.model",
-    "Release": "release",
+    "MechanismChoice": "spec.mechanism",
+    "AnchoredLaplace": "mechanisms.anchored_laplace:AnchoredLaplaceOptions",
+    "Conditioned": "mechanisms.conditioned:ConditionedOptions",
+    "KNorm": "mechanisms.k_norm:KNormOptions",
+    "KNormGradient": "mechanisms.wasserstein.estimand:KNormGradientOptions",
+    "LatticeGaussian": "mechanisms.lattice_gaussian:LatticeGaussianOptions",
+    "LatticeLaplace": "mechanisms.lattice_laplace:LatticeLaplaceOptions",
+    "NaiveGaussian": "mechanisms.naive:NaiveGaussianOptions",
+    "NaiveLaplace": "mechanisms.naive:NaiveLaplaceOptions",
+    "NoisyCount": "mechanisms.noisy_count:NoisyCountOptions",
+    "PermutationSwapping": "mechanisms.swapping.options:PermutationSwappingOptions",
+    "ProjectedGaussian": "mechanisms.projected_gaussian:ProjectedGaussianOptions",
+    "TopDown": "mechanisms.topdown.options:TopDownOptions",
+    "WassersteinExponential": "mechanisms.wasserstein.exponential:WassersteinExponentialOptions",
+    "Prepared": "releases.prepared",
+    "Privacy": "spec.privacy",
+    "PublicTable": "data.table",
+    "Release": "releases.release",
     "SeededEntropy": "sampling.entropy",
     "Spec": "spec.model",
     "SystemEntropy": "sampling.entropy",
     "TablesSpec": "spec.tables",
-    "Verification": "certificate.verify",
-    "ViolatedError": "certificate.verify",
-    "Weights": "spec.model",
-    "audit_compose": "audit.compose",
-    "audit_delta_z": "audit.delta_z",
-    "audit_exposure": "audit.exposure",
-    "audit_guarantee": "audit.guarantee",
-    "audit_projection": "audit.projection",
-    "audit_swapping": "audit.swapping",
-    "audit_table_projection": "audit.projection",
-    "audit_universe": "audit.universe",
-    "census_2020": "audit.census",
-    "compare_mechanisms": "compare.comparison",
-    "compare_swapping": "compare.swapped",
+    "Verification": "system.checks",
+    "ViolatedError": "system.checks",
+    "Weights": "spec.constraints",
+    "audit": "audit",
+    "compare": "comparison.compare",
     "generate_keys": "certificate.sign",
     "infer": "inference.posterior.infer",
-    "intervals": "inference.table_intervals:table_intervals",
-    "odds_ratio": "inference.private_test",
-    "plan_release": "plan",
-    "postprocess_release": "postprocess.processed",
-    "prepare": "release",
+    "intervals": "inference.released_intervals",
+    "odds_ratio": "inference.odds_ratio",
+    "plan": "releases.prepare",
+    "postprocess": "processing.processed",
+    "prepare": "releases.prepare",
     "read_spec": "spec.load",
-    "make_release": "joint.release",
-    "verify": "joint.verify",
-    "verify_ledger": "account.verify",
-    "verify_processed": "postprocess.verify",
+    "release": "releases.prepare",
+    "verify": "verification.verify",
+    "verify_ledger": "ledger.verify",
     "write_example": "spec.example",
 }
 
 __all__ = [
     "MECHANISMS",
+    "AnchoredLaplace",
     "Certificate",
     "Comparison",
+    "Conditioned",
     "Constraints",
     "Data",
     "HoldfastError",
     "Inequality",
     "Invariant",
+    "KNorm",
+    "KNormGradient",
+    "LatticeGaussian",
+    "LatticeLaplace",
     "Ledger",
     "MechanismChoice",
+    "NaiveGaussian",
+    "NaiveLaplace",
+    "NoisyCount",
+    "PermutationSwapping",
     "Prepared",
     "Privacy",
+    "ProjectedGaussian",
     "PublicTable",
-    "RecordsCertificate",
     "Release",
     "SeededEntropy",
     "Spec",
     "SystemEntropy",
     "TablesSpec",
+    "TopDown",
     "Verification",
     "ViolatedError",
+    "WassersteinExponential",
     "Weights",
     "__version__",
-    "audit_compose",
-    "audit_delta_z",
-    "audit_exposure",
-    "audit_guarantee",
-    "audit_projection",
-    "audit_swapping",
-    "audit_table_projection",
-    "audit_universe",
-    "census_2020",
-    "compare_mechanisms",
-    "compare_swapping",
+    "audit",
+    "compare",
     "generate_keys",
     "infer",
     "intervals",
-    "make_release",
     "odds_ratio",
-    "plan_release",
-    "postprocess_release",
+    "plan",
+    "postprocess",
     "prepare",
     "read_spec",
+    "release",
     "verify",
     "verify_ledger",
-    "verify_processed",
     "write_example",
 ]
 
@@ -169,4 +174,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
     module, _, other = _HOME[name].partition(":")
-    return getattr(import_module(f"holdfast.{module}"), other or name)
+    found = import_module(f"holdfast.{module}")
+    return found if module == name else getattr(found, other or name)  # `audit` is a room of functions

@@ -1,5 +1,6 @@
 """Guarantees as values: make, compare, compose and convert them."""
 
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.composition import Orders, both_orders, compose, parallel, post_processed
 from holdfast.privacy.conversion import (
     approximate_to_tradeoff,
@@ -19,18 +20,25 @@ from holdfast.privacy.conversion import (
     zcdp_within,
     zcdp_within_classic,
 )
-from holdfast.privacy.evidence import Assumed, Estimated, Evidence, Proved
+from holdfast.privacy.evidence import Assumed, Estimated, Evidence, Proved, stated
 from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong, convert
-from holdfast.privacy.posterior_posterior import posterior_distance, with_record
-from holdfast.privacy.prior_posterior import loss_of, posterior_bounds, printed_bounds
+from holdfast.privacy.posterior import (
+    loss_of,
+    posterior_bounds,
+    posterior_distance,
+    printed_bounds,
+    with_record,
+)
+from holdfast.privacy.profile import radial_loss
 from holdfast.privacy.pufferfish import (
     COUNT,
     RECORDS,
     DeltaZ,
     Framework,
     LawClass,
+    NamedTable,
     Semantics,
     Stated,
     Statistic,
@@ -46,8 +54,6 @@ from holdfast.privacy.pufferfish import (
     semantics,
     tp_of_tables,
 )
-from holdfast.privacy.radial import radial_loss
-from holdfast.privacy.rejections import Rejections, check_chances, check_test
 from holdfast.privacy.subspace import SubspaceGuarantee
 from holdfast.privacy.tradeoff import (
     EpsilonDelta,
@@ -62,7 +68,8 @@ from holdfast.privacy.tradeoff import (
     tradeoff_of,
     tradeoff_of_lattice,
 )
-from holdfast.universe.hull.containment import Ball
+from holdfast.privacy.tradeoff.order import Rejections, check_chances, check_test
+from holdfast.universe.hull.norm import Ball
 
 __all__ = [
     "COUNT",
@@ -70,6 +77,7 @@ __all__ = [
     "Approximate",
     "Assumed",
     "Ball",
+    "Claim",
     "DeltaZ",
     "EpsilonDelta",
     "Estimated",
@@ -81,6 +89,7 @@ __all__ = [
     "Guarantee",
     "Intensity",
     "LawClass",
+    "NamedTable",
     "Orders",
     "PiecewiseLinear",
     "Proved",
@@ -102,6 +111,7 @@ __all__ = [
     "both_orders",
     "check_chances",
     "check_test",
+    "claim",
     "compose",
     "compose_profile",
     "conditioned_intensity",
@@ -130,6 +140,7 @@ __all__ = [
     "pure_to_zcdp",
     "radial_loss",
     "semantics",
+    "stated",
     "symmetrise",
     "tensor",
     "tp_of_tables",

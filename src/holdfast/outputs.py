@@ -12,12 +12,14 @@ from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
 
-from holdfast.data.files import require_plain
-from holdfast.data.public_table import PublicTable
-from holdfast.errors import DataError
+import polars as pl
+
+from holdfast.data.files import PLAIN, Writing, require_plain
+from holdfast.data.table import PublicTable
 from holdfast.lattice.arrays import IntArray
-from holdfast.private import Private
 from holdfast.public import Public
+from holdfast.system.errors import DataError
+from holdfast.system.private import Private
 
 
 class Output(ABC):
@@ -32,6 +34,14 @@ class Output(ABC):
     def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write it to a folder and return the name of the file."""
 
+    def to_frame(self) -> pl.DataFrame:
+        """Return it as a frame, where it has rows."""
+        raise NotImplementedError(f"{type(self).__name__} has no rows")
+
+    def held(self, folder: Private, name: str) -> "Output":  # noqa: ARG002 - of what is drawn as it is written
+        """Return it as it is in memory, with nothing left to draw; ``folder`` has room for a while."""
+        return self
+
 
 @dataclass(frozen=True)
 class TableOutput(Output):
@@ -43,6 +53,10 @@ class TableOutput(Output):
     def of(cls, public: Public, counts: IntArray) -> "TableOutput":
         """Return the table with these counts of the possible cells."""
         return cls(PublicTable(public.schema, public.spread(counts[None])[0], public.count))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return all cells in row-major order: a column for each attribute, then the counts."""
+        return self.table.to_frame()
 
     def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:
         """Write all cells in row-major order."""
@@ -84,6 +98,28 @@ class EstimateOutput(Output):
         """Read what `write` wrote."""
         found = _read_numbers(path, "estimate", "estimates")
         return cls(tuple(name for name, _ in found), tuple(value for _, value in found))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FileOutput(Output):
+    """A file of records as it was drawn."""
+
+    kind: str
+    content: bytes
+    writing: Writing = PLAIN
+
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - as it is
+        """Write the file again."""
+        file = f"{name}.{self.kind}"
+        folder.write(file, self.content)
+        return file
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the records, a row for each; in CSV every value is a text."""
+        if self.kind == "parquet":
+            return pl.read_parquet(self.content)
+        text = self.content.decode(self.writing.encoding).encode()
+        return pl.read_csv(text, separator=self.writing.separator, infer_schema=False)
 
 
 def _write_numbers(folder: Private, name: str, key: str, numbers: Iterable[tuple[object, float]]) -> str:

@@ -6,7 +6,7 @@ certificate [holdfast, certificate/public.py]. Everything else is a function of 
 from it once, and the semi-adjacency and the sensitivity when a guarantee asks for them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -16,20 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.data.cliques import even_cliques
-from holdfast.data.declare import count_column
-from holdfast.data.invariants import InvariantBlock, floor_blocks, inequality_blocks, invariant_blocks
-from holdfast.data.schema import Schema
+from holdfast.data.invariants import (
+    InvariantBlock,
+    even_cliques,
+    floor_blocks,
+    inequality_blocks,
+    invariant_blocks,
+    margin_block,
+)
+from holdfast.data.schema import Attribute, Attributes, Schema
+from holdfast.data.selection import count_column
 from holdfast.data.table import Table
-from holdfast.errors import InvariantError, SpecError
+from holdfast.data.two_by_two import Margins
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.product import Margins
-from holdfast.premises import Premises
+from holdfast.lattice.product import AxisMargins
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.guarantee import Adjacency, Scope
-from holdfast.programs.linear import suggest
-from holdfast.programs.solver import Sides
+from holdfast.privacy.premises import Premises
+from holdfast.programs.solver import Sides, suggest
 from holdfast.spec.model import Spec
-from holdfast.spec.whom import RECORD, Whom
+from holdfast.spec.privacy import RECORD, ProtectedUnit
+from holdfast.system.errors import InvariantError, SpecError
 from holdfast.universe.limits import Limits, together
 from holdfast.universe.universe import Universe
 
@@ -101,7 +108,7 @@ class Public:
     nonnegative: bool = False
     inequalities: tuple[Floor, ...] = ()
     inferred: tuple[str, ...] = ()
-    whom: Whom = RECORD
+    whom: ProtectedUnit = RECORD
     geography: tuple[str, ...] = ()
     occupied: bool = field(default=False, repr=False)
     """Whether the invariants were evaluated on a table, which then has them."""
@@ -166,12 +173,12 @@ class Public:
         return even_cliques(self.schema, [block.attributes for block in blocks])
 
     @property
-    def margins(self) -> Margins | None:
+    def margins(self) -> AxisMargins | None:
         """The margins by their axes, where every attribute has an axis of its own."""
         if self.cliques is None or self.schema.within:
             return None
         sets = {frozenset(map(self.schema.axis, held.block.attributes)) for held in self.invariants}
-        return Margins(self.schema.shape, tuple(sorted(sets, key=sorted)))
+        return AxisMargins(self.schema.shape, tuple(sorted(sets, key=sorted)))
 
     @cached_property
     def limits(self) -> Limits | None:
@@ -214,20 +221,59 @@ class Public:
         return hash((self.schema, self.count, self.nonnegative, self.inferred))
 
     @property
-    def _constraints(self) -> tuple[str, ...]:
-        zeros = self.schema.size - self.possible.size
-        known = ["counts are whole and not negative", f"the number of {self.whom.counted} is the same"]
-        if zeros:
-            known.append(
-                "1 cell is a structural zero" if zeros == 1 else f"{zeros:,} cells are structural zeros"
-            )
-        known += [f"each {inner} lies in one {outer}" for inner, outer in self.schema.within.items()]
+    def _constraints(self) -> tuple[Claim, ...]:
+        zeros = self.schema.size - int(self.possible.size)
         number = sum(len(floor.block.labels) * len(floor.bounds) for floor in self.inequalities)
-        if number:
-            known.append(
-                "1 public inequality holds" if number == 1 else f"{number:,} public inequalities hold"
-            )
-        return tuple(known)
+        return (
+            _whole(),
+            _as_many(self.whom),
+            *([_structural_zeros(zeros)] if zeros else []),
+            *(_nested(inner, outer) for inner, outer in self.schema.within.items()),
+            *([_bounded(number)] if number else []),
+        )
+
+
+@claim("counts-whole")
+def _whole() -> str:
+    return "counts are whole and not negative"
+
+
+@claim("records-as-many")
+def _as_many(whom: ProtectedUnit) -> str:
+    return f"the number of {whom.counted} is the same"
+
+
+@claim("structural-zeros")
+def _structural_zeros(cells: int) -> str:
+    return "1 cell is a structural zero" if cells == 1 else f"{cells:,} cells are structural zeros"
+
+
+@claim("levels-nested")
+def _nested(inner: str, outer: str) -> str:
+    return f"each {inner} lies in one {outer}"
+
+
+@claim("inequalities-public")
+def _bounded(number: int) -> str:
+    return "1 public inequality holds" if number == 1 else f"{number:,} public inequalities hold"
+
+
+def public_margins(margins: Sequence[Margins]) -> Public:
+    """Return what is public of 2 x 2 tables with these margins: one table, or one for each stratum."""
+    two = ("1", "2")
+    strata = tuple(str(number) for number in range(1, len(margins) + 1))
+    each = (Attribute("stratum", strata),) if len(strata) > 1 else ()
+    schema = Schema(Attributes((*each, Attribute("row", two), Attribute("column", two))))
+    within = schema.names[:-2]
+    rows, columns = ([m.rows for m in margins], [m.columns for m in margins])
+    return Public(
+        schema,
+        "count",
+        (
+            Held(margin_block(schema, (*within, "row"), "row totals"), np.array(rows).ravel()),
+            Held(margin_block(schema, (*within, "column"), "column totals"), np.array(columns).ravel()),
+        ),
+    )
 
 
 def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
@@ -307,7 +353,7 @@ def public_from(
     nonnegative: bool,
     inequalities: tuple[Mapping[str, Any], ...],
     inferred: tuple[str, ...],
-    whom: Whom = RECORD,
+    whom: ProtectedUnit = RECORD,
     geography: tuple[str, ...] = (),
     quoted_formulas: bool = False,
 ) -> Public:

@@ -15,14 +15,12 @@ from typing import Literal
 
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.kernel import reduced_basis
-from holdfast.sampling.chains.jumps import Jumps
-from holdfast.sampling.chains.kernel import Info, State, located, metropolis_step, started
-from holdfast.sampling.chains.target import LaplaceTarget
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.sampling.chains.kernel import ChainState, Info, LaplaceTarget, located, metropolis_step, started
+from holdfast.sampling.chains.markov_walk import Jumps
 from holdfast.sampling.entropy import Entropy
+from holdfast.system.errors import SamplingError
 from studies.chains.product import product
 from studies.chains.smith import smith_normal_form
 
@@ -65,36 +63,38 @@ class GibbsMetropolis:
         """One, or one for each coordinate."""
         return 1 if self.scan == "joint" else self.basis.shape[0]
 
-    def init(self, coordinates: IntArray) -> State:
+    def init(self, coordinates: IntArray) -> ChainState:
         """Return the state at given coordinates, one chain a row."""
         return started(located(self.target, self.target.centre + product(coordinates, self.basis)))
 
-    def start(self, chains: int, entropy: Entropy) -> State:
+    def start(self, chains: int, entropy: Entropy) -> ChainState:
         """Start with one jump from the centre, or at the centre where there is a constraint."""
         shape = (chains, self.basis.shape[0])
         if self.target.constraint is not None:
             return self.init(np.zeros(shape, dtype=np.int64))
         return self.init(self.jumps.sample(entropy, chains * shape[1]).reshape(shape))
 
-    def propose(self, state: State, update: int, entropy: Entropy) -> State:
+    def propose(self, state: ChainState, update: int, entropy: Entropy) -> ChainState:
         """Let all coordinates jump, or the one that the sweep is at."""
         chains, moving = state.statistic.size, self.basis[self._moving(update)].shape[0]
         return self._jumped(
             state, update, self.jumps.sample(entropy, chains * moving).reshape(chains, moving)
         )
 
-    def propose_pair(self, one: State, other: State, update: int, entropy: Entropy) -> tuple[State, State]:
+    def propose_pair(
+        self, one: ChainState, other: ChainState, update: int, entropy: Entropy
+    ) -> tuple[ChainState, ChainState]:
         """Let each coordinate land on the same value in both chains as often as is possible."""
         ahead = product(one.points - other.points, self._dual[:, self._moving(update)])
         for_one, for_other = self.jumps.draw_pairs(ahead, entropy)
         return self._jumped(one, update, for_one), self._jumped(other, update, for_other)
 
-    def log_ratio(self, state: State, candidate: State) -> Floats:
+    def log_ratio(self, state: ChainState, candidate: ChainState) -> FloatArray:
         """Return log p(candidate) - log p(state): the jumps are symmetric."""
         ratio = self.target.log_prob(candidate.statistic) - self.target.log_prob(state.statistic)
         return np.where(candidate.inside, ratio, -np.inf)
 
-    def step(self, state: State, entropy: Entropy) -> tuple[State, Info]:
+    def step(self, state: ChainState, entropy: Entropy) -> tuple[ChainState, Info]:
         """Make one step of every chain."""
         return metropolis_step(self, state, entropy)
 
@@ -102,7 +102,7 @@ class GibbsMetropolis:
     def _dual(self) -> IntArray:
         return dual_basis(self.basis)
 
-    def _jumped(self, state: State, update: int, jumps: IntArray) -> State:
+    def _jumped(self, state: ChainState, update: int, jumps: IntArray) -> ChainState:
         return located(self.target, state.points + product(jumps, self.basis[self._moving(update)]))
 
     def _moving(self, update: int) -> slice:

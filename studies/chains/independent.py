@@ -17,14 +17,13 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.exact import to_flint
 from holdfast.lattice.rows import independent_rows
-from holdfast.sampling.chains.kernel import Info, State, metropolis_step, started
-from holdfast.sampling.chains.target import Target
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.sampling.chains.kernel import ChainState, ChainTarget, Info, metropolis_step, started
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.exponential import DoubleGeometric
+from holdfast.system.errors import SamplingError
 from studies.chains.product import product
 
 
@@ -71,20 +70,20 @@ class Independent:
 
     updates = 1
 
-    def __init__(self, cells: FreeCells, target: Target, jump: Fraction) -> None:
+    def __init__(self, cells: FreeCells, target: ChainTarget, jump: Fraction) -> None:
         self.cells, self.target, self.jump = cells, target, jump
         self.law = DoubleGeometric(jump)
         self._solve = np.ascontiguousarray(cells.solve.T)
 
-    def init(self, coordinates: IntArray) -> State:
+    def init(self, coordinates: IntArray) -> ChainState:
         """Return the state whose free cells differ from the centre by ``coordinates``."""
         return started(self.completed(coordinates))
 
-    def start(self, chains: int, entropy: Entropy) -> State:  # noqa: ARG002 - the start is not random
+    def start(self, chains: int, entropy: Entropy) -> ChainState:  # noqa: ARG002 - the start is not random
         """Start at the centre."""
         return self.init(np.zeros((chains, self.cells.free.size), dtype=np.int64))
 
-    def completed(self, coordinates: IntArray) -> State:
+    def completed(self, coordinates: IntArray) -> ChainState:
         """Return the points with given free cells."""
         scaled = product(coordinates, self._solve)
         solution = scaled // self.cells.determinant
@@ -92,35 +91,35 @@ class Independent:
         points = np.tile(self.target.centre, (coordinates.shape[0], 1))
         points[:, self.cells.free] += coordinates
         points[:, self.cells.solved] += solution
-        return State(points, self.target.statistic(points), whole & self.target.inside(points))
+        return ChainState(points, self.target.statistic(points), whole & self.target.inside(points))
 
-    def propose(self, state: State, update: int, entropy: Entropy) -> State:  # noqa: ARG002 - one update
+    def propose(self, state: ChainState, update: int, entropy: Entropy) -> ChainState:  # noqa: ARG002 - one update
         """Draw the free cells and solve for the others."""
         shape = (state.statistic.size, self.cells.free.size)
         return self.completed(self.law.sample(entropy, shape[0] * shape[1]).reshape(shape))
 
     def propose_pair(
         self,
-        one: State,
-        other: State,  # noqa: ARG002 - a candidate depends on neither
+        one: ChainState,
+        other: ChainState,  # noqa: ARG002 - a candidate depends on neither
         update: int,
         entropy: Entropy,
-    ) -> tuple[State, State]:
+    ) -> tuple[ChainState, ChainState]:
         """Draw one candidate for both: it depends on neither state."""
         same = self.propose(one, update, entropy)
         return same, same
 
-    def log_weight(self, state: State) -> Floats:
+    def log_weight(self, state: ChainState) -> FloatArray:
         """Return log w = log p(y) - log q(z_I), up to one constant; minus infinity outside the support."""
         free = (state.points - self.target.centre)[:, self.cells.free]
         size = np.abs(free).sum(axis=1).astype(np.float64)
         weight = self.target.log_prob(state.statistic) + float(self.jump) * size
         return np.where(state.inside, weight, -np.inf)
 
-    def log_ratio(self, state: State, candidate: State) -> Floats:
+    def log_ratio(self, state: ChainState, candidate: ChainState) -> FloatArray:
         """Return log w(candidate) - log w(state)."""
         return self.log_weight(candidate) - self.log_weight(state)
 
-    def step(self, state: State, entropy: Entropy) -> tuple[State, Info]:
+    def step(self, state: ChainState, entropy: Entropy) -> tuple[ChainState, Info]:
         """Make one step of every chain."""
         return metropolis_step(self, state, entropy)

@@ -20,13 +20,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.errors import DataError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import nonnegative_l2
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.numbers.exponential import DoubleGeometric
+from holdfast.system.errors import DataError
 from studies.congenial_dp import sampler
 from studies.congenial_dp.design import CELLS, COLUMNS, MATRIX, conditional_law
 from studies.congenial_dp.distances import (

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from holdfast.privacy.prior_posterior import posterior_bounds
+from holdfast.privacy.posterior import posterior_bounds
 from studies.outcome import Bar, Number, Outcome, variance
 from studies.picture import BLUE, GREEN, GREY, ORANGE, VIOLET, panels
 

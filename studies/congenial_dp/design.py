@@ -11,8 +11,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.universe.universe import Universe
 

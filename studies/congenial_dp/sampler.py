@@ -22,7 +22,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
+from holdfast.sampling.chains.kernel import LaplaceTarget, non_negative
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from studies.chains.autocorrelation import autocorrelation_time
 from studies.chains.independent import Independent, free_cells

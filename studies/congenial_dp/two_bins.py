@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.mechanisms.congeniality import congeniality
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Scope
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.universe.universe import Universe

@@ -17,8 +17,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.chains.bound import tv_bound
-from holdfast.sampling.chains.meeting import MeetingTimes, meeting_times
+from holdfast.sampling.chains.coupling import MeetingTimes, meeting_times, tv_bound
 from holdfast.sampling.entropy import SeededEntropy
 from studies.integer_subspace.designs import Design
 from studies.outcome import Bar, Number, Outcome, mean

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.chains.meeting import MeetingTimes, meeting_times
+from holdfast.sampling.chains.coupling import MeetingTimes, meeting_times
 from holdfast.sampling.entropy import SeededEntropy
 from studies.integer_subspace.convergence import floor, follow, kolmogorov
 from studies.integer_subspace.designs import COUNTIES

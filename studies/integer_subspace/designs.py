@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.chains.target import LaplaceTarget
-from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw, Norm
+from holdfast.sampling.chains.kernel import LaplaceTarget
+from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw
 from studies.chains.gibbs_metropolis import Basis, GibbsMetropolis, Scan, lattice_basis
 
 
@@ -34,7 +34,7 @@ class Design:
     name: str
     matrix: IntArray
     epsilon: Fraction
-    norm: Norm
+    norm: LaplaceNorm
     rate: Fraction
     stated: int | None
 

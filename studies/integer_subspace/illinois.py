@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import DataError
 from studies.integer_subspace.counties import CELLS
 from studies.integer_subspace.designs import COUNTIES
 from studies.outcome import Bar, Number, Outcome, mean

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from holdfast.inference.projected_power import Design, Noise, projected_variance
+from holdfast.inference.projected_power import ProjectionDesign, ProjectionNoise, projected_variance
 from holdfast.privacy.pufferfish.families import DependentCounts
 from holdfast.privacy.pufferfish.utility import congenial_errors
 from studies.outcome import Bar, Number, Outcome, mean
@@ -32,7 +32,7 @@ FINE, REACH = 1 / 64, 60.0
 """Steps of the grid and its end, in units of Delta_z / n."""
 DIMENSIONS = ((67, 66), (67, 20), (67, 7), (6, 3))
 THETAS = tuple((place + 0.5) / 20 for place in range(20))
-CASES: tuple[tuple[Design, Noise, float, str], ...] = (
+CASES: tuple[tuple[ProjectionDesign, ProjectionNoise, float, str], ...] = (
     ("total", "geometric", 0.1, "both counts, epsilon 0.1 a unit"),
     ("bounds", "geometric", 0.1, "one count, epsilon 0.1 a unit"),
     ("bounds", "gaussian", 1 / 900, "one count, discrete Gaussian of sigma 30"),

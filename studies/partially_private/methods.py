@@ -29,7 +29,7 @@ from holdfast import SeededEntropy
 from holdfast.estimation.ordered import whole_ordered
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.congeniality import Inequalities
-from holdfast.mechanisms.wasserstein.laws import Design
+from holdfast.mechanisms.wasserstein.laws import SamplingDesign
 from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
 from holdfast.mechanisms.wasserstein.prior import pseudo_counts
@@ -85,7 +85,7 @@ def measure(counties: Counties, month: int, method: str) -> BaseMeasure:
 def released(counties: Counties, month: int, setting: Setting, method: str, draws: int) -> IntArray:
     """Return independent releases of a month, one a row: all cases, then all deaths."""
     base = measure(counties, month, method)
-    design = Design(TableLoss(setting.norm, None, base.largest), base, setting.kappa(method))
+    design = SamplingDesign(TableLoss(setting.norm, None, base.largest), base, setting.kappa(method))
     seed = 1_000 * month + 10 * SETTINGS.index(setting) + METHODS.index(method)
     return design.law(counties.table(month)).sample(SeededEntropy(seed), draws)
 

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from holdfast.inference.projected_power import Design, Noise, PowerReport, projected_power
+from holdfast.inference.projected_power import PowerReport, ProjectionDesign, ProjectionNoise, projected_power
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import BLUE, GREY, ORANGE, panels
 
 TITLE = "Theorem 15: the power of tests from a release, and from its projection"
 PEOPLE = 50
 NULL, LEVEL = 0.3, 0.05
-CASES: tuple[tuple[Design, Noise, float, str], ...] = (
+CASES: tuple[tuple[ProjectionDesign, ProjectionNoise, float, str], ...] = (
     ("total", "geometric", 1.0, "both counts, epsilon 1 a unit"),
     ("total", "geometric", 0.1, "both counts, epsilon 0.1 a unit"),
     ("bounds", "geometric", 0.1, "one count, epsilon 0.1 a unit"),
@@ -46,7 +46,7 @@ class Size(NamedTuple):
 QUICK, FULL = Size(9, 4_000), Size(24, 100_000)
 
 
-def report(design: Design, noise: Noise, rate: float, size: Size) -> PowerReport:
+def report(design: ProjectionDesign, noise: ProjectionNoise, rate: float, size: Size) -> PowerReport:
     """Return the powers of one design."""
     curve = np.linspace(NULL + 0.02, 0.98, size.alternatives).tolist()
     alternatives = sorted({*(round(each, 4) for each in curve), *MARKED})
@@ -95,7 +95,7 @@ def study(size: Size, bar: Bar[Any]) -> Outcome:
     return Outcome(numbers, tuple(lines), {"power": _picture(found)})
 
 
-def _picture(found: dict[tuple[Design, Noise, float, str], PowerReport]) -> Figure:
+def _picture(found: dict[tuple[ProjectionDesign, ProjectionNoise, float, str], PowerReport]) -> Figure:
     figure, axes = panels(
         2, len(found), (4.1 * len(found), 6), sharex=True, sharey="row", height_ratios=(2, 1)
     )

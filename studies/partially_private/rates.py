@@ -35,15 +35,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from holdfast import Prepared, SeededEntropy, Spec, prepare
-from holdfast.inference.posterior.asked import Believed
-from holdfast.inference.posterior.diagnostics import worth
-from holdfast.inference.posterior.draws import Draws
-from holdfast.inference.posterior.facts import Facts
+from holdfast.inference.posterior.draws import Draws, diagnostics
 from holdfast.inference.posterior.gibbs import gibbs
+from holdfast.inference.posterior.infer import naive
 from holdfast.inference.posterior.model import CountModel
-from holdfast.inference.posterior.naive import naive
-from holdfast.inference.posterior.of_mechanism import likelihood_of
+from holdfast.inference.posterior.model_spec import Believed
 from holdfast.inference.posterior.problem import Problem
+from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.lattice.arrays import IntArray
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.partially_private.counties import FILE, Counties, invented, read
@@ -100,7 +98,7 @@ class Size(NamedTuple):
     draws: int
 
 
-QUICK, FULL = Size(8, 6, 500), Size(100, 40, 2_000)
+QUICK, FULL = Size(5, 4, 300), Size(100, 40, 2_000)
 
 
 class World(NamedTuple):
@@ -138,8 +136,8 @@ class World(NamedTuple):
     def problem(self, ready: Prepared, release: IntArray) -> Problem:
         """Return the posterior of what was released."""
         universe = ready.public.universe
-        facts = Facts.of(universe.matrix, universe.values)
-        return Problem(self.model, facts, likelihood_of(ready.mechanism, release), release)
+        constraints = TableConstraints.of(universe.matrix, universe.values)
+        return Problem(self.model, constraints, ready.mechanism.likelihood(release), release)
 
 
 def worlds(counties: Counties) -> tuple[World, ...]:
@@ -171,7 +169,7 @@ class Inferred(NamedTuple):
         release = ready.sample(SeededEntropy(seed), 1)[0]
         problem = world.problem(ready, release)
         drawn = gibbs(problem, draws=draws * world.lengthier, warmup=WARMUP, chains=2, seed=seed)
-        if not problem.facts.hold(drawn.tables.reshape(-1, release.size)).all():
+        if not problem.constraints.hold(drawn.tables.reshape(-1, release.size)).all():
             raise AssertionError("a drawn table contradicts what is public")
         return cls(drawn, naive(world.model, release, draws=draws, seed=seed))
 
@@ -217,7 +215,7 @@ def simulated(world: World, draws: int, seed: int) -> Told | None:
         for what, drawn in ((POSTERIOR, found.posterior), (NAIVE, found.naive))
         for level in LEVELS
     }
-    return Told(numbers, float(worth(np.log(found.posterior.parameters)).ess_bulk.min()))
+    return Told(numbers, float(diagnostics(np.log(found.posterior.parameters)).ess_bulk.min()))
 
 
 def of_real(world: World, draws: int, seed: int) -> Told:
@@ -234,7 +232,7 @@ def of_real(world: World, draws: int, seed: int) -> Told:
     for what, drawn in ((POSTERIOR, share), (NAIVE, rates)):
         off = np.abs(drawn.mean(axis=(0, 1)) - truth)
         numbers[f"{what}, |error| for {PER:,} people"] = PER * float(off.mean())
-    return Told(numbers, float(worth(np.log(found.posterior.parameters)).ess_bulk.min()))
+    return Told(numbers, float(diagnostics(np.log(found.posterior.parameters)).ess_bulk.min()))
 
 
 class Task(NamedTuple):

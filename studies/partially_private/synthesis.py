@@ -1,7 +1,7 @@
 """[partially-private-data, Figures 1 to 3]: cases and deaths of 67 counties and 24 months, four ways.
 
 Figure 1 has the rates of three counties, Figure 2 the relative errors of all. Figure 3 counts what
-post-processing contracts [holdfast, postprocess/contraction.py], and how often the mechanisms that agree with
+post-processing contracts [holdfast, processing/contraction.py], and how often the mechanisms that agree with
 what is public by themselves are at the same bounds, where the truth is not.
 """
 
@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.postprocess.contraction import Contractions, contractions
+from holdfast.processing.contraction import Contractions, contractions
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.partially_private.counties import FILE, MONTHS, Counties, invented, read
 from studies.partially_private.methods import (

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Scope
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.universe import Universe
 

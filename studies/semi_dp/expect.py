@@ -36,10 +36,10 @@ from scipy.stats import chi, hypergeom, nchypergeom_fisher
 from holdfast.data.two_by_two import Margins
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-from holdfast.premises import Premises
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.hull.moves import Moves, basic_moves, sensitivity_moves
+from holdfast.universe.hull.moves import HullMoves, basic_moves, sensitivity_moves
 from studies.semi_dp import figure_2, figure_3, numbers, power
 from studies.semi_dp.designs import both_margins, generator, model_table
 from studies.semi_dp.norm_balls import BallNorm
@@ -80,7 +80,7 @@ def _root_mean(transform: Callable[[float], float], cells: int) -> float:
     return (quad(integrand, 1e-7, 1, limit=400)[0] + quad(integrand, 1, inf, limit=400)[0]) / sqrt(4 * pi)
 
 
-def k_norm(moves: Moves, epsilon: Fraction, size: int = 4_000_000) -> Moments:
+def k_norm(moves: HullMoves, epsilon: Fraction, size: int = 4_000_000) -> Moments:
     """Return the mean and deviation of ||R V||_2, with V drawn from a triangulation of K."""
     span, _ = np.linalg.qr(moves.basis.T.astype(np.float64))
     points = moves.vectors.toarray() @ span
@@ -109,7 +109,7 @@ def on_a_line(weight: Callable[[Floats], Floats]) -> Moments:
     return _summed(2 * np.abs(j), weight(j))
 
 
-def on_three_by_three(moves: Moves, reach: int = 25) -> Moments:
+def on_three_by_three(moves: HullMoves, reach: int = 25) -> Moments:
     """Return the same for K-norm noise at epsilon = 1, summed over the upper left corners of the tables.
 
     ||z||_K is the largest y z over the facets y z <= 1, and no less than any |entry|.
@@ -218,7 +218,7 @@ def _figure_3(draws: int = 20_000) -> Iterator[Entry]:
             )
 
 
-def _integers(k: int, epsilon: Fraction, moves: Moves, premises: Premises, draws: int) -> Moments:
+def _integers(k: int, epsilon: Fraction, moves: HullMoves, premises: Premises, draws: int) -> Moments:
     if k == 2:
         return on_a_line(lambda j: np.exp(-float(epsilon) * np.abs(j)))
     if epsilon == 1:

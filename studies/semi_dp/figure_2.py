@@ -16,9 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-from holdfast.mechanisms.projected_gaussian import ProjectedGaussian, SpanGaussian
-from holdfast.mechanisms.span import Span
-from holdfast.premises import Premises
+from holdfast.mechanisms.projected_gaussian import NullSpace, ProjectedGaussian, SpanGaussian
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from studies.semi_dp.designs import MODELS, both_margins, entropy, generator, model_table
 from studies.semi_dp.numbers import Number, mean_cost
@@ -51,8 +50,8 @@ def gaussians(premises: Premises) -> Iterator[tuple[str, SpanGaussian | LatticeG
     """Return the laws that are compared, at mu = 1."""
     naive = ONE_RECORD * premises.unit.distance**2 / MU**2
     correct = premises.squared_stretch("l2") / MU**2
-    every_cell = Span(csr_array((0, premises.universe.cells), dtype=np.int64))
-    span = Span.of(premises)
+    every_cell = NullSpace(csr_array((0, premises.universe.cells), dtype=np.int64))
+    span = NullSpace.of(premises)
     yield "naive", SpanGaussian(every_cell, naive)
     yield "naive, projected", SpanGaussian(span, naive)
     yield "semi, as printed", SpanGaussian(span, PRINTED / MU**2)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.mechanisms.k_norm import KNorm
-from holdfast.premises import Premises
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.universe.hull.moves import basic_moves, sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm

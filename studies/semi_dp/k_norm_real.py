@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.programs.decompose import Decompose
+from holdfast.system.errors import SamplingError
 from holdfast.universe.hull.norm import HullNorm
 
 Floats = NDArray[np.float64]

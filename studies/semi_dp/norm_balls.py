@@ -34,19 +34,20 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaincinv
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.span import FLOATING, Floats, Span, normals, uniforms
-from holdfast.premises import Premises
+from holdfast.mechanisms.projected_gaussian import FLOATING, NullSpace, normals, uniforms
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.roots import ceil_root, floor_root
-from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.lattice.split import Split, splits
+from holdfast.sampling.lattice.rejection import Split, splits
+from holdfast.sampling.rejection import first_accepted, rows_at_once
+from holdfast.system.errors import SamplingError
 
 BallNorm = Literal["l1", "l2", "linf"]
 Space = Literal["cells", "span"]
@@ -63,7 +64,7 @@ class Block:
     """Cells that are drawn together, by rejection; ``propose`` returns the proposals that were kept."""
 
     cells: IntArray
-    propose: Callable[[Entropy, int], Floats]
+    propose: Callable[[Entropy, int], FloatArray]
     certain: bool = False
 
     @cached_property
@@ -81,7 +82,7 @@ class Block:
                 )
         return int(kept) / tried
 
-    def sample(self, entropy: Entropy, size: int) -> Floats:
+    def sample(self, entropy: Entropy, size: int) -> FloatArray:
         """Return ``size`` draws: the first of a long sequence of proposals that are kept."""
         most = rows_at_once(self.cells.size)
         return first_accepted(lambda n: self.propose(entropy, n), size, chance=self.acceptance, most=most)
@@ -91,11 +92,11 @@ class Block:
 class NormLaw:
     """The density proportional to exp(-kappa ||z||) on a span."""
 
-    span: Span
+    span: NullSpace
     norm: BallNorm
     kappa: Fraction
 
-    def sample(self, entropy: Entropy, size: int) -> Floats:
+    def sample(self, entropy: Entropy, size: int) -> FloatArray:
         """Return ``size`` independent draws, one a row."""
         if self.norm == "l2":
             direction = self.span.project(normals(entropy, size, self.span.cells))
@@ -108,13 +109,13 @@ class NormLaw:
             return draws / float(self.kappa)
         return draws * self._radius(self.span.dimension + 1, entropy, size)
 
-    def log_prob(self, points: Floats) -> Floats:
+    def log_prob(self, points: FloatArray) -> FloatArray:
         """Return -kappa ||z|| for each row, minus infinity off the span."""
         order = {"l1": 1, "l2": 2, "linf": np.inf}[self.norm]
         sizes = np.linalg.norm(points, ord=order, axis=1)
         return np.where(self.span.holds(points), -float(self.kappa) * sizes, -np.inf)
 
-    def _radius(self, shape: int, entropy: Entropy, size: int) -> Floats:
+    def _radius(self, shape: int, entropy: Entropy, size: int) -> FloatArray:
         return _gamma(shape, entropy, size)[:, None] / float(self.kappa)
 
     @cached_property
@@ -170,28 +171,37 @@ class NormBall:
     def noise(self) -> NormLaw:
         """The law of the noise, which every table shares."""
         cells = self.premises.universe.cells
-        every = Span(csr_array((0, cells), dtype=np.int64))
-        return NormLaw(Span.of(self.premises) if self.space == "span" else every, self.norm, self.kappa)
+        every = NullSpace(csr_array((0, cells), dtype=np.int64))
+        return NormLaw(NullSpace.of(self.premises) if self.space == "span" else every, self.norm, self.kappa)
 
     def _evidence(self) -> Iterator[Evidence]:
         premises = self.premises
-        yield Proved(
-            f"noise with density proportional to exp(-{self.kappa} ||z||), in the {self.norm} norm, loses at"
-            f" most {self.kappa} for each unit of the norm between two tables",
-            "semi-dp, Proposition 7; semi-dp, Proposition 26",
-        )
+        yield Proved(_loses(self.kappa, self.norm), "semi-dp, Proposition 7; semi-dp, Proposition 26")
         if self.space == "span" and self.norm != "linf":
             yield from premises.evidence(self.norm)
         else:
             if premises.adjacency == "semi":
                 yield from premises.evidence()
-            apart = "one record" if premises.unit.distance == 1 else f"{premises.unit.distance} records"
             square = _squared_stretch(premises, self.norm, self.space)
             yield Proved(
-                f"tables {apart} apart differ by at most the root of {square} in {self.norm}",
+                _differ(premises.unit.distance, square, self.norm),
                 "theory, 3" if self.space == "span" else "theory, 1",
             )
         yield FLOATING
+
+
+@claim("studies:norm-ball")
+def _loses(kappa: Fraction, norm: BallNorm) -> str:
+    return (
+        f"noise with density proportional to exp(-{kappa} ||z||), in the {norm} norm, loses at most {kappa}"
+        " for each unit of the norm between two tables"
+    )
+
+
+@claim("studies:tables-in-norm")
+def _differ(distance: int, squared: Fraction, norm: BallNorm) -> str:
+    apart = "one record" if distance == 1 else f"{distance} records"
+    return f"tables {apart} apart differ by at most the root of {squared} in {norm}"
 
 
 def _squared_stretch(premises: Premises, norm: BallNorm, space: Space) -> Fraction:
@@ -205,27 +215,27 @@ def _squared_stretch(premises: Premises, norm: BallNorm, space: Space) -> Fracti
     return premises.squared_stretch(norm)
 
 
-def _gamma(shape: int, entropy: Entropy, size: int) -> Floats:
+def _gamma(shape: int, entropy: Entropy, size: int) -> FloatArray:
     return np.asarray(gammaincinv(shape, uniforms(entropy, size)))
 
 
-def _laplace(entropy: Entropy, size: int, cells: int) -> Floats:
+def _laplace(entropy: Entropy, size: int, cells: int) -> FloatArray:
     """Return Laplace numbers of scale 1: the sign of a centred uniform, and the log of what is left."""
     centred = 2 * uniforms(entropy, size, cells) - 1
     return np.asarray(-np.sign(centred) * np.log1p(-np.abs(centred)))
 
 
-def _cube(entropy: Entropy, size: int, cells: int) -> Floats:
+def _cube(entropy: Entropy, size: int, cells: int) -> FloatArray:
     return 2 * uniforms(entropy, size, cells) - 1
 
 
-def _simplex(entropy: Entropy, size: int, cells: int) -> Floats:
+def _simplex(entropy: Entropy, size: int, cells: int) -> FloatArray:
     """Return uniform points of the simplex: exponential numbers over their sum."""
     parts = -np.log(uniforms(entropy, size, cells))
     return np.asarray(parts / parts.sum(axis=1, keepdims=True))
 
 
-def _one_total(entropy: Entropy, size: int, cells: int) -> Floats:
+def _one_total(entropy: Entropy, size: int, cells: int) -> FloatArray:
     """Return Laplace numbers of scale 1, given that they sum to 0."""
     total = _gamma(2 * cells - 1, entropy, size)[:, None] / 2
     return total * (_simplex(entropy, size, cells) - _simplex(entropy, size, cells))
@@ -237,7 +247,7 @@ def _split_laplace(cells: IntArray, rows: IntArray) -> Block:
         return Block(cells, lambda entropy, size: _one_total(entropy, size, cells.size), certain=True)
     split = next(splits(rows))
 
-    def propose(entropy: Entropy, size: int) -> Floats:
+    def propose(entropy: Entropy, size: int) -> FloatArray:
         parts = [_one_total(entropy, size, stratum.size) for stratum in split.strata]
         free = np.concatenate([*parts, _laplace(entropy, size, split.single.size)], axis=1)
         closing = free @ (split.solve.T / split.determinant)
@@ -247,7 +257,7 @@ def _split_laplace(cells: IntArray, rows: IntArray) -> Block:
     return Block(cells, propose)
 
 
-def _joined(split: Split, free: Floats, closing: Floats) -> Floats:
+def _joined(split: Split, free: FloatArray, closing: FloatArray) -> FloatArray:
     points = np.empty((free.shape[0], free.shape[1] + closing.shape[1]))
     points[:, split.free], points[:, split.closing] = free, closing
     return points
@@ -259,7 +269,7 @@ def _cut_cube(cells: IntArray, rows: IntArray) -> Block:
     free = np.setdiff1d(np.arange(cells.size), solved)
     back = -np.linalg.solve(rows[:, solved].astype(np.float64), rows[:, free].astype(np.float64))
 
-    def propose(entropy: Entropy, size: int) -> Floats:
+    def propose(entropy: Entropy, size: int) -> FloatArray:
         points = np.empty((size, cells.size))
         points[:, free] = _cube(entropy, size, free.size)
         points[:, solved] = points[:, free] @ back.T

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
 from holdfast.data.two_by_two import Margins, TwoByTwo
-from holdfast.inference.count_law import CountLaw
-from holdfast.inference.count_test import critical_values, p_values, power_of
+from holdfast.inference.count_test import CountLaw, critical_values, p_values, power_of
 from holdfast.mechanisms.canonical import Tulap
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure

@@ -13,14 +13,13 @@ from math import exp, log
 import numpy as np
 
 from holdfast.data.two_by_two import TwoByTwo
-from holdfast.inference.count_law import CountLaw
-from holdfast.inference.count_test import critical_values
-from holdfast.inference.stratified import summed
+from holdfast.inference.count_test import CountLaw, critical_values
+from holdfast.inference.odds_ratio import summed
 from holdfast.mechanisms.canonical import Tulap
 from holdfast.mechanisms.canonical.noise import Noise
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure
-from holdfast.privacy.zero import zero
+from holdfast.privacy.roots import zero
 from studies.semi_dp.numbers import Number
 
 PART = "real tests"

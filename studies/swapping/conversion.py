@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from holdfast.privacy.swapping import Bound, epsilon, least_epsilon, rates
+from holdfast.mechanisms.swapping.bounds import EpsilonBound, epsilon, least_epsilon, rates
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import BLUE, BROWN, GREEN, GREY, ORANGE, RED, VIOLET, panels
 
@@ -139,7 +139,7 @@ def _two_rates(ax: Axes) -> None:
 
 def _small(ax: Axes) -> None:
     half = Fraction(1, 2)
-    looks: tuple[tuple[Bound, str, str], ...] = (("slides", ORANGE, "s"), ("tight", BLUE, "o"))
+    looks: tuple[tuple[EpsilonBound, str, str], ...] = (("slides", ORANGE, "s"), ("tight", BLUE, "o"))
     for bound, colour, marker in looks:
         losses = [float(epsilon(b, half, bound)) for b in SMALL]
         ax.plot(list(SMALL), losses, f"{marker}-", color=colour, markersize=4, linewidth=1, label=bound)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from holdfast.errors import DataError
+from holdfast.system.errors import DataError
 from studies.outcome import Bar, Outcome
 from studies.picture import panels
 from studies.swapping.experiment import FULL, QUICK, Size, Step, boxes, said, swaps

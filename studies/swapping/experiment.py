@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from holdfast.privacy.swapping import epsilon
+from holdfast.mechanisms.swapping.bounds import epsilon
 from holdfast.sampling.entropy import SeededEntropy
 from studies.outcome import Bar, Number, mean
 from studies.picture import BLUE, GREY, ORANGE

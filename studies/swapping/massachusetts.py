@@ -17,9 +17,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import DataError
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import panels
 from studies.swapping import sizes

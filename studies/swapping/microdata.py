@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.swapping.permute import by_stratum, permute
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.permute import by_stratum, permute
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
+from holdfast.system.errors import DataError
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import panels
 from studies.swapping.experiment import FULL, QUICK, Size, Step, boxes, percent, said, swaps

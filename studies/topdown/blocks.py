@@ -17,14 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from holdfast import Prepared, SeededEntropy, Spec, prepare
-from holdfast.data.regions import Regions
-from holdfast.errors import DataError
-from holdfast.estimation.tree.passes import Estimates
-from holdfast.inference.node_intervals import best_linear
+from holdfast.data.geography import Regions
+from holdfast.estimation.hierarchy.linear import Estimates
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.estimate import estimated
-from holdfast.mechanisms.topdown.file import Values
+from holdfast.mechanisms.topdown.measurements import Values
 from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.system.errors import DataError
 
 RACES = ("white", "black", "hisp", "aian", "asian", "nhpi", "other", "two")
 AGES = ("minor", "adult")

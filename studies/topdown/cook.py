@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from matplotlib.figure import Figure
 
-from holdfast.words import counted
+from holdfast.system.text import counted
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import panels
 from studies.topdown import blocks

@@ -21,11 +21,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from holdfast import SeededEntropy, Spec, prepare
-from holdfast.estimation.tree.covariance import variances
-from holdfast.estimation.tree.passes import Estimates
-from holdfast.inference.node_intervals import best_linear
+from holdfast.estimation.hierarchy.linear import Estimates
+from holdfast.estimation.hierarchy.variances import variances
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.topdown.file import Values
+from holdfast.mechanisms.topdown.best_linear import best_linear
+from holdfast.mechanisms.topdown.measurements import Values
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.picture import BLUE, GREY, ORANGE, panels

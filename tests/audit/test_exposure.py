@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.audit.exposure import audit_exposure
+from holdfast import audit
 from holdfast.cli.exposure import command
 
 SPEC = """
@@ -38,7 +38,7 @@ def spec(tmp_path: Path) -> Path:
 
 
 def test_determined_cells_and_intervals_are_named(spec: Path) -> None:
-    report = audit_exposure(spec).to_dict()
+    report = audit.exposure(spec).to_dict()
     assert report["for_the_curator_only"] is True
     assert report["exact"] is True
     # C has men only, so its 4 are known; A and B share 3 women and 1 man
@@ -59,4 +59,4 @@ def test_text_says_who_may_see_it(spec: Path, capsys: pytest.CaptureFixture[str]
 
 def test_json_says_who_may_see_it(spec: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command(spec, as_json=True, out=None)
-    assert json.loads(capsys.readouterr().out) == audit_exposure(spec).to_dict()
+    assert json.loads(capsys.readouterr().out) == audit.exposure(spec).to_dict()

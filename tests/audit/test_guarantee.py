@@ -2,16 +2,16 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.audit.census import census_2020
-from holdfast.audit.guarantee import audit_guarantee, intensity_of
-from holdfast.errors import GuaranteeError, SpecError
+from holdfast.audit import census_2020, guarantee
+from holdfast.cli.arguments import intensity_of
 from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
+from holdfast.system.errors import GuaranteeError, SpecError
 
 DELTA = Fraction(1, 10**10)
 
 
 def test_the_census_figures_of_the_paper() -> None:
-    report = audit_guarantee(ZeroConcentrated(Fraction("2.56")), 2, DELTA)
+    report = guarantee(ZeroConcentrated(Fraction("2.56")), 2, DELTA)
     advertised, effective = report.advertised, report.effective
     assert advertised.epsilon == pytest.approx(17.91528, abs=5e-6)
     assert effective.intensity == ZeroConcentrated(Fraction("10.24"))
@@ -23,15 +23,15 @@ def test_the_census_figures_of_the_paper() -> None:
 
 
 def test_gaussian_and_pure() -> None:
-    report = audit_guarantee(GaussianDP(Fraction(1)), 3, Fraction(1, 10**5))
+    report = guarantee(GaussianDP(Fraction(1)), 3, Fraction(1, 10**5))
     assert report.advertised.epsilon == pytest.approx(4.3772, abs=1e-3)
     assert report.effective.intensity == GaussianDP(Fraction(3))
-    assert audit_guarantee(Pure(Fraction(1, 2)), 3).effective.epsilon == 1.5
+    assert guarantee(Pure(Fraction(1, 2)), 3).effective.epsilon == 1.5
 
 
 def test_a_group_that_leaves_nothing_is_refused() -> None:
     with pytest.raises(GuaranteeError, match="leave no guarantee"):
-        audit_guarantee(Approximate(Fraction(10), Fraction(1, 1000)), 3)
+        guarantee(Approximate(Fraction(10), Fraction(1, 1000)), 3)
 
 
 def test_exactly_one_intensity_is_asked_for() -> None:
@@ -43,8 +43,8 @@ def test_exactly_one_intensity_is_asked_for() -> None:
     assert intensity_of(**{**nothing, "epsilon": Fraction(1), "delta": DELTA})[0] == Approximate(
         Fraction(1), DELTA
     )
-    with pytest.raises(SpecError, match="--delta is missing"):
-        audit_guarantee(ZeroConcentrated(Fraction(1)), 2)
+    with pytest.raises(SpecError, match="delta is missing"):
+        guarantee(ZeroConcentrated(Fraction(1)), 2)
 
 
 def test_totals_of_persons_and_units_are_nobodys_loss() -> None:

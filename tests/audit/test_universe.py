@@ -4,10 +4,17 @@ from typing import Any
 
 import pytest
 
-from holdfast.audit.universe import audit_universe, audit_universes
-from holdfast.errors import InvariantError
-from holdfast.joint.prepare import tables_of
-from holdfast.spec import Spec, read_spec
+from holdfast import audit
+from holdfast.audit.universes import UniverseReport
+from holdfast.spec.load import read_spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import InvariantError
+
+
+def universe(spec: Spec | Path) -> UniverseReport:
+    found = audit.universe(spec)
+    assert isinstance(found, UniverseReport)
+    return found
 
 
 def square(folder: Path, counts: tuple[int, int, int, int], **sections: Any) -> Spec:
@@ -23,14 +30,14 @@ def square(folder: Path, counts: tuple[int, int, int, int], **sections: Any) -> 
 
 
 def test_the_four_counties(example: Path) -> None:
-    report = audit_universe(example)
+    report = universe(example)
     assert (report.cells, report.invariants, report.dimension) == (16, 7, 9)
     assert (report.blocks, report.totally_unimodular) == (1, True)
     assert report.semi_adjacency.worst_case == 3
     assert report.semi_adjacency.exact is True
     assert (report.sensitivity.l1, report.sensitivity.l2_squared, report.sensitivity.linf) == (6, 6, 1)
     assert report.sensitivity.exact is True
-    assert audit_universe(read_spec(example)) == report
+    assert audit.universe(read_spec(example)) == report
     plain = report.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     assert plain["sensitivity"] == {"l1": 6, "l2_squared": 6, "linf": 1, "exact": True}
@@ -47,7 +54,7 @@ def test_the_four_counties(example: Path) -> None:
     ],
 )
 def test_two_by_two(tmp_path: Path, counts: tuple[int, int, int, int], literal: int, worst_case: int) -> None:
-    report = audit_universe(square(tmp_path, counts))
+    report = universe(square(tmp_path, counts))
     assert (report.cells, report.invariants, report.dimension) == (4, 3, 1)
     assert report.semi_adjacency.literal == literal
     assert report.semi_adjacency.worst_case == worst_case
@@ -55,11 +62,11 @@ def test_two_by_two(tmp_path: Path, counts: tuple[int, int, int, int], literal: 
 
 
 def test_it_depends_on_the_invariants_alone(tmp_path: Path) -> None:
-    assert audit_universe(square(tmp_path, (1, 1, 1, 1))) == audit_universe(square(tmp_path, (2, 0, 0, 2)))
+    assert universe(square(tmp_path, (1, 1, 1, 1))) == universe(square(tmp_path, (2, 0, 0, 2)))
 
 
 def test_without_invariants_one_record_may_move_alone(tmp_path: Path) -> None:
-    report = audit_universe(square(tmp_path, (1, 1, 1, 1), invariants=[]))
+    report = universe(square(tmp_path, (1, 1, 1, 1), invariants=[]))
     assert (report.invariants, report.dimension) == (0, 4)
     assert report.semi_adjacency.worst_case == 1
     assert report.sensitivity.l1 == 2
@@ -67,14 +74,14 @@ def test_without_invariants_one_record_may_move_alone(tmp_path: Path) -> None:
 
 def test_structural_zeros_are_no_cells(tmp_path: Path) -> None:
     spec = square(tmp_path, (1, 1, 1, 0), constraints={"structural_zeros": [{"row": "b", "column": "d"}]})
-    report = audit_universe(spec)
+    report = universe(spec)
     assert (report.cells, report.dimension) == (3, 0)
     assert report.semi_adjacency.worst_case == 0
 
 
 def test_a_contradiction_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvariantError, match="equals = 5"):
-        audit_universe(square(tmp_path, (1, 1, 1, 1), invariants=[{"total": True, "equals": 5}]))
+        universe(square(tmp_path, (1, 1, 1, 1), invariants=[{"total": True, "equals": 5}]))
 
 
 def states(folder: Path, *counts: int) -> Spec:
@@ -94,7 +101,7 @@ def states(folder: Path, *counts: int) -> Spec:
 def test_people_of_one_table_may_exchange_places(
     tmp_path: Path, counts: tuple[int, ...], people: int
 ) -> None:
-    report = audit_universe(states(tmp_path, *counts))
+    report = universe(states(tmp_path, *counts))
     assert (report.semi_adjacency.worst_case, report.labelled.worst_case) == (0, people)
     assert (report.labelled.a_min, report.labelled.a_maxmin) == (people, people)
     told = report.to_dict()["labelled"]
@@ -103,7 +110,7 @@ def test_people_of_one_table_may_exchange_places(
 
 
 def test_people_and_table_agree_where_a_count_can_change(tmp_path: Path) -> None:
-    report = audit_universe(square(tmp_path, (1, 1, 1, 0)))
+    report = universe(square(tmp_path, (1, 1, 1, 0)))
     assert report.labelled.worst_case == report.semi_adjacency.worst_case == 3
     assert "assumed" in {reason.kind for reason in report.evidence} or not report.semi_adjacency.searched
 
@@ -128,7 +135,5 @@ cells = ["b"]
 invariants = [{ margin = ["b"] }]
 """
     )
-    several = tables_of(tmp_path / "both.toml")
-    assert several is not None
-    told = audit_universes(several).to_dict()
+    told = audit.universe(tmp_path / "both.toml").to_dict()
     assert (told["semi_adjacency"], told["labelled"]) == (table, people)

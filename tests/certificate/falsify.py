@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 from jinja2 import TemplateError
 from tests.certificate.places import Place, at, places
 
-from holdfast.certificate.model import Certificate
+from holdfast.certificate.model import SEAL, Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.quick import PAGE
-from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.certificate.records.page import render_records
-from holdfast.certificate.sealed import SEAL
-from holdfast.certificate.text import RECORDS, canonical, digest
+from holdfast.certificate.text import canonical, digest
 from holdfast.certificate.write import sha256
+from holdfast.privacy.claims import ClaimError
 
 UNSEALED = ("files", "digest", "format")
 """What a forger makes right, and what says how to read the rest."""
@@ -83,12 +81,8 @@ def _changes(value: Any, chance: Random, *, in_object: bool) -> Iterator[tuple[s
         yield "filled", {**value, "x": "y"}
 
 
-def _page(body: dict[str, Any]) -> str:
-    """Return the page of a certificate of a table, or of records."""
-    text = json.dumps(body)
-    if body.get("format") == RECORDS:
-        return render_records(RecordsCertificate.from_json(text))
-    return render(Certificate.from_json(text))
+def _in_parquet(content: dict[str, Any]) -> bool:
+    return "table.parquet" in content["files"]
 
 
 def write(folder: Path, content: dict[str, Any], *, page: bool) -> None:
@@ -96,9 +90,10 @@ def write(folder: Path, content: dict[str, Any], *, page: bool) -> None:
     if page:
         body = {name: value for name, value in content.items() if name not in SEAL}
         with suppress(
-            ValueError, ArithmeticError, LookupError, TypeError, TemplateError
+            ValueError, ArithmeticError, LookupError, TypeError, TemplateError, ClaimError
         ):  # what has no page keeps the old
-            (folder / PAGE).write_text(_page(body), encoding="utf-8")
+            page_of = render(Certificate.from_json(json.dumps(body)), parquet=_in_parquet(content))
+            (folder / PAGE).write_text(page_of, encoding="utf-8")
     files = {name: sha256(folder / name) for name in content["files"]}
     body = {**{name: value for name, value in content.items() if name != "digest"}, "files": files}
     (folder / "certificate.json").write_text(canonical({**body, "digest": digest(body)}), encoding="utf-8")

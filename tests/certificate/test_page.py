@@ -12,17 +12,20 @@ from xml.etree import ElementTree
 
 import polars as pl
 import pytest
-from tests.certificate.places import changed
+from tests.certificate.places import Place, changed
 from tests.example import written
-from tests.releases import KINDS, released
+from tests.small_releases import KINDS, released
 
-from holdfast.certificate.model import Certificate, ErrorSection, InvariantSection
+from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import FEW, MOST_BARS, MOST_FOLDED, MOST_ITEMS, MOST_WORD, render
+from holdfast.certificate.parts import ErrorSection
 from holdfast.certificate.references import in_words, references
-from holdfast.release import prepare
-from holdfast.spec import Spec
+from holdfast.data.sections import InvariantSection
+from holdfast.privacy.claims import Claim
+from holdfast.releases.prepare import prepare
+from holdfast.spec.model import Spec
+from holdfast.system.text import rational
 from holdfast.version import VERSION
-from holdfast.words import rational
 
 COUNTIES = {"Alpha": 20, "Beta": 55, "Gamma": 25, "Delta": 35}
 EDUCATION = {"Low": 50, "Medium": 35, "High": 30, "Very High": 20}
@@ -42,7 +45,7 @@ SHOWN = "<script>alert(\"x\")</script> & 'quotes' --> ]]> {{ 7*7 }} \\u202e\u00e
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """The certificate of the example, at a known time."""
-    certificate = prepare(written(tmp_path_factory.mktemp("demo"))).certify(secure=True)
+    certificate = prepare(written(tmp_path_factory.mktemp("demo"))).table.certify(secure=True)
     return certificate.model_copy(update={"created": "2026-03-02T09:05:07+00:00"})
 
 
@@ -50,12 +53,15 @@ def made(columns: Mapping[str, Any], folder: Path = Path(), **sections: Any) -> 
     """Return a certificate for a table in memory, whose last column has the counts."""
     *cells, count = columns
     asked = {"data": {"cells": cells, "count": count}, "privacy": {"epsilon": "1"}, **sections}
-    return prepare(Spec.of(asked, folder=folder), pl.DataFrame(columns)).certify(secure=True)
+    return prepare(Spec.of(asked, folder=folder), pl.DataFrame(columns)).table.certify(secure=True)
 
 
 def put(certificate: Certificate, place: str, value: object) -> Certificate:
     """Return the certificate with another value at a place such as "guarantee intensity"."""
-    return Certificate.from_json(json.dumps(changed(certificate.to_dict(), tuple(place.split()), value)))
+    content = certificate.to_dict()
+    path: Place = tuple(place.split())
+    path = ("parts", 0, *path) if path[0] in content["parts"][0] else path
+    return Certificate.from_json(json.dumps(changed(content, path, value)))
 
 
 class Page(HTMLParser):
@@ -110,7 +116,7 @@ def test_the_page_is_well_formed_and_its_sections_are_in_order(kind: str) -> Non
     heading = "<bdi>Households</bdi>" if published else "Certificate of release"
     assert re.findall(r"<h1>(.*?)</h1>", html) == [heading]
     headings = re.findall(r"<h2.*?>(.*?)</h2>", html)
-    within = certificate.constraints.nonnegative or certificate.constraints.inequalities
+    within = certificate.table.constraints.nonnegative or certificate.table.constraints.inequalities
     bounds = ["Kept within bounds"] if within else []
     about = ["About this publication"] if published else []
     assert headings == [*about, SECTIONS[0], *bounds, *SECTIONS[1:], "References"]
@@ -130,12 +136,12 @@ def test_nothing_of_the_program_shows(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_parameter_of_the_mechanism_is_told(kind: str) -> None:
-    mechanism = released(kind).certificate.mechanism
+    mechanism = released(kind).certificate.table.mechanism
     text = page(released(kind).certificate).text
     for name, value in mechanism.parameters(rational).items():
         assert f"{name.replace('_', ' ')}: {value}" in text
     for sentence in mechanism.sampling:
-        assert sentence in text
+        assert sentence.words in text
 
 
 def test_the_pictures_are_well_formed_xml(demo: Certificate) -> None:
@@ -232,7 +238,7 @@ def test_a_large_invariant_shows_its_first_rows_and_folds_the_rest() -> None:
 def test_a_page_stays_small_however_much_is_kept() -> None:
     """Each of two invariants has more values than a page folds: both together fold no more."""
     certificate = released("lattice-laplace").certificate
-    item = certificate.invariants[0].model_dump(mode="json")
+    item = certificate.table.invariants[0].model_dump(mode="json")
     number = MOST_FOLDED + FEW - 100
     many = {"labels": [f"place {at}" for at in range(number)], "values": [1] * number}
     html = render(put(certificate, "invariants", [{**item, **many}, {**item, **many}]))
@@ -275,9 +281,10 @@ def test_names_are_escaped_wherever_they_stand() -> None:
         mechanism={"name": "conditioned"},
     )
     certificate = put(certificate, "created", "2026-01-02T03:05:07+00:00")  # no 7 x 7 in it
-    certificate = put(certificate, "caveats", [HOSTILE])
-    certificate = put(certificate, "mechanism sampling", [HOSTILE])
-    proved = {"kind": "proved", "claim": HOSTILE, "reference": HOSTILE}
+    hostile = {"id": "stated", "parameters": {"words": HOSTILE, "reason": ""}}
+    certificate = put(certificate, "caveats", [hostile])
+    certificate = put(certificate, "mechanism sampling", [hostile])
+    proved = {"kind": "proved", **hostile, "reference": HOSTILE}
     certificate = put(certificate, "guarantee evidence", [proved])
     html = render(certificate)
     assert "<script" not in html
@@ -335,7 +342,7 @@ def test_bounds_of_one_kind_are_told_alone() -> None:
 
 def test_many_bounds_are_folded() -> None:
     certificate = released("conditioned, inequalities").certificate
-    item = certificate.constraints.inequalities[0]
+    item = certificate.table.constraints.inequalities[0]
     many = [item.model_copy(update={"name": f"bound {i}"}).model_dump(mode="json") for i in range(100)]
     html = render(put(certificate, "constraints inequalities", many))
     before, folded, _ = re.split("</?details>", html)
@@ -372,8 +379,8 @@ def test_exact_margins_are_told_from_noisy_ones(demo: Certificate) -> None:
     text = page(demo).text.replace("\u2009", " ")
     assert text.count("exactly 0: kept") == 3
     assert "The total exactly 0: kept" in text
-    assert demo.expected_error is not None
-    cell = demo.expected_error.cell
+    assert demo.table.expected_error is not None
+    cell = demo.table.expected_error.cell
     assert f"One cell {cell.mean_absolute_error:.3g} \u00b1 {cell.standard_error:.1g}" in text
 
 
@@ -395,11 +402,16 @@ def test_errors_that_were_not_simulated_are_not_invented(demo: Certificate) -> N
 # the guarantee
 
 
+def said(words: str, reason: str) -> dict[str, Any]:
+    """Return what somebody states in words of their own, as a certificate has it."""
+    return {"id": "stated", "parameters": {"words": words, "reason": reason}}
+
+
 def test_the_five_parts_and_the_evidence_stand_there(demo: Certificate) -> None:
     evidence = [
         *(item.model_dump() for item in demo.guarantee.evidence),
-        {"kind": "estimated", "claim": "it mixes", "method": "coupling", "confidence": "0.95"},
-        {"kind": "assumed", "claim": "the source is good", "reason": "nobody can prove it"},
+        {"kind": "estimated", **said("it mixes", "coupling"), "confidence": "0.95"},
+        {"kind": "assumed", **said("the source is good", "nobody can prove it")},
     ]
     html = render(put(demo, "guarantee evidence", evidence))
     assert re.findall(r"<div><dt>(\w+)</dt>", html)[:5] == [
@@ -412,8 +424,10 @@ def test_the_five_parts_and_the_evidence_stand_there(demo: Certificate) -> None:
     assert re.findall(r'<span class="badge (\w+)">', html) == [item["kind"] for item in evidence]
     text = Page(html).text
     for item in evidence:
-        said = {**item, "reference": in_words(str(item["reference"]))} if "reference" in item else item
-        assert all(str(value) in text for value in said.values())
+        claim = Claim(item["id"], item["parameters"])
+        told = [claim.words, claim.basis, str(item.get("confidence", ""))]
+        told.append(in_words(str(item["reference"])) if "reference" in item else "")
+        assert all(words in text for words in told)
     assert demo.guarantee.statement in text
     assert "can become at most 73.2 % sure of one of them" in html
 
@@ -515,15 +529,18 @@ def test_big_content_stays_small(demo: Certificate) -> None:
     def invariant(name: str, labels: Sequence[str], attributes: tuple[str, ...]) -> InvariantSection:
         values = range(len(labels))
         change = {"name": name, "labels": labels, "attributes": attributes, "values": tuple(values)}
-        return demo.invariants[0].model_copy(update=change)
+        return demo.table.invariants[0].model_copy(update=change)
 
     wide = [invariant(f"wide {n}", labels, ("region", "age")) for n in range(25)]
     small = [invariant(f"small {n}", [f"{long} {i}" for i in range(MOST_BARS)], ("x",)) for n in range(25)]
-    assert demo.expected_error is not None
+    assert demo.table.expected_error is not None
     error = ErrorSection(attributes=("a", "b"), mean_absolute_error=1.5, standard_error=0.1, exact=False)
-    noise = demo.expected_error.noise.model_copy(update={"first": -30000, "shares": (1 / 60001,) * 60001})
-    expected = demo.expected_error.model_copy(update={"margins": (error,) * 100, "noise": noise})
-    html = render(demo.model_copy(update={"invariants": (*wide, *small), "expected_error": expected}))
+    noise = demo.table.expected_error.noise.model_copy(
+        update={"first": -30000, "shares": (1 / 60001,) * 60001}
+    )
+    expected = demo.table.expected_error.model_copy(update={"margins": (error,) * 100, "noise": noise})
+    part = demo.table.model_copy(update={"invariants": (*wide, *small), "expected_error": expected})
+    html = render(demo.model_copy(update={"parts": (part,)}))
     assert len(html.encode()) < 1_000_000
     assert f"{101 - MOST_ITEMS} more margins" in html
     Page(html)

@@ -6,25 +6,34 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.releases import KINDS, prepared, released
+from tests.small_releases import KINDS, prepared, released
 
 from holdfast.certificate.certify import guarantee_section
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.public import Published, mechanism_of, noise_of, public_of
-from holdfast.errors import HoldfastError, ReleaseError
+from holdfast.certificate.read import read_certificate
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import HoldfastError, ReleaseError
 
 ADDITIVE = [
     kind
     for kind in KINDS
     if kind == "wasserstein-exponential"
-    or (kind.startswith(("lattice", "k-norm", "household")) and not kind.startswith("k-norm-gradient"))
+    or (
+        kind.startswith(("lattice", "anchored", "k-norm", "household"))
+        and not kind.startswith("k-norm-gradient")
+    )
 ]
 
 
 def read(kind: str) -> Certificate:
     """Return the certificate of a release as its readers have it."""
     return Certificate.from_json(released(kind).certificate.to_json())
+
+
+def published(folder: Path) -> Published:
+    certificate = read_certificate(folder)
+    return Published(folder, certificate, public_of(certificate))
 
 
 @pytest.fixture
@@ -55,7 +64,7 @@ def test_the_mechanism_of_a_certificate_says_what_the_certificate_says(kind: str
     certificate = read(kind)
     mechanism = mechanism_of(certificate, public_of(certificate))
     assert type(mechanism) is type(prepared(kind).mechanism)
-    assert mechanism.record() == certificate.mechanism
+    assert mechanism.record() == certificate.table.mechanism
     assert guarantee_section(mechanism.guarantee) == certificate.guarantee
 
 
@@ -63,7 +72,7 @@ def test_the_mechanism_of_a_certificate_says_what_the_certificate_says(kind: str
 def test_the_law_of_a_certificate_is_the_law_of_the_release(kind: str) -> None:
     ready, certificate = prepared(kind), read(kind)
     public = public_of(certificate)
-    counts = ready.reading.table.counts[public.possible]
+    counts = ready.table.reading.table.counts[public.possible]
     own, other = (m.law(counts) for m in (ready.mechanism, mechanism_of(certificate, public)))
     np.testing.assert_array_equal(own.sample(SeededEntropy(5), 3), other.sample(SeededEntropy(5), 3))
 
@@ -76,7 +85,7 @@ def test_noise_is_public_where_every_table_shares_it(kind: str) -> None:
     assert (own is not None) == (kind in ADDITIVE)
     if own is None:
         why = "no table" if kind.startswith("noisy-count") else "its law is not public"
-        with pytest.raises(ReleaseError, match=f"{certificate.mechanism.name}.*{why}"):
+        with pytest.raises(ReleaseError, match=f"{certificate.table.mechanism.name}.*{why}"):
             noise_of(certificate, public)
     else:
         noise = noise_of(certificate, public)
@@ -84,14 +93,14 @@ def test_noise_is_public_where_every_table_shares_it(kind: str) -> None:
 
 
 def test_a_release_is_read_with_what_is_public(release: Path) -> None:
-    published, made = Published(release), released("lattice-laplace, zeros and weights")
+    found, made = published(release), released("lattice-laplace, zeros and weights")
     own = prepared("lattice-laplace, zeros and weights")
-    assert published.public == own.public
-    assert published.table == made.table
-    universe = published.public.universe
-    assert (universe.matrix @ published.table.counts[published.public.possible] == universe.values).all()
+    assert found.public == own.public
+    assert found.table == made.table
+    universe = found.public.universe
+    assert (universe.matrix @ found.table.counts[found.public.possible] == universe.values).all()
     assert own.mechanism.noise is not None
-    draws = published.noise.sample(SeededEntropy(5), 20)
+    draws = found.noise.sample(SeededEntropy(5), 20)
     np.testing.assert_array_equal(draws, own.mechanism.noise.sample(SeededEntropy(5), 20))
 
 
@@ -118,33 +127,31 @@ def test_without_invariants_there_is_a_universe_too() -> None:
 def test_what_gives_no_law_is_refused(release: Path, change: dict[str, Any]) -> None:
     path = release / "certificate.json"
     content = json.loads(path.read_text())
-    path.write_text(json.dumps({**content, "mechanism": {**content["mechanism"], **change}}))
-    with pytest.raises(ReleaseError, match=r"certificate\.json is damaged \(mechanism.*restore it"):
-        Published(release)
+    (part,) = content["parts"]
+    changed = {**part, "mechanism": {**part["mechanism"], **change}}
+    path.write_text(json.dumps({**content, "parts": [changed]}))
+    with pytest.raises(ReleaseError, match=r"certificate\.json is damaged.*restore it"):
+        read_certificate(release)
 
 
 def test_what_is_no_whole_release_is_refused(release: Path, tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="is not a folder"):
-        Published(tmp_path / "none")
+        read_certificate(tmp_path / "none")
     path = release / "certificate.json"
     content = json.loads(path.read_text())
-    damages: list[tuple[dict[str, Any], str]] = [
-        ({"files": {}}, "names no table"),
-        ({"table": {}}, "damaged"),
-        ({"mechanism": None}, "damaged"),
-        ({"invariants": [{"values": [1]}]}, "damaged"),
-    ]
-    for damage, words in damages:
-        path.write_text(json.dumps({**content, **damage}))
-        with pytest.raises(ReleaseError, match=words):
-            Published(release)
+    (part,) = content["parts"]
+    damages: list[dict[str, Any]] = [{"table": {}}, {"mechanism": None}, {"invariants": [{"values": [1]}]}]
+    for damage in damages:
+        path.write_text(json.dumps({**content, "parts": [{**part, **damage}]}))
+        with pytest.raises(ReleaseError, match="damaged"):
+            read_certificate(release)
     path.write_text(json.dumps(content))
     (release / "table.csv").unlink()
     with pytest.raises(HoldfastError, match=r"table\.csv"):
-        Published(release)
+        published(release)
 
 
 def test_a_statistic_is_no_table(tmp_path: Path) -> None:
     folder = released("noisy-count").write(tmp_path / "out")
     with pytest.raises(ReleaseError, match="names no table"):
-        Published(folder)
+        published(folder)

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.certificate.falsify import write
-from tests.releases import KINDS, released
+from tests.small_releases import KINDS, released
 
-from holdfast.certificate.checks import Check
-from holdfast.certificate.quick import Cells, DamagedError, read_counts, verify_quick
+from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
 from holdfast.certificate.text import canonical, digest
-from holdfast.certificate.verify import verify
-from holdfast.data.attributes import Attributes
-from holdfast.data.public_table import PublicTable
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attributes, Schema
+from holdfast.data.table import PublicTable
+from holdfast.system.checks import Check
+from holdfast.verification.verify import verify
 
 WHOLE = "lattice-laplace, zeros and weights"
 
@@ -34,8 +33,7 @@ def content_of(release: Path) -> dict[str, Any]:
 
 def both(release: Path) -> tuple[list[Check], list[Check]]:
     """Return what fails in the quick part, and in the whole."""
-    quick, whole = verify_quick(release), verify(release, quick=False)
-    assert verify(release, quick=True) == quick
+    quick, whole = verify(release, quick=True), verify(release)
     assert quick.quick
     assert not whole.quick
     assert not whole.kept or quick.kept  # the whole is at least as strict
@@ -46,7 +44,7 @@ def both(release: Path) -> tuple[list[Check], list[Check]]:
 def test_a_release_is_kept(kind: str, tmp_path: Path) -> None:
     folder = released(kind).write(tmp_path / "out")
     assert both(folder) == ([], [])
-    names = [check.name for check in verify_quick(folder).checks]
+    names = [check.name for check in verify(folder, quick=True).checks]
     assert names == [check.name for check in verify(folder).checks][: len(names)]
 
 
@@ -76,7 +74,7 @@ def test_a_changed_parquet_table_is_not_even_read(tmp_path: Path) -> None:
     for place in range(0, len(whole), 3):
         changed = whole[:place] + bytes([whole[place] ^ 85]) + whole[place + 1 :]
         (folder / "table.parquet").write_bytes(changed)
-        schema = next(check for check in verify_quick(folder).checks if check.name == "schema")
+        schema = next(check for check in verify(folder, quick=True).checks if check.name == "schema")
         assert (schema.holds, "is not read" in schema.detail) == (False, True)
 
 
@@ -177,7 +175,7 @@ def test_files_have_plain_known_names(release: Path, name: str) -> None:
 )
 def test_odd_invariants_are_violations(release: Path, invariant: int, change: dict[str, Any]) -> None:
     content = content_of(release)
-    content["invariants"][invariant] |= change
+    content["parts"][0]["invariants"][invariant] |= change
     write(release, content, page=False)
     quick, whole = both(release)
     assert quick
@@ -191,8 +189,8 @@ def test_levels_of_any_letters_are_read_as_they_are_written(tmp_path: Path) -> N
     schema = Schema(Attributes.of({"na,me": ODD, "b": ("x", "y")}))
     counts = np.arange(schema.size, dtype=np.int64) - 7
     PublicTable(schema, counts, "n").write(tmp_path / "table.csv")
-    cells = Cells(schema.names, (tuple(ODD), ("x", "y")), (), "n")
+    cells = CertifiedCells(schema, "n")
     assert np.array_equal(read_counts(tmp_path / "table.csv", cells), counts)
-    other = Cells(schema.names, (tuple(ODD[::-1]), ("x", "y")), (), "n")
-    with pytest.raises(DamagedError, match="row 2 is not that of"):
+    other = CertifiedCells(Schema(Attributes.of({"na,me": ODD[::-1], "b": ("x", "y")})), "n")
+    with pytest.raises(DamagedCertificateError, match="row 2 is not that of"):
         read_counts(tmp_path / "table.csv", other)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.releases import KINDS, released
+from tests.small_releases import KINDS, released
 
 from holdfast.certificate.page import render
 from holdfast.certificate.references import cited, in_words, references

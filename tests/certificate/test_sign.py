@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.releases import released
+from tests.small_releases import released
 
 from holdfast.certificate.sign import (
     SIGNATURE,
@@ -16,8 +16,8 @@ from holdfast.certificate.sign import (
     signature_check,
     signed_by,
 )
-from holdfast.certificate.verify import verify
-from holdfast.errors import ReleaseError
+from holdfast.system.errors import ReleaseError
+from holdfast.verification.verify import verify
 
 
 @pytest.fixture

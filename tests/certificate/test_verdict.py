@@ -12,17 +12,18 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 from tests.certificate.falsify import write
-from tests.releases import released
+from tests.small_releases import released
 
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.verdict import level_of, rightly_guessed
-from holdfast.certificate.verify import verify
+from holdfast.certificate.warnings import UNREADABLE, WORDS, warnings_of
 from holdfast.privacy.guarantee import promise, times
-from holdfast.privacy.intensity import Pure
-from holdfast.privacy.posterior_posterior import posterior_distance
-from holdfast.release import prepare
-from holdfast.spec import Spec
+from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
+from holdfast.privacy.posterior import posterior_distance
+from holdfast.releases.prepare import prepare
+from holdfast.spec.model import Spec
+from holdfast.verification.verify import verify
 
 TABLE = pl.DataFrame({"a": ["x", "x", "y", "y"], "b": ["u", "v"] * 2, "n": [3, 4, 5, 6]})
 
@@ -36,7 +37,7 @@ def certified(*, invariants: list[dict[str, Any]] | None = None, **keys: Any) ->
         "privacy": keys,
         "mechanism": mechanism,
     }
-    return prepare(Spec.of(asked), TABLE).certify(secure=False)
+    return prepare(Spec.of(asked), TABLE).table.certify(secure=False)
 
 
 def right_at_best(one: Any, other: Any) -> float:
@@ -48,10 +49,10 @@ def right_at_best(one: Any, other: Any) -> float:
 def test_randomised_response_attains_the_pure_bound(epsilon: str) -> None:
     truth = exp(float(Fraction(epsilon)))
     one, other = np.array([truth, 1]) / (1 + truth), np.array([1, truth]) / (1 + truth)
-    assert rightly_guessed({"epsilon": Fraction(epsilon)}) == pytest.approx(right_at_best(one, other))
+    assert rightly_guessed(Pure(Fraction(epsilon))) == pytest.approx(right_at_best(one, other))
     delta = 0.05  # which of two is true is told outright with probability delta
     pairs = [np.array([delta, 0, *((1 - delta) * one)]), np.array([0, delta, *((1 - delta) * other)])]
-    found = rightly_guessed({"epsilon": Fraction(epsilon), "delta": Fraction(1, 20)})
+    found = rightly_guessed(Approximate(Fraction(epsilon), Fraction(1, 20)))
     assert found == pytest.approx(right_at_best(*pairs))
 
 
@@ -59,8 +60,8 @@ def test_randomised_response_attains_the_pure_bound(epsilon: str) -> None:
 def test_normal_noise_attains_the_gaussian_bound_and_keeps_to_that_of_rho(mu: float) -> None:
     x = np.linspace(-30, 30 + mu, 60_001)
     attained = right_at_best(norm.pdf(x), norm.pdf(x - mu)) * float(x[1] - x[0])
-    assert rightly_guessed({"mu": Fraction(mu)}) == pytest.approx(attained, abs=1e-6)
-    bound = rightly_guessed({"rho": Fraction(mu) ** 2 / 2})
+    assert rightly_guessed(GaussianDP(Fraction(mu))) == pytest.approx(attained, abs=1e-6)
+    bound = rightly_guessed(ZeroConcentrated(Fraction(mu) ** 2 / 2))
     assert attained <= bound <= (1 + sqrt(mu**2 / 4)) / 2 + 1e-12
 
 
@@ -82,14 +83,14 @@ def test_nobody_becomes_surer_than_is_said_but_for_what_is_said(mu: str) -> None
     at, size = np.log(verdict.sure / (1 - verdict.sure)), float(Fraction(mu))
     assert norm.sf(at, size**2 / 2, size) <= 1e-9
     assert norm.sf(at - 0.2, size**2 / 2, size) > 1e-10
-    assert "but for a probability of 1e-09" in verdict.meaning
+    assert "but for a probability of 1e-09" in verdict.meaning.words
 
 
 @pytest.mark.parametrize("rho", ["1/1000", "1/80", "1/20", "1/10", "1/2", "3"])
 def test_no_good_word_stands_beside_a_bad_number(rho: str) -> None:
     verdict = certified(standard="zcdp", rho=rho, mechanism={"name": "lattice-gaussian"}).verdict
     assert verdict is not None
-    said = [float(share) for share in re.findall(r"([\d.]+) % sure", verdict.meaning)] or [100.0]
+    said = [float(share) for share in re.findall(r"([\d.]+) % sure", verdict.meaning.words)] or [100.0]
     limit = {"strong": 75.0, "moderate": 90.0, "weak": 100.0}[verdict.level]
     assert max(said) <= limit
     assert verdict.level == level_of(verdict.right, verdict.sure)
@@ -105,16 +106,16 @@ def test_the_words_say_how_sure_one_can_become() -> None:
     verdict = certified(epsilon="1").verdict
     assert verdict is not None
     assert (verdict.level, verdict.right, verdict.warnings) == ("strong", 0.7311, ())
-    assert "50 %, can become at most 73.2 % sure of one of them" in verdict.meaning
+    assert "50 %, can become at most 73.2 % sure of one of them" in verdict.meaning.words
     assert float(posterior_distance(1.0).tight) <= 0.463
-    assert "is within 46.3 percentage points of what it would be with other data" in verdict.meaning
+    assert "is within 46.3 percentage points of what it would be with other data" in verdict.meaning.words
     apart = certified(epsilon="1", adjacency="unit").verdict  # of a record: other data may take more of them
     assert apart is not None
-    assert "percentage points" not in apart.meaning
+    assert "percentage points" not in apart.meaning.words
     zcdp = certified(standard="zcdp", rho="1/8", mechanism={"name": "lattice-gaussian"}).verdict
     assert zcdp is not None
-    assert "right with a probability of at most 62.5 %" in zcdp.meaning
-    assert zcdp.meaning.endswith("but for a probability of 1e-09.")
+    assert "right with a probability of at most 62.5 %" in zcdp.meaning.words
+    assert zcdp.meaning.words.endswith("but for a probability of 1e-09.")
 
 
 @pytest.mark.parametrize(
@@ -134,8 +135,8 @@ def test_noise_that_changes_nothing_is_called_so(keys: dict[str, Any]) -> None:
     assert verdict.level == "none"
     assert verdict.unchanged is not None
     assert verdict.unchanged.everything.low > 0.999
-    assert "hardly changes anything" in verdict.warnings[0]
-    assert "all but certain" in verdict.meaning
+    assert "hardly changes anything" in verdict.warnings[0].words
+    assert "all but certain" in verdict.meaning.words
     page = render(certificate)
     assert "noise that protects" not in page
     assert "too little to protect the people behind" in page
@@ -157,8 +158,8 @@ def test_ordinary_noise_is_not_warned_of() -> None:
     [
         ("level", "moderate"),
         ("right", 0.5),
-        ("meaning", "Nobody learns anything."),
-        ("warnings", ["All is well."]),
+        ("meaning", {"id": "next-to-nothing", "parameters": {}}),
+        ("warnings", [{"id": "next-to-nothing", "parameters": {}}]),
         ("unchanged", None),
     ],
 )
@@ -170,3 +171,10 @@ def test_a_better_verdict_is_found(kind: str, field: str, value: Any, tmp_path: 
     write(folder, content, page=True)
     wrong = [check.name for check in verify(folder).checks if not check.holds]
     assert wrong == ([] if before == value else ["verdict"])
+
+
+def test_no_warning_is_lost_because_it_cannot_be_read() -> None:
+    """Every warning of a verdict has words that load nothing, and another one is told all the same."""
+    assert {"hardly-changed", "next-to-nothing"} == set(WORDS)
+    content = {"randomness": {"secure": True}, "verdict": {"warnings": [{"id": "another", "parameters": {}}]}}
+    assert warnings_of(content) == (UNREADABLE,)

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.releases import released
+from tests.small_releases import released
 
-import holdfast.certificate.write
-from holdfast.certificate.write import sha256, write_release
-from holdfast.data.public_table import PublicTable
-from holdfast.drafts import Draft
-from holdfast.errors import ReleaseError
+import holdfast.releases.release
+from holdfast.certificate.write import sha256
+from holdfast.data.table import PublicTable
 from holdfast.outputs import StatisticOutput
-from holdfast.private import Private
-from holdfast.release import Release
+from holdfast.releases.release import Release
+from holdfast.system.drafts import Draft
+from holdfast.system.errors import ReleaseError
+from holdfast.system.private import Private
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def release() -> Release:
 
 
 def write(release: Release, folder: Path, *, parquet: bool = False) -> Path:
-    return write_release(release.outputs, release.certificate, folder, parquet=parquet)
+    return release.write(folder, parquet=parquet)
 
 
 @pytest.mark.parametrize("parquet", [False, True])
@@ -85,7 +85,7 @@ def stop(*_: object, **__: object) -> Any:
 
 STEPS = [
     (PublicTable, "write"),
-    (holdfast.certificate.write, "render"),
+    (holdfast.releases.release, "render"),
     (Private, "sha256"),
 ]
 

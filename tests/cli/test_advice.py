@@ -35,7 +35,11 @@ def refused(run: Run, folder: Path, spec: str, data: str = COUNTS) -> str:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("laplace", "lattice-laplace"), ("lattice-laplce", "lattice-laplace"), ("Topdown", "topdown")],
+    [
+        ("laplace", "lattice-laplace' or 'anchored-laplace"),
+        ("lattice-laplce", "lattice-laplace"),
+        ("Topdown", "topdown"),
+    ],
 )
 def test_a_mechanism_that_is_proposed_is_one_that_releases(
     run: Run, tmp_path: Path, name: str, meant: str
@@ -118,7 +122,9 @@ def test_among_several_tables_only_what_can_be_there_is_proposed(run: Run, tmp_p
     if name == "k-nrom":
         assert "did you mean 'k-norm'?" in said
     else:
-        assert "choose from 'lattice-laplace', 'k-norm', 'wasserstein-exponential'." in said
+        assert (
+            "choose from 'lattice-laplace', 'k-norm', 'wasserstein-exponential', 'anchored-laplace'." in said
+        )
 
 
 def test_another_mechanism_is_proposed_within_the_bounds_of_the_spec(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import sys
 from tests.cli.conftest import Run
 
 from holdfast.certificate.model import json_schema
-from holdfast.certificate.records.model import RecordsCertificate
 
 HEAVY = {"numpy", "polars", "scipy", "flint", "highspy", "matplotlib", "jinja2"}
 
@@ -17,9 +16,6 @@ def test_the_schema_is_the_one_of_the_models(run: Run) -> None:
     outcome = run("certificate", "schema")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out == json.dumps(json_schema(), indent=2) + "\n"
-    outcome = run("certificate", "schema", "--records")
-    assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == json.dumps(json_schema(RecordsCertificate), indent=2) + "\n"
 
 
 def test_the_schema_waits_for_no_heavy_library() -> None:

@@ -39,7 +39,7 @@ def test_json_has_every_row(run: Run, example: Path) -> None:
 
 def test_unless_asked_the_usual_ones_are_compared(run: Run, example: Path) -> None:
     report = json.loads(run("compare", example, "--draws", "20", "--json").out)
-    assert len(report["rows"]) == 7
+    assert len(report["rows"]) == 8
     assert report["choice"] in {"k-norm", "lattice-laplace"}
 
 

@@ -16,18 +16,17 @@ import pyarrow as pa
 import pytest
 from tests.certificate.places import Place, at, changed, places
 from tests.cli.conftest import Run
-from tests.joint.several import write_people
-from tests.postprocess.small import DATA, SPEC
-from tests.releases import released
-from tests.swapping.small import put
+from tests.mechanisms.swapping.small import put
+from tests.processing.small import DATA, SPEC
+from tests.releases.several_tables import write_people
+from tests.small_releases import released
 
+import holdfast
 from holdfast.certificate.text import canonical, digest
 from holdfast.certificate.write import sha256
-from holdfast.joint.release import make_release
-from holdfast.postprocess.processed import postprocess_release
-from holdfast.privacy.ledger import Ledger
-from holdfast.release import make_release as make_table
-from holdfast.strict import DEEPEST
+from holdfast.ledger.account import Ledger
+from holdfast.processing.processed import postprocess
+from holdfast.system.text import DEEPEST
 
 KINDS = ("table", "tables", "records", "topdown", "processed")
 TABLE = "lattice-laplace, zeros and weights"
@@ -56,12 +55,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     released(TABLE).write(home / "table")
     released("lattice-laplace").write(home / "parquet", parquet=True)
     released("topdown, bounds, regions").write(home / "topdown")
-    make_release(write_people(home), home / "tables", seed=1)
+    holdfast.release(write_people(home), home / "tables", seed=1)
     put("records", home / "records")
     (home / "holdfast.toml").write_text(SPEC)
     (home / "data.csv").write_text(DATA)
-    make_table(home / "holdfast.toml", home / "release", seed=3)
-    postprocess_release(home / "release", "rounded-l2", home / "processed", bias_draws=20)
+    holdfast.release(home / "holdfast.toml", home / "release", seed=3)
+    postprocess(home / "release", "rounded-l2", home / "processed", bias_draws=20)
     return home
 
 
@@ -181,22 +180,30 @@ def refuse(error: BaseException) -> Callable[..., Any]:
     return called
 
 
-QUICK = "holdfast.certificate.quick"
+QUICK, PAGE = "holdfast.certificate.quick", "holdfast.certificate.page.render"
 STAGES = (
-    *(("table", f"{QUICK}.{name}") for name in ("_whole_counts", "read_counts", "cells_of", "Sums.evaluate")),
-    *(("table", f"holdfast.certificate.{name}") for name in ("verify.render", "derive.public_of")),
-    *(("table", f"holdfast.certificate.derive.{name}") for name in ("certify", "accuracy", "verdict")),
-    *(("tables", f"holdfast.certificate.several.quick.{name}") for name in ("read_counts", "_margin")),
-    *(("tables", f"holdfast.joint.verify.{name}") for name in ("certify_tables", "render_tables")),
     *(
-        ("records", f"holdfast.swapping.verify.{name}")
-        for name in ("survey", "open_microdata", "read_counts")
+        ("table", f"{QUICK}.{name}")
+        for name in ("_whole_counts", "read_counts", "Schema.from_dict", "Sums.evaluate")
     ),
-    *(("records", f"holdfast.swapping.verify.{name}") for name in ("certify_records", "render_records")),
-    *(("topdown", f"holdfast.certificate.measured.{name}") for name in ("read_measurements", "estimated")),
-    ("topdown", "holdfast.mechanisms.topdown.file.open_file"),
-    *(("processed", f"holdfast.postprocess.verify.{name}") for name in ("read_column", "sha256")),
-    *(("processed", f"holdfast.postprocess.{name}") for name in ("page.render", "processed.process")),
+    *(
+        ("table", f"holdfast.derivation.derive.{name}")
+        for name in ("public_of", "certify", "accuracy", "verdict")
+    ),
+    *(("tables", f"{QUICK}.{name}") for name in ("read_counts", "_margin")),
+    ("tables", "holdfast.derivation.several.certify_tables"),
+    *(("records", f"holdfast.mechanisms.swapping.file.{name}") for name in ("survey", "open_microdata")),
+    *(("records", f"holdfast.derivation.records.{name}") for name in ("read_counts", "certify_records")),
+    *(
+        ("topdown", f"holdfast.mechanisms.topdown.details.{name}")
+        for name in ("read_measurements", "estimated")
+    ),
+    ("topdown", "holdfast.mechanisms.topdown.measurements.open_file"),
+    *(
+        ("processed", f"holdfast.verification.processed.{name}")
+        for name in ("certificate_of", "read_column", "process")
+    ),
+    *((kind, PAGE) for kind in ("table", "tables", "records", "processed")),
 )
 
 
@@ -225,7 +232,7 @@ def test_too_little_memory_is_no_verdict_on_a_ledger(
 ) -> None:
     Ledger.create(tmp_path / "l", budget=Fraction(1), standard="pure")
     assert run("ledger", "verify", tmp_path / "l").code == 0
-    monkeypatch.setattr(f"holdfast.privacy.ledger.verify.{stage}", refuse(MemoryError()))
+    monkeypatch.setattr(f"holdfast.ledger.verify.{stage}", refuse(MemoryError()))
     outcome = run("ledger", "verify", tmp_path / "l")
     assert outcome.code == 2
     assert "not enough memory to verify" in outcome.err

@@ -17,7 +17,7 @@ from tests.cli.test_errors import BUDGET, DATA, ROWS, WEIGHTS, sentence, spec
 
 import holdfast.cli
 from holdfast.cli import main
-from holdfast.cli.terminal import Terminal
+from holdfast.cli.console import Terminal
 
 EVIL = "a\x1b[2J\x07\x08\x9b31m\u202eb\u2066\u200b\u2028c\td"
 SEEN = r"a\x1b[2J\x07\x08\x9b31m\u202eb\u2066\u200b\u2028c\td"

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+from holdfast.certificate.model import Certificate
+
 ONES = "r,c\na,u\na,v\nb,u\nb,v\n"
 BITS = "r,c\n1,1\n1,3\n2,1\n3,2\n4,3\n4,4\n"
 
@@ -54,8 +56,9 @@ def test_a_certificate_is_derived_with_its_inequalities(tmp_path: Path, run: Run
     spec = write(tmp_path, "r,c\na,u\na,v\nb,u\n", "ab uvw", "r", "conditioned")
     assert run("release", spec, "--out", tmp_path / "out").code == 0
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    assert "6 public inequalities hold" in certificate["guarantee"]["scope"]["constraints"]
-    assert any("gamma = 0:" in item["claim"] for item in certificate["guarantee"]["evidence"])
+    guarantee = Certificate.from_json(json.dumps(certificate)).guarantee
+    assert "6 public inequalities hold" in [one.words for one in guarantee.scope.constraints]
+    assert any("gamma = 0:" in item.claim.words for item in guarantee.evidence)
     assert run("verify", tmp_path / "out").code == 0
 
 

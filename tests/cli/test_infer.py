@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_errors import sentence
 from tests.example import changed
 
-from holdfast.release import prepare
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 
 MODEL = """[model]
@@ -139,7 +139,7 @@ def test_a_law_that_is_not_public_is_refused(run: Run, example: Path, tmp_path: 
         example,
         constraints={"nonnegative": True},
         privacy={"standard": "approximate", "epsilon": "1", "delta": "1/10"},
-        mechanism={"name": "conditioned", "chain": True, "norm": None},
+        mechanism={"name": "conditioned", "chain": True, "norm": None, "queries": None},
     )
     prepare(asked).release(SeededEntropy(1)).write(tmp_path / "out")
     model = example.parent / "model.toml"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_errors import sentence
-from tests.postprocess.small import DATA, SPEC
+from tests.processing.small import DATA, SPEC
 
 from holdfast.certificate.text import digest
 
@@ -35,7 +35,7 @@ def towns(table: Path) -> dict[str, Decimal]:
     return sums
 
 
-@pytest.mark.parametrize("method", ["nonnegative-l2", "integers-l1", "rounded-l2"])
+@pytest.mark.parametrize("method", ["nonnegative-l2", "nonnegative-weighted", "integers-l1", "rounded-l2"])
 def test_a_processed_table_conforms_and_says_what_it_is(
     run: Run, release: Path, tmp_path: Path, method: str
 ) -> None:
@@ -52,13 +52,15 @@ def test_a_processed_table_conforms_and_says_what_it_is(
     ]
     record = json.loads((out / "certificate.json").read_text())
     certificate = json.loads((release / "certificate.json").read_text())
-    assert record["release"]["certificate_digest"] == certificate["digest"]
-    assert record["method"]["name"] == method
-    assert "semi-dp, Proposition 23" in record["statement"]
+    (part,) = record["parts"]
+    assert part["release"]["certificate_digest"] == certificate["digest"]
+    assert part["method"] == method
+    assert record["guarantee"] == certificate["guarantee"]
+    assert record["caveats"][0] == {"id": "processed", "parameters": {}}
     assert record["files"]["table.csv"] == hashlib.sha256((out / "table.csv").read_bytes()).hexdigest()
     assert digest({key: value for key, value in record.items() if key != "digest"}) == record["digest"]
-    assert record["bias"]["draws"] == 40
-    assert sum(part["cells"] for part in record["bias"]["classes"]) == 5
+    assert [one["draws"] for one in part["bias"]["simulated"]] == [40, 40]
+    assert sum(one["cells"] for one in part["bias"]["simulated"][0]["classes"]) == 5
     assert (out / "release.json").read_bytes() == (release / "certificate.json").read_bytes()
     page = (out / "certificate.html").read_text()
     assert certificate["digest"] in page
@@ -72,7 +74,7 @@ def test_the_same_release_gives_the_same_table(run: Run, release: Path, tmp_path
     for name in ("one", "two"):
         asked = ("--method", "integers-l1", "--out", tmp_path / name, "--bias-draws", "0", "--json")
         record = json.loads(run("postprocess", release, *asked).out)
-        assert record["bias"] == {"measured": False, "reason": "it was not asked for."}
+        assert record["bias"] == {"measured": False, "reason": "not asked", "simulated": []}
     assert (tmp_path / "one" / "table.csv").read_bytes() == (tmp_path / "two" / "table.csv").read_bytes()
 
 

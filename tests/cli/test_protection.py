@@ -5,17 +5,19 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
-from tests.joint.several import SPEC as TABLES
-from tests.joint.several import write_people
+from tests.releases.several_tables import SPEC as TABLES
+from tests.releases.several_tables import write_people
 
-from holdfast.errors import GuaranteeError
-from holdfast.joint.release import make_release
-from holdfast.privacy.ledger import Ledger
-from holdfast.release import prepare
+import holdfast
+from holdfast.ledger.account import Ledger
+from holdfast.privacy.claims import Claim
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import GuaranteeError
 
 ACCEPT = "--accept-no-protection"
 NOTHING, HARDLY = "The guarantee promises next to nothing", "The noise hardly changes anything"
@@ -71,6 +73,11 @@ epsilon = "100"
 [mechanism]
 name = "topdown"
 """
+
+
+def words(claim: dict[str, Any]) -> str:
+    """Put a claim of a certificate into words."""
+    return Claim.from_dict(claim).words
 
 
 def written(folder: Path, spec: str, data: str = COUNTS) -> Path:
@@ -166,10 +173,10 @@ def test_from_python_it_is_an_argument(tmp_path: Path) -> None:
     with pytest.raises(GuaranteeError, match="accept_no_protection=True"):
         prepare(spec).release(SeededEntropy(1))
     with pytest.raises(GuaranteeError, match="accept_no_protection=True"):
-        make_release(spec, tmp_path / "out")
+        holdfast.release(spec, tmp_path / "out")
     assert prepare(spec).release(SeededEntropy(1), accept_no_protection=True).outputs
     assert any(
-        NOTHING in one for one in make_release(spec, tmp_path / "out", accept_no_protection=True).warnings
+        NOTHING in one for one in holdfast.release(spec, tmp_path / "out", accept_no_protection=True).warnings
     )
 
 
@@ -184,10 +191,10 @@ def test_nothing_is_said_to_be_certain(run: Run, tmp_path: Path, strength: str, 
     assert "may be right with a probability of more than 99 %" in done.err
     made = run("release", spec, "--out", tmp_path / "out", ACCEPT)
     verdict = json.loads((tmp_path / "out" / "certificate.json").read_text())["verdict"]
-    said = " ".join((done.err, made.out, made.err, verdict["meaning"], *verdict["warnings"]))
+    said = " ".join((done.err, made.out, made.err, *map(words, (verdict["meaning"], *verdict["warnings"]))))
     assert "100 %" not in said
     assert "all but certain, but for" not in said
-    assert "all but certain" in verdict["meaning"]
+    assert "all but certain" in words(verdict["meaning"])
 
 
 def test_the_epsilon_that_a_rate_gives_can_be_asked_for(run: Run, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """`holdfast release`, from a spec to a folder that verifies."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from io import StringIO
@@ -192,3 +194,32 @@ def test_nothing_shows_of_the_table_but_its_invariants(
         told.append((outcome.out.replace(str(folder / name), "DIR"), record, page))
     assert told[0] == told[1]
     assert (folder / "one/table.csv").read_text() != (folder / "two/table.csv").read_text()
+
+
+UNUSED = (
+    *("matplotlib", "numba", "pyarrow", "pyspark", "cryptography", "sqlite3", "rich", "dp_accounting"),
+    *("scipy.special", "scipy.linalg", "scipy.optimize", "scipy.stats", "scipy.fft", "scipy.sparse.csgraph"),
+    *(
+        "holdfast.ledger",
+        "holdfast.privacy.pufferfish",
+        "holdfast.data.identity",
+        "holdfast.releases.several",
+    ),
+    *("holdfast.system.compiled", "holdfast.estimation", "holdfast.derivation", "holdfast.inference"),
+)
+"""What a small table of counts is released without."""
+
+
+def test_a_small_release_loads_only_what_it_needs(run: Run, tmp_path: Path) -> None:
+    """Most of what it takes is to load modules: one more line of imports can double it."""
+    assert run("init", tmp_path).code == 0
+    program = (
+        "import sys, typer; before = set(sys.modules)\n"  # older ones load rich by themselves
+        "from holdfast.cli import main\n"
+        "try: main()\n"
+        f"finally: print(*[name for name in {UNUSED} if name in set(sys.modules) - before], 'loaded')"
+    )
+    words = ("release", str(tmp_path / "holdfast.toml"), "--out", str(tmp_path / "release"), "--quiet")
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("loaded\n", "")
+    assert run("verify", tmp_path / "release").code == 0

@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Outcome, Run
 
-from holdfast.account.verify import verify_ledger
-from holdfast.drafts import Draft
-from holdfast.durable import PREFIX
-from holdfast.privacy.ledger import Ledger
+from holdfast.ledger import Ledger
+from holdfast.ledger.verify import verify_ledger
+from holdfast.system.drafts import Draft
+from holdfast.system.files import PREFIX
 
 ROWS = [
     (f"{at % 2}", at % 3 + 1, f"{at % 2}{at % 5}", "owned" if at % 7 < 3 else "rented", 1000 + at)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from holdfast.cli.swapping_picture import _curve
-from holdfast.privacy.swapping import Bound
+from holdfast.cli.swapping_audit import _curve
+from holdfast.mechanisms.swapping.bounds import EpsilonBound
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from holdfast.privacy.swapping import Bound
         (10, "slides", 0, log(11)),  # p = 1/2
     ],
 )
-def test_turns_are_drawn(size: int, bound: Bound, log_odds: float, level: float) -> None:
+def test_turns_are_drawn(size: int, bound: EpsilonBound, log_odds: float, level: float) -> None:
     axes = Figure().subplots()
     _curve(axes, size, bound)
     drawn = np.asarray(axes.lines[0].get_xydata(), dtype=float)

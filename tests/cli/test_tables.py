@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.joint.several import SPEC, write_people
+from tests.releases.several_tables import SPEC, write_people
 
 
 @pytest.fixture

@@ -3,14 +3,12 @@
 A mechanism without an entry fails the contract.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from tests.contract.files import FILES
 
+from holdfast.mechanisms.anchored_laplace import AnchoredLaplace
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.k_norm import KNorm
@@ -23,170 +21,7 @@ from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
 from holdfast.mechanisms.wasserstein.gradient import KNormGradient
-from holdfast.spec.model import Spec
-
-
-@dataclass(frozen=True)
-class World:
-    """A small confidential table, with what is kept of it.
-
-    Attributes:
-        levels: the levels of each attribute, in letters.
-        counts: the table in row-major order.
-        invariants: as a spec gives them.
-        constraints: as a spec gives them: structural zeros.
-        weights: the file weights.csv, where an invariant or a loss names it.
-        past: the file past.csv of public counts, in row-major order, where a prior names it.
-        geography: the attributes that are levels of a geography, root first.
-
-    """
-
-    levels: Mapping[str, str]
-    counts: tuple[int, ...]
-    invariants: tuple[Mapping[str, Any], ...]
-    constraints: Mapping[str, Any] = field(default_factory=dict)
-    weights: str = ""
-    past: tuple[int, ...] = ()
-    geography: tuple[str, ...] = ()
-
-
-BOTH = ({"margin": ["row"]}, {"margin": ["column"]})
-WORLDS = {
-    "2 x 2": World({"row": "ab", "column": "xy"}, (3, 0, 1, 1), BOTH),
-    "three records": World({"row": "ab", "column": "xy"}, (1, 1, 1, 0), BOTH),
-    "equal margins": World({"row": "ab", "column": "xy"}, (2, 2, 2, 2), BOTH),
-    "2 x 3": World({"row": "ab", "column": "xyz"}, (2, 1, 0, 0, 1, 2), BOTH),
-    "3 x 3": World({"row": "abc", "column": "xyz"}, (1, 0, 0, 0, 1, 0, 0, 0, 1), BOTH),
-    "two states": World({"row": "ab", "column": "xy"}, (2, 1, 0, 2), ({"margin": ["row"]},)),
-    "one total": World(
-        {"level": "abc"},
-        (2, 1, 1),
-        ({"total": True, "equals": 4},),
-        weights="invariant,level,weight\ntwice,a,2\nboth,a,1\nboth,b,1\nc,c,1\nb,b,3\n",
-        past=(5, 0, 3),
-    ),
-    "bits": World({"row": "ab", "column": "xyz"}, (1, 0, 1, 0, 1, 0), ({"margin": ["row"]},)),
-    "scores": World({"score": "0123"}, (1, 0, 2, 1), ({"total": True},)),
-    "two groups": World({"group": "01", "score": "012"}, (2, 1, 0, 0, 1, 2), ({"margin": ["group"]},)),
-    "two arms": World({"arm": "01", "cured": "ny"}, (2, 1, 0, 3), ({"margin": ["arm"]},)),
-    "cases and deaths": World(
-        {"county": "pq", "kind": "cd"},
-        (3, 1, 1, 0),
-        ({"where": {"kind": "c"}, "name": "cases"}, {"where": {"kind": "d"}, "name": "deaths"}),
-        weights="invariant,county,kind,weight\np,p,c,1\np,p,d,-1\nq,q,c,1\nq,q,d,-1\n",
-        past=(4, 9, 0, 9),
-    ),
-    "selections": World(
-        {"level": "abcd"},
-        (1, 1, 1, 1),
-        ({"where": {"level": ["a", "b", "c"]}}, {"where": {"level": ["b", "d"]}}, {"total": True}),
-    ),
-    "weights": World(
-        {"level": "abc"},
-        (1, 1, 1),
-        ({"total": True}, {"weights": {"file": "weights.csv"}}),
-        weights="invariant,level,weight\npoints,a,1\npoints,b,2\npoints,c,1\n",
-    ),
-    "a structural zero": World(
-        {"row": "ab", "column": "xyz"},
-        (2, 1, 1, 0, 1, 1),
-        ({"margin": ["row"]}, {"where": {"column": ["x", "y"]}, "name": "part"}),
-        {"structural_zeros": [{"row": "b", "column": "x"}]},
-    ),
-    "two strata": World(
-        {"stratum": "st", "row": "ab", "column": "xy"},
-        (3, 0, 1, 1, 1, 1, 0, 1),
-        ({"margin": ["row", "stratum"]}, {"margin": ["stratum", "column"]}),
-    ),
-    "a geography": World(
-        {"nation": "n", "state": "ab", "sex": "xy"},
-        (2, 1, 1, 1),
-        ({"total": True, "level": "state"},),
-        geography=("nation", "state"),
-    ),
-    "states alone": World(
-        {"nation": "n", "state": "abc"}, (2, 1, 1), ({"total": True},), geography=("nation", "state")
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Case:
-    """A mechanism on a small world, at a strength that leaves few likely outputs.
-
-    Attributes:
-        world: a name among the worlds.
-        privacy: the keys of [privacy], numbers as text.
-        options: the keys of [mechanism] beside the name, numbers as text.
-        constraints: further constraints on a release.
-        attained: whether the guarantee is what the mechanism loses, rather than a bound of it.
-        reach: how far from a table outputs are listed, in every cell.
-        steps: how many outputs are listed for each unit of a real number.
-
-    """
-
-    world: str
-    privacy: Mapping[str, str | int]
-    options: Mapping[str, Any] = field(default_factory=dict)
-    constraints: Mapping[str, Any] = field(default_factory=dict)
-    attained: bool = True
-    reach: int = 8
-    steps: int = 1
-
-    def __str__(self) -> str:
-        keys = {**self.privacy, **self.options, **self.constraints}
-        return ", ".join([self.world, *(f"{key} {value}" for key, value in keys.items())])
-
-    def scaled(self, by: Fraction) -> "Case":
-        """Return the case with noise that is narrower by a factor: epsilon and mu grow by it, rho twice."""
-        grown = {
-            key: str(Fraction(self.privacy[key]) * by**power)
-            for key, power in (("epsilon", 1), ("mu", 1), ("rho", 2))
-            if key in self.privacy
-        }
-        own = {
-            key: str(Fraction(value) * by) for key, value in self.options.items() if key == "epsilon_per_unit"
-        }
-        return replace(self, privacy={**self.privacy, **grown}, options={**self.options, **own})
-
-    def spec(self, kind: type[AnyMechanism], folder: Path) -> Spec:
-        """Return the spec of the case, its files written to a folder."""
-        world = WORLDS[self.world]
-        _write(world, folder)
-        data = {
-            "path": "data.csv",
-            "cells": [name for name in world.levels if name not in world.geography],
-            **({"geography": {"columns": list(world.geography)}} if world.geography else {}),
-            "count": "n",
-            "levels": {name: list(levels) for name, levels in list(world.levels.items())[1:]},
-        }
-        return Spec.of(
-            {
-                "data": data,
-                "invariants": list(world.invariants),
-                "constraints": {**world.constraints, **self.constraints},
-                "privacy": dict(self.privacy),
-                "mechanism": {"name": kind.name, **self.options},
-            },
-            folder=folder,
-        )
-
-
-def _write(world: World, folder: Path) -> None:
-    _write_counts(world, world.counts, folder / "data.csv")
-    if world.past:
-        _write_counts(world, world.past, folder / "past.csv")
-    if world.weights:
-        (folder / "weights.csv").write_text(world.weights)
-
-
-def _write_counts(world: World, counts: Iterable[int], path: Path) -> None:
-    cells = [""]
-    for levels in world.levels.values():
-        cells = [f"{cell}{level}," for cell in cells for level in levels]
-    rows = [f"{cell}{count}" for cell, count in zip(cells, counts, strict=True)]
-    path.write_text("\n".join([",".join([*world.levels, "n"]), *rows]) + "\n")
-
+from holdfast.testing.worlds import Case
 
 PURE = {"epsilon": "4"}
 EACH = {"epsilon": "4", "adjacency": "unit"}
@@ -197,6 +32,19 @@ BITS = {"nonnegative": True, "inequalities": [{"margin": ["row", "column"], "at_
 AT_MOST = {"nonnegative": True, "inequalities": [{"where": {"row": "a", "column": "x"}, "at_most": 2}]}
 FEW_X = {"inequalities": [{"where": {"sex": "x"}, "level": "state", "at_most": 2}]}
 AT_LEAST = {"inequalities": [{"where": {"level": "a"}, "at_least": 1}]}
+
+COLUMNS = {"marginal": ["column"], "weight": "3"}
+CELLS = {"marginal": ["row", "column"]}
+WEIGHTED = {"queries": [COLUMNS, CELLS]}
+STATES = {"queries": [{"marginal": ["sex"], "level": "state"}, {"marginal": ["sex"], "weight": "2"}]}
+SOME = {
+    "queries": [
+        {"weights": {"file": "weights.csv"}, "weight": "1/2"},
+        {"where": {"level": ["a", "b"]}},
+        {"marginal": ["level"]},
+    ]
+}
+"""Queries that weigh noise."""
 
 CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
     LatticeLaplace: (
@@ -210,6 +58,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("a structural zero", PURE, {"norm": "l2"}, reach=16),
         Case("2 x 3", EACH, {"norm": "l2"}),
         Case("2 x 2", {}, {"epsilon_per_unit": "3/4"}),
+        Case("two states", PURE, {"norm": "l2", **WEIGHTED}, reach=24),
+        Case("one total", EACH, {"norm": "l2", **SOME}, reach=14),
     ),
     LatticeGaussian: (
         Case("2 x 2", ZCDP),
@@ -218,6 +68,12 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("weights", ZCDP),
         Case("a structural zero", ZCDP),
         Case("selections", {"standard": "approximate", "epsilon": "4", "delta": "1/100"}),
+        Case("two states", ZCDP, WEIGHTED),
+        Case("two states", {**ZCDP, "adjacency": "unit"}, WEIGHTED),
+        Case("3 x 3", ZCDP, WEIGHTED, reach=6),
+        Case("one total", ZCDP, SOME),
+        Case("one total", {**ZCDP, "adjacency": "unit"}, SOME),
+        Case("a geography", ZCDP, STATES),
     ),
     KNorm: (
         Case("2 x 2", PURE),
@@ -348,6 +204,26 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("2 x 2", ZCDP, steps=16),
         Case("two strata", GAUSSIAN, reach=4, steps=16),
         Case("two strata", PURE, steps=4),
+    ),
+    AnchoredLaplace: (
+        Case("one total", PURE),
+        Case("one total", EACH),
+        Case("one total", PURE, {"anchors": {"level": "c"}}, reach=11),
+        Case("2 x 2", PURE),
+        Case("2 x 2", {**EACH, "epsilon": "1"}),
+        Case("2 x 3", PURE),
+        Case("2 x 3", EACH),
+        Case("2 x 3", {"epsilon": "6", "distance": 4}, {"anchors": {"row": "b", "column": "y"}}, reach=10),
+        Case("3 x 3", {"epsilon": "8"}, reach=7),
+        Case("two states", PURE),
+        Case("two states", EACH),
+        Case("nested", PURE),
+        Case("nested", EACH),
+        Case("two strata", PURE),
+        Case("three margins", {"epsilon": "16"}, reach=6),
+        Case("selections", PURE),
+        Case("weights", PURE),
+        Case("a structural zero", PURE, reach=16),
     ),
 }
 

@@ -12,7 +12,8 @@ from math import log, prod
 from typing import Any, Literal
 
 from holdfast.mechanisms.mechanism import Mechanism
-from holdfast.mechanisms.permutation_swapping import PermutationSwapping, Strata
+from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
+from holdfast.mechanisms.swapping.public import Strata
 
 Record = tuple[str, str, str]
 """The stratum, what is swapped, what is held."""

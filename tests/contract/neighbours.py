@@ -18,11 +18,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import SpecError
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.mechanism import (
     Additive,
-    MechanismOptions,
     MechanismRecord,
     NoiseLaw,
     drawn_exactly,
@@ -30,14 +28,17 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     pure,
 )
-from holdfast.premises import Premises
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.exponential import DoubleGeometric
-from holdfast.spec.rational import PositiveRational
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.values import PositiveRational
+from holdfast.system.errors import SpecError
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +47,6 @@ class Flows(NoiseLaw):
 
     borders: int
     kappa: Fraction
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """What is done, in sentences."""
-        return (f"{self.borders:,} borders between levels, each crossed independently",)
 
     @property
     def work(self) -> float:
@@ -111,12 +107,27 @@ class Neighbours(Additive[MechanismOptions, NeighboursRecord]):
         return Flows(self.premises.universe.cells - 1, self.kappa)
 
     @property
+    def methods(self) -> tuple[Claim, ...]:
+        """How the flows are drawn."""
+        return (_drawn(self.noise.borders),)
+
+    @property
     def guarantee(self) -> Guarantee:
         """The loss is kappa for each border, by the triangle inequality."""
         premises, crossed = self.premises, _crossed(self.premises)
-        claim = Proved(f"the records between two such tables cross {crossed} borders at most", "theory, 1")
-        evidence = (claim, *premises.evidence(), *drawn_exactly(floats=self.noise.floats))
+        borders = Proved(_borders(crossed), "theory, 1")
+        evidence = (borders, *premises.evidence(), *drawn_exactly(floats=self.noise.floats))
         return Guarantee(premises.scope, premises.unit, Pure(self.kappa * crossed), evidence)
+
+
+@claim("tests:borders-drawn")
+def _drawn(borders: int) -> str:
+    return f"{borders:,} borders between levels, each crossed independently"
+
+
+@claim("tests:borders")
+def _borders(crossed: int) -> str:
+    return f"the records between two such tables cross {crossed} borders at most"
 
 
 def _crossed(premises: Premises) -> int:

@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 from tests.contract.cases import CASES, uncovered
-from tests.contract.contract import CHECKS, Subject
 
-from holdfast.mechanisms.catalogue import MECHANISMS, OF_TABLES
+from holdfast.mechanisms.catalogue import mechanisms, of_tables
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.testing.contract import CHECKS, Subject
 
-EVERY = {f"{kind.name}: {case}": (kind, case) for kind in OF_TABLES for case in CASES.get(kind, ())}
+EVERY = {f"{kind.name}: {case}": (kind, case) for kind in of_tables() for case in CASES.get(kind, ())}
 EACH_RECORD = [
     name
     for name, (kind, case) in EVERY.items()
     if case.privacy.get("adjacency") == "unit" and not kind.estimated  # which states both readings
 ]
+FIRST = {f"{kind.name}: {next(iter(CASES[kind]))}" for kind in of_tables() if CASES.get(kind)}
+"""One case of each mechanism, for `make quick`."""
 Subjects = Callable[[str], Subject]
 
 
@@ -34,11 +36,13 @@ def subjects(tmp_path_factory: pytest.TempPathFactory) -> Subjects:
 
 
 def test_no_mechanism_slips_by() -> None:
-    assert uncovered(MECHANISMS) == [], "give each an entry in tests/contract/cases.py"
+    assert uncovered(mechanisms()) == [], "give each an entry in tests/contract/cases.py"
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.quick] if name in FIRST else []) for name in EVERY]
+)
 def test_contract(check: Callable[[Subject], None], name: str, subjects: Subjects) -> None:
     check(subjects(name))
 
@@ -52,11 +56,11 @@ def test_a_loss_for_each_record_needs_no_semi_adjacency(
     def asked(*_: object) -> None:
         raise AssertionError("it was worked out")
 
-    monkeypatch.setattr("holdfast.premises.semi_adjacency", asked)
-    monkeypatch.setattr("holdfast.premises.sensitivity", asked)
+    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", asked)
+    monkeypatch.setattr("holdfast.privacy.premises.sensitivity", asked)
     kind, case = EVERY[name]
     subject = Subject.of(case, kind, tmp_path)
     certificate = subject.ready.certify(secure=False)
-    assert certificate.universe.semi_adjacency is None
-    assert certificate.universe.sensitivity is None
+    assert certificate.table.universe.semi_adjacency is None
+    assert certificate.table.universe.sensitivity is None
     assert subject.ready.sample(SeededEntropy(1), 3).shape[0] == 3

@@ -10,31 +10,31 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.contract.files import BOUNDS, COLUMNS, FILES, Bound, File, FileCase, distance
-from tests.goodness import LEVEL, p_value
 
 import holdfast
-from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.errors import GuaranteeError, SpecError
-from holdfast.joint.release import make_release
+from holdfast.certificate.model import Certificate
+from holdfast.data.sections import RecordsSection
+from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.catalogue import MECHANISMS, OF_TABLES
-from holdfast.mechanisms.permutation_swapping import PermutationSwapping, Strata, SwappingOptions
+from holdfast.mechanisms.records import ColumnRoles
+from holdfast.mechanisms.swapping import embedded as group
+from holdfast.mechanisms.swapping.embedded import Swap, swap_group
+from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
+from holdfast.mechanisms.swapping.options import PermutationSwappingOptions
+from holdfast.mechanisms.swapping.public import PublicStrata, Strata
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Pure
-from holdfast.privacy.ledger.account import Ledger
-from holdfast.privacy.records import FilesScope
+from holdfast.releases.records import PreparedRecords, prepare_records
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec
-from holdfast.spec.whom import RECORD
-from holdfast.swapping import group
-from holdfast.swapping.design import Columns
-from holdfast.swapping.group import Swap, swap_group
-from holdfast.swapping.prepare import PreparedRecords, prepare_records
+from holdfast.spec.privacy import RECORD
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.testing.goodness import LEVEL, p_value
 
 CASES = [case for kind in MECHANISMS if kind not in OF_TABLES for case in FILES.get(kind, ())]
 each = pytest.mark.parametrize("case", CASES, ids=str)
 DRAWS = 20_000
-DESIGN = Columns(("stratum",), ("swapped",), ("held",))
-SCOPE = FilesScope((), ("both",), "0" * 64)
+DESIGN = ColumnRoles(("stratum",), ("swapped",), ("held",))
 
 
 def table(file: File) -> pa.Table:
@@ -67,7 +67,7 @@ def ready(case: FileCase, file: File | None = None, **options: Any) -> PreparedR
 @each
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_the_loss_is_within_the_guarantee(case: FileCase, bound: Bound) -> None:
-    stated = float(ready(case, bound=bound).mechanism.guarantee.intensity.epsilon)
+    stated = float(ready(case, bound=bound).mechanism.guarantee.intensity.parameters()["epsilon"])
     worst = max(case.losses())
     assert worst <= stated * (1 + 1e-12)
     if case.attained and bound == "tight":
@@ -79,6 +79,7 @@ def test_the_loss_is_within_the_guarantee(case: FileCase, bound: Bound) -> None:
 @each
 def test_the_two_bounds_are_in_order(case: FileCase) -> None:
     mechanism = ready(case).mechanism
+    assert isinstance(mechanism, PermutationSwapping)
     assert mechanism.epsilon("tight") <= mechanism.epsilon("slides")
     assert mechanism.strata == case.strata
 
@@ -169,7 +170,7 @@ def test_the_mechanism_sees_public_values_only(case: FileCase) -> None:
         assert other.mechanism.guarantee == own.mechanism.guarantee
         assert _undated(other) == _undated(own)
     stranger = (*case.file[:-1], (case.file[-1][0], "another", case.file[-1][2]))
-    assert ready(case, tuple(sorted(stranger))).facts.scope != own.facts.scope
+    assert ready(case, tuple(sorted(stranger))).file.public.scope != own.file.public.scope
 
 
 def _undated(prepared: PreparedRecords) -> dict[str, Any]:
@@ -181,11 +182,11 @@ def test_the_record_leads_back(case: FileCase) -> None:
     own = ready(case, nulls="level", bound="tight")
     record = own.mechanism.record()
     assert type(record).model_validate_json(record.model_dump_json()) == record
-    again = PermutationSwapping.of(record, own.facts.strata, own.facts.scope, RECORD)  # type: ignore[arg-type]
+    again = type(own.mechanism).of(record, own.file.public)
     assert again.record() == record
     assert again.guarantee == own.mechanism.guarantee
     certificate = own.certify(secure=False)
-    read = RecordsCertificate.from_json(certificate.to_json())
+    read = Certificate.from_json(certificate.to_json())
     assert read == certificate
     assert read.to_json() == certificate.to_json()
 
@@ -200,8 +201,8 @@ def test_a_release_is_verified_and_charged_first(
         assert ledger.spent() > 0
         return swap_group(*given)
 
-    monkeypatch.setattr("holdfast.swapping.embedded.swap_group", charged)
-    done = make_release(
+    monkeypatch.setattr("holdfast.mechanisms.swapping.embedded.swap_group", charged)
+    done = holdfast.release(
         asked(case), tmp_path / "out", data=table(case.file), ledger=ledger, accept_no_protection=True
     )
     assert holdfast.verify(done.folder).kept
@@ -215,8 +216,10 @@ NINE = Target("unit", Pure(Fraction(9)))
 
 
 def answered(strata: Strata, target: Target = NINE, **options: Any) -> PermutationSwapping:
-    chosen = SwappingOptions(name="permutation-swapping", stratify=("s",), swap=("c",), **options)
-    return PermutationSwapping.answer(strata, SCOPE, ("x",), target, chosen, RECORD)
+    chosen = PermutationSwappingOptions(name="permutation-swapping", stratify=("s",), swap=("c",), **options)
+    columns = ColumnRoles(("s",), ("c",), ("x",))
+    section = RecordsSection(kind="parquet", columns=(), rows=strata.records)
+    return PermutationSwapping.answer(PublicStrata(section, columns, (), RECORD, strata, ()), target, chosen)
 
 
 SOME = Strata(((1, 2), (5, 1)))
@@ -276,6 +279,6 @@ def test_targets_that_it_cannot_meet_are_refused(target: Target, said: str) -> N
 def test_options_that_make_no_swap_are_refused(options: dict[str, Any], said: str) -> None:
     whole = {"name": "permutation-swapping", "stratify": ["s"], "swap": ["c"], **options}
     with pytest.raises(SpecError, match=said) as refused:
-        SwappingOptions(**whole)
-    assert str(refused.value).startswith("[mechanism] ")
+        PermutationSwappingOptions(**whole)
+    assert str(refused.value).startswith(("mechanism.", "mechanism has"))
     assert "\n" not in str(refused.value)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import Table
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
 
 # Any text but lone surrogates; the empty text means that a level is missing.
 LEVELS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6)

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast.data.attributes import Attribute, Attributes
-from holdfast.data.schema import Schema
-from holdfast.errors import SpecError
+from holdfast.data.schema import Attribute, Attributes, Schema
+from holdfast.system.errors import SpecError
 
 SOME = Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")})
 

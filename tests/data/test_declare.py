@@ -1,9 +1,12 @@
 import pytest
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.declare import schema_of
-from holdfast.errors import SpecError
-from holdfast.spec import Constraints, Data, Privacy, Spec
+from holdfast.data.schema import Attributes
+from holdfast.data.selection import schema_of
+from holdfast.spec.constraints import Constraints
+from holdfast.spec.data import Data
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import SpecError
 
 ATTRIBUTES = Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")})
 
@@ -23,5 +26,5 @@ def test_structural_zeros_match_all_their_levels() -> None:
 
 
 def test_names_the_wrong_one() -> None:
-    with pytest.raises(SpecError, match=r"^\[constraints\] structural_zeros 2 sex names .* 'x'"):
+    with pytest.raises(SpecError, match=r"^constraints\.structural_zeros\[1\] sex names .* 'x'"):
         schema_of(spec({"age": "0"}, {"sex": "x"}), ATTRIBUTES)

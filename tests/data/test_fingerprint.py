@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.swapping.small import TYPES, households, typed
+from tests.mechanisms.swapping.small import TYPES, households, typed
 
 from holdfast.data import fingerprint as module
 from holdfast.data.fingerprint import Digests, Multiset, digests_of_runs, row_codes, row_digests

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.formulas import formulas, quoted, runs
+from holdfast.data.levels import formulas, quoted, runs
 
 
 @pytest.mark.parametrize("text", ["=1", "+a", "-a", "@a", "\t=1", "\r=1", "\n=1", "-2+3", "\uff1d1", "=-3"])

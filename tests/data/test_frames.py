@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 from holdfast.data.read import read_table
-from holdfast.errors import DataError, SpecError
-from holdfast.spec import Data, Privacy, Spec
+from holdfast.spec.data import Data
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import DataError, SpecError
 
 ROWS = {"county": ["Beta", "Alpha", "Beta", "Beta"], "age": [9, 18, 18, 9], "name": ["a", "b", "c", None]}
 KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -59,7 +61,7 @@ def test_a_frame_goes_before_the_path_of_the_spec() -> None:
 
 
 def test_without_a_path_and_a_frame_there_are_no_data() -> None:
-    with pytest.raises(SpecError, match=r"^\[data\] path is missing: .* or give a frame\.$"):
+    with pytest.raises(SpecError, match=r"^data\.path is missing: .* or give a frame\.$"):
         read_table(spec_of("sex"))
 
 

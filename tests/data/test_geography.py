@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.geography import unfolded
+from holdfast.data.geography import Regions, unfolded
 from holdfast.data.invariants import invariant_blocks
 from holdfast.data.read import open_source, read_table
-from holdfast.data.regions import Regions
-from holdfast.data.schema import Schema
-from holdfast.errors import DataError, HoldfastError, SpecError
+from holdfast.data.schema import Attributes, Schema
 from holdfast.public import publish
-from holdfast.spec import Spec
-from holdfast.spec.geography import Geography
+from holdfast.spec.data import Geography
+from holdfast.spec.model import Spec
+from holdfast.system.errors import DataError, HoldfastError, SpecError
 
 BLOCKS = Geography(column="block", prefixes={"all": 0, "state": 1, "county": 2, "block": 4})
 ROWS = "block,sex,n\n1011,f,3\n1011,m,1\n1012,f,2\n1101,m,4\n2011,f,5\n"

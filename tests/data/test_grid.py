@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.attributes import Attributes
 from holdfast.data.grid import Grid, Nesting, count
-from holdfast.data.schema import Schema
-from holdfast.errors import SpecError
+from holdfast.data.schema import Attributes, Schema
+from holdfast.system.errors import SpecError
 
 
 @st.composite

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import holdfast.data.identity
 from holdfast.data.identity import _MAY_CHANGE, _STAYS, identity, plain_text
 from holdfast.data.read import Reading, read_table
-from holdfast.spec import Data, Privacy, Spec
+from holdfast.spec.data import Data
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
 
 FRAME = pl.DataFrame(
     {

@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast.data.attributes import Attributes
 from holdfast.data.invariants import InvariantBlock, invariant_blocks
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attributes, Schema
 from holdfast.data.selection import select
 from holdfast.data.table import Table
-from holdfast.errors import DataError, SpecError
-from holdfast.spec import Data, Invariant, Privacy, Spec
+from holdfast.spec.constraints import Invariant
+from holdfast.spec.data import Data
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import DataError, SpecError
 
 SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}), frozenset({1}))
 
@@ -171,12 +173,12 @@ def test_weights_have_columns_of_their_own(spec_for: Callable[..., Spec]) -> Non
 
 
 def test_names_are_given_once() -> None:
-    with pytest.raises(SpecError, match=r"^\[\[invariants\]\] 2 has the name 'total'"):
+    with pytest.raises(SpecError, match=r"^invariants\[1\] has the name 'total'"):
         blocks(Invariant(total=True), Invariant(margin=("sex",), name="total"))
 
 
 def test_a_wrong_level_is_placed() -> None:
-    with pytest.raises(SpecError, match=r"^\[\[invariants\]\] 2 where sex names .* 'x'"):
+    with pytest.raises(SpecError, match=r"^invariants\[1\]\.where sex names .* 'x'"):
         blocks(Invariant(total=True), Invariant(where={"sex": "x"}))
 
 

@@ -6,12 +6,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.swapping.small import TYPES, households, typed
+from tests.mechanisms.swapping.small import TYPES, households, typed
 
 from holdfast.data import microdata
 from holdfast.data.files import Writing
 from holdfast.data.microdata import Microdata, MicrodataWriter, holds_levels, level_texts, open_microdata
-from holdfast.errors import DataError
+from holdfast.system.errors import DataError
 
 ROWS = "a,b,c\n1,x,\n2,,z\n"
 

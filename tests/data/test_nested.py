@@ -10,16 +10,19 @@ import polars as pl
 import pytest
 from tests.certificate.falsify import write
 
-from holdfast.certificate.quick import verify_quick
-from holdfast.certificate.verify import verify
-from holdfast.data.read import read_release, read_table
-from holdfast.errors import DataError, SpecError
-from holdfast.inference.table_intervals import table_intervals
-from holdfast.postprocess.methods import method_of
-from holdfast.postprocess.processed import process
-from holdfast.release import Prepared, make_release, prepare, published
+import holdfast
+from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
+from holdfast.data.read import read_table
+from holdfast.inference.released_intervals import IntervalReport, intervals
+from holdfast.processing.methods import method_of
+from holdfast.processing.processed import process
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
+from holdfast.releases.table import published
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import DataError, SpecError
+from holdfast.verification.verify import verify
 
 SpecFor = Callable[..., Spec]
 PLACES = {"1": "A", "2": "A", "3": "B", "4": "B", "5": "B"}
@@ -60,7 +63,10 @@ def test_it_is_the_full_product_with_structural_zeros(spec_for: SpecFor, invaria
     # cells stand in the same order, so the universes are the same matrices
     assert (ours.universe.matrix.toarray() == theirs.universe.matrix.toarray()).all()
     assert ours.universe.values.tolist() == theirs.universe.values.tolist()
-    assert nested.reading.table.counts.tolist() == full.reading.table.counts[theirs.possible].tolist()
+    assert (
+        nested.table.reading.table.counts.tolist()
+        == full.table.reading.table.counts[theirs.possible].tolist()
+    )
     one, other = ours.premises("semi"), theirs.premises("semi")
     assert one.semi_adjacency.worst_case == other.semi_adjacency.worst_case
     assert one.sensitivity == other.sensitivity
@@ -85,15 +91,16 @@ def test_a_release_lists_each_real_cell_once_and_is_verified(spec_for: SpecFor, 
     spec = spec_for(CONTENT, {**DATA, "within": WITHIN}, invariants=[{"margin": ["county"]}])
     for parquet, name in ((False, "table.csv"), (True, "table.parquet")):
         folder = tmp_path / name.partition(".")[2]
-        make_release(spec, folder, parquet=parquet, seed=1)
+        holdfast.release(spec, folder, parquet=parquet, seed=1)
         read = pl.read_parquet if parquet else lambda path: pl.read_csv(path, infer_schema=False)
         frame = read(folder / name)
         assert frame.select("county", "tract", "sex").rows() == [row[:3] for row in ROWS]
-        assert verify_quick(folder).kept
+        assert verify(folder, quick=True).kept
         assert verify(folder).kept
-    found = table_intervals(tmp_path / "csv", margin=["tract", "county"])
+    found = intervals(tmp_path / "csv", margin=["tract", "county"])
+    assert isinstance(found, IntervalReport)
     assert found.levels == tuple((tract, county) for tract, county in PLACES.items())
-    kept = table_intervals(tmp_path / "csv", margin=["county"]).found
+    kept = intervals(tmp_path / "csv", margin=["county"]).found
     assert kept.determined.all()
     processed = process(tmp_path / "csv", method_of("nonnegative-l2"), bias_draws=0)
     assert processed.table.numerators.size == len(ROWS)
@@ -103,7 +110,7 @@ def test_weights_speak_of_real_cells(spec_for: SpecFor, tmp_path: Path) -> None:
     header = "invariant,county,tract,sex,weight\n"
     spec = spec_for(CONTENT, {**DATA, "within": WITHIN}, invariants=[{"weights": {"file": "w.csv"}}])
     (tmp_path / "w.csv").write_text(header + "a,B,3,f,2\na,B,4,m,-1\n")
-    held = published(spec).invariants[0]
+    held = published(spec)[0].invariants[0]
     counts = {row[:3]: row[3] for row in ROWS}
     assert held.values.tolist() == [2 * counts["B", "3", "f"] - counts["B", "4", "m"]]
     (tmp_path / "w.csv").write_text(header + "a,B,3,f,2\na,B,1,m,-1\n")
@@ -115,8 +122,10 @@ def test_a_released_table_has_real_cells_only(spec_for: SpecFor, tmp_path: Path)
     schema = read_table(spec_for(CONTENT, {**DATA, "within": WITHIN})).table.schema
     path = tmp_path / "table.csv"
     path.write_text(CONTENT.replace("A,1,f", "B,1,f"))
-    with pytest.raises(DataError, match=r"row 2 is in no cell: tract '1' is not in county 'B'"):
-        read_release(path, schema, "n")
+    with pytest.raises(
+        DamagedCertificateError, match=r"row 2 is not that of county = 'A', tract = '1', sex = 'f'"
+    ):
+        read_counts(path, CertifiedCells(schema, "n"))
 
 
 @pytest.mark.parametrize(
@@ -133,11 +142,11 @@ def test_a_forged_nesting_is_found(
     spec_for: SpecFor, tmp_path: Path, change: Callable[[Any], None], found: bool
 ) -> None:
     spec = spec_for(CONTENT, {**DATA, "within": WITHIN}, invariants=[{"margin": ["county"]}])
-    make_release(spec, tmp_path / "out", seed=1)
+    holdfast.release(spec, tmp_path / "out", seed=1)
     content = json.loads((tmp_path / "out" / "certificate.json").read_text())
-    change(content["table"]["schema"]["within"])
+    change(content["parts"][0]["table"]["schema"]["within"])
     write(tmp_path / "out", content, page=True)
-    assert verify_quick(tmp_path / "out").kept is not found
+    assert verify(tmp_path / "out", quick=True).kept is not found
     assert verify(tmp_path / "out").kept is not found
 
 

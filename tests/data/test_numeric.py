@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.data.numeric import number
+from holdfast.data.levels import number
 
 
 @pytest.mark.parametrize(

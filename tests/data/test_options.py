@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from holdfast.data.read import read_table
 from holdfast.data.table import Table
-from holdfast.errors import DataError
-from holdfast.spec import Data, Privacy, Spec
+from holdfast.spec.data import Data
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import DataError
 
 SpecFor = Callable[..., Spec]
 CELLS = {"cells": ["place", "age"], "count": "n"}
@@ -62,7 +64,7 @@ def test_aggregate_recode_and_missing_do_what_polars_does(rows: list[tuple[str, 
 
 def test_repeated_cells_are_named_unless_they_are_to_be_summed(spec_for: SpecFor) -> None:
     content = "place,age,n\na,5,1\na,5,2\n"
-    with pytest.raises(DataError, match=r"row 3 repeats the cell .* set aggregate = true in \[data\]"):
+    with pytest.raises(DataError, match=r"row 3 repeats the cell .* set aggregate = true in data "):
         read_table(spec_for(content, CELLS))
     assert read_table(spec_for(content, {**CELLS, "aggregate": True})).table.total == 3
     recoded = spec_for(content.replace("a,5,2", "a,6,2"), {**CELLS, "recode": {"age": BINS}})
@@ -75,7 +77,7 @@ def test_codes_of_missing_values_are_one_level_and_repeats_are_seen(spec_for: Sp
     assert counts(table) == {("missing", "5"): 3, ("b", "5"): 4}
     with pytest.raises(DataError, match="row 3 repeats the cell place = 'missing', age = '5' of row 2"):
         read_table(spec_for("place,age,n\nNA,5,1\nNA,5,2\n", data))
-    with pytest.raises(DataError, match=r"has no level: .* or set missing = \[\"\"\] in \[data\]"):
+    with pytest.raises(DataError, match=r"has no level: .* or set missing = \[\"\"\] in data\."):
         read_table(spec_for("place,age,n\n,5,1\n", {**CELLS, "missing": ["NA"]}))
     with pytest.raises(DataError, match="has the level 'missing', which is not declared"):
         read_table(spec_for("place,age,n\nNA,5,1\n", {**data, "levels": {"place": ["a", "b"]}}))
@@ -98,7 +100,7 @@ def test_a_value_that_no_bin_takes_is_named_briefly(spec_for: SpecFor, value: st
         read_table(spec)
     message = str(caught.value).removeprefix(str(spec.data_path))
     assert f"row 3, column 'age' is '{value[:40]}" in message
-    assert "no bin of [data.recode] takes" in message
+    assert "no bin of data.recode takes" in message
     assert len(message) < 250
 
 

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data import ordered as module
-from holdfast.data.identity import identity, identity_of_batches
-from holdfast.data.ordered import Ordered
+from holdfast.data import identity as module
+from holdfast.data.identity import Ordered, identity, identity_of_batches
 
 TEXTS = st.lists(st.text(alphabet="ab\u00e9\U0001f600", max_size=3), max_size=40)
 

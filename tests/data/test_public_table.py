@@ -6,11 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.public_table import PublicTable
-from holdfast.data.schema import Schema
-from holdfast.data.table import Table
-from holdfast.errors import DataError, SpecError
+from holdfast.data.schema import Attributes, Schema
+from holdfast.data.table import PublicTable, Table
+from holdfast.system.errors import DataError, SpecError
 
 SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0-17", "18+")}))
 TABLE = PublicTable(SCHEMA, np.array([1, -2, 3, 1000]), "people")

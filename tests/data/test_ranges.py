@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.data.ranges import range_words, span
+from holdfast.data.levels import range_words, span
 
 AGES = ["under 5", "5 to 9", "10-17", "18-19", "20", "21", "22-64", "65-84", "85+"]
 NUMBERS = [str(age) for age in range(100)]

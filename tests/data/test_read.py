@@ -3,17 +3,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.read import read_records, read_release, read_table
-from holdfast.data.schema import Schema
-from holdfast.errors import DataError
-from holdfast.spec import Data, Privacy, Spec
+from holdfast.data.read import read_table
+from holdfast.data.schema import Attributes
+from holdfast.spec.data import Data
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import DataError
 
 COUNTS = {"cells": ["county", "sex"], "count": "n"}
 RECORDS = {"cells": ["county", "sex"]}
@@ -263,35 +263,6 @@ def test_records_and_their_counts_make_the_same_table(
     assert tables[0].total == len(records)
 
 
-RELEASE = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1")}), frozenset({3}))
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ("f,0,1\nf,1,1\nm,0,1\n", "does not list the cell sex = 'm', age = '1'"),
-        ("f,0,1\nf,1,1\nm,0,1\nm,1,0\nf,0,1\n", "row 6 repeats the cell"),
-        ("f,0,1\nf,1,1\nm,0,1\nm,1,5\n", "row 5, column 'n' counts in the cell"),
-        ("f,0,1\nf,2,1\nm,0,1\nm,1,0\n", "row 3, column 'age' has the level '2'"),
-        ("f,0,1.5\nf,1,1\nm,0,1\nm,1,0\n", "row 2, column 'n' is 1.5"),
-    ],
-)
-def test_a_release_is_read_strictly(tmp_path: Path, rows: str, words: str) -> None:
-    path = tmp_path / "release.csv"
-    path.write_text("sex,age,n\n" + rows)
-    with pytest.raises(DataError) as caught:
-        read_release(path, RELEASE, "n")
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_release_may_go_below_zero_in_any_order(tmp_path: Path) -> None:
-    path = tmp_path / "release.csv"
-    path.write_text("n,age,sex\n-3,1,f\n0,1,m\n2,0,f\n7,0,m\n")
-    table = read_release(path, RELEASE, "n")
-    assert np.array_equal(table.counts, [2, -3, 7, 0])
-
-
 def footer_says(path: Path, rows: int, said: int) -> None:
     """Let the last bytes of a Parquet file say another number of rows, spelt in as many bytes."""
 
@@ -312,6 +283,4 @@ def test_rows_that_a_parquet_file_does_not_tell_of_are_missed(tmp_path: Path) ->
     pl.DataFrame({"sex": ["f"] * rows, "n": [1] * rows}).write_parquet(path, statistics=False)
     footer_says(path, rows, 4)
     with pytest.raises(DataError, match="says that it has 4 rows and has 3,000: write it anew"):
-        read_records(path, ["sex"])
-    with pytest.raises(DataError, match="repeats the cell"):
-        read_release(path, Schema(Attributes.of({"sex": ("f", "m", "x", "y", "z")})), "n")
+        read_table(Spec(data=Data(cells=("sex",))), path)

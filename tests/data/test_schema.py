@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.schema import Schema
-from holdfast.errors import SpecError
+from holdfast.data.schema import Attributes, Schema
+from holdfast.system.errors import SpecError
 
 SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}), frozenset({4}))
 

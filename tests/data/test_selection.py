@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attributes, Schema
 from holdfast.data.selection import chosen_levels, select
-from holdfast.errors import SpecError
-from holdfast.spec.choice import Choice
+from holdfast.spec.values import Choice
+from holdfast.system.errors import SpecError
 
 SCHEMA = Schema(
     Attributes.of({"sex": ("female", "male"), "age": ("0", "17", "18", "0.1"), "band": ("0-17", "18-24")})

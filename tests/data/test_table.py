@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import Table
-from holdfast.errors import DataError, SpecError
+from holdfast.system.errors import DataError, SpecError
 
 SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}))
 

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
 from holdfast.estimation.conforming import Conforming
+from holdfast.testing.goodness import two_way
 
 SYSTEMS: dict[str, NDArray[np.int64]] = {
     "total": np.ones((1, 4), dtype=np.int64),

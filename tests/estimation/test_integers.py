@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.estimation.small import SYSTEMS, listed, problems
-from tests.goodness import two_way
 
-from holdfast.errors import DataError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1, tie_weights
+from holdfast.system.errors import DataError
+from holdfast.testing.goodness import two_way
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

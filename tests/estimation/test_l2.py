@@ -1,5 +1,7 @@
 """The nearest table without negative counts: the conditions of Karush, Kuhn and Tucker, and exact sums."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,12 +9,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from tests.estimation.small import problems
-from tests.goodness import two_way
 
-from holdfast.errors import DataError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.l2 import nonnegative_l2
+from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
+from holdfast.system.errors import DataError
+from holdfast.testing.goodness import two_way
 
 
 def stationary(found: NDArray[np.float64], target: NDArray[np.float64], matrix: NDArray[np.int64]) -> bool:
@@ -111,3 +114,38 @@ def test_fixed_points_are_written_with_every_digit() -> None:
         "1000000000000.000",
     ]
     assert FixedPoint(np.array([0, -1, 10**18])).texts() == ["0", "-1", "1000000000000000000"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_nearest_in_a_form_is_stationary_in_it(seed: int) -> None:
+    """F (v - y) takes the place of v - y in the conditions; the plain projection does not meet them."""
+    draw = np.random.default_rng(seed)
+    axes = tuple(LevelledAxis(size, (np.arange(size),)) for size in (3, 4))
+    measured = (((1, 1), Fraction(1, 3)), ((0, 1), Fraction(2)), ((1, 0), Fraction(1, 2)))
+    form = Form.of(MarginStrategy(axes, ((0, 0),), measured))
+    matrix = np.ones((1, 12), dtype=np.int64)
+    if seed % 2:
+        matrix = (np.indices((3, 4))[0].ravel() == np.arange(3)[:, None]).astype(np.int64)
+    truth = draw.integers(0, 4, 12)
+    conforming = Conforming.of(csr_array(matrix), matrix @ truth)
+    noisy = truth + draw.integers(-4, 5, 12)
+    found = nonnegative_l2(noisy, conforming, form)
+    assert conforming.times(10**6).holds(found.numerators)
+
+    def met(table: NDArray[np.float64]) -> bool:
+        moved = form.gram() @ (table - noisy) / form.denominator
+        return stationary(table, table - moved, matrix)
+
+    assert met(found.values)
+    plain = nonnegative_l2(noisy, conforming).values
+    assert np.allclose(plain, found.values, atol=1e-4) or not met(plain)
+
+
+def test_the_identity_is_the_plain_projection() -> None:
+    matrix = two_way(2, 3)
+    conforming = Conforming.of(csr_array(matrix), matrix @ np.array([3, 1, 2, 4, 0, 1]))
+    noisy = np.array([-2, 3, 5, 9, -1, -3])
+    form = Form(((csr_array(np.eye(6, dtype=np.int64)), Fraction(5)),))
+    assert np.array_equal(
+        nonnegative_l2(noisy, conforming, form).numerators, nonnegative_l2(noisy, conforming).numerators
+    )

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, minimize
 
-from holdfast.errors import DataError
 from holdfast.estimation.ordered import nearest_ordered, whole_ordered
+from holdfast.system.errors import DataError
 
 Pair = tuple[NDArray[np.int64], NDArray[np.int64], int]
 

@@ -6,17 +6,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.topdown.small import LEVELS, spec
+from tests.mechanisms.topdown.small import LEVELS, spec
 
-from holdfast.certificate.checks import ViolatedError
-from holdfast.errors import SpecError
-from holdfast.estimation.tree.covariance import variances
-from holdfast.inference.node_intervals import best_linear, is_topdown, node_intervals
-from holdfast.inference.table_intervals import table_intervals
-from holdfast.joint.release import make_release
+import holdfast
+from holdfast.estimation.hierarchy.variances import variances
+from holdfast.inference.node_intervals import NodeReport
+from holdfast.inference.released_intervals import IntervalReport, intervals
+from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.release import Prepared, prepare
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.checks import ViolatedError
+from holdfast.system.errors import SpecError
+
+
+def of_nodes(*given: Any, **options: Any) -> NodeReport:
+    found = intervals(*given, **options)
+    assert isinstance(found, NodeReport)
+    return found
 
 
 def ready(folder: Path, **more: Any) -> tuple[Prepared, TopDown]:
@@ -48,9 +56,8 @@ def test_invariants_never_make_an_interval_longer(tmp_path: Path, invariants: li
 
 
 def test_levels_codes_margins_and_selections_of_a_release(tmp_path: Path) -> None:
-    make_release(spec(tmp_path), tmp_path / "out", seed=1)
-    assert is_topdown(tmp_path / "out")
-    tracts = node_intervals(tmp_path / "out", level="tract", margin=[])
+    holdfast.release(spec(tmp_path), tmp_path / "out", seed=1)
+    tracts = of_nodes(tmp_path / "out", place="tract", margin=[])
     assert tracts.to_frame().columns == [
         "tract",
         "estimate",
@@ -61,13 +68,13 @@ def test_levels_codes_margins_and_selections_of_a_release(tmp_path: Path) -> Non
         "coverage",
     ]
     assert tracts.codes == ("911", "912", "913", "921", "922", "923")
-    county = node_intervals(tmp_path / "out", level="county", margin=[])
+    county = of_nodes(tmp_path / "out", place="county", margin=[])
     assert county.found.determined.all()
-    both = node_intervals(tmp_path / "out", codes=["91", "9211"], where={"sex": ("f",)})
+    both = of_nodes(tmp_path / "out", codes=["91", "9211"], where={"sex": ("f",)})
     assert both.to_frame().height == 1
-    together = node_intervals(tmp_path / "out", level="tract", margin=[], together=True)
+    together = of_nodes(tmp_path / "out", place="tract", margin=[], together=True)
     assert (together.found.half_width > tracts.found.half_width).all()
-    rows = node_intervals(tmp_path / "out", probability=Fraction(1, 2)).to_dict()["rows"]
+    rows = of_nodes(tmp_path / "out", level=Fraction(1, 2)).to_dict()["rows"]
     assert len(rows) == 96
     assert set(rows[0]["cell"]) == {"block", "age", "sex"}
 
@@ -75,37 +82,39 @@ def test_levels_codes_margins_and_selections_of_a_release(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"level": "ward"}, "--level is 'ward', which is no level"),
-        ({"codes": ["5"]}, "--geography names '5', which is no place"),
+        ({"place": "ward"}, "level is 'ward', which is no level"),
+        ({"codes": ["5"]}, "geography names '5', which is no place"),
         ({"codes": ["91", "9111"]}, "lies in two of the nodes"),
         ({"margin": ["agee"]}, "did you mean 'age'"),
     ],
 )
 def test_what_is_not_there_is_told(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
-    make_release(spec(tmp_path), tmp_path / "out", seed=1)
+    holdfast.release(spec(tmp_path), tmp_path / "out", seed=1)
     with pytest.raises(Exception, match=said) as error:
-        node_intervals(tmp_path / "out", **asked)
+        of_nodes(tmp_path / "out", **asked)
     assert "\n" not in str(error.value)
 
 
 def test_a_changed_release_has_no_intervals(tmp_path: Path) -> None:
-    make_release(spec(tmp_path), tmp_path / "out", seed=1)
+    holdfast.release(spec(tmp_path), tmp_path / "out", seed=1)
     file = tmp_path / "out" / "measurements.parquet"
     file.write_bytes(file.read_bytes()[:-1] + b"x")
     with pytest.raises(ViolatedError):
-        node_intervals(tmp_path / "out")
+        of_nodes(tmp_path / "out")
 
 
 def test_the_unbiased_partner_has_levels_too(tmp_path: Path) -> None:
     budget = {"standard": "zcdp", "rho": "1"}
     asked = spec(tmp_path, mechanism={"name": "lattice-gaussian"}, privacy=budget)
-    make_release(asked, tmp_path / "out", seed=1)
-    found = table_intervals(tmp_path / "out", place="tract", margin=[])
+    holdfast.release(asked, tmp_path / "out", seed=1)
+    found = intervals(tmp_path / "out", place="tract", margin=[])
     assert found.names == ("tract",)
+    assert isinstance(found, IntervalReport)
     assert len(found.levels) == 6
-    some = table_intervals(tmp_path / "out", codes=["911", "912"])
+    some = intervals(tmp_path / "out", codes=["911", "912"])
+    assert isinstance(some, IntervalReport)
     assert len(some.levels) == 1
     with pytest.raises(SpecError, match="neither a number nor a level"):
-        table_intervals(tmp_path / "out", place="ward")
+        intervals(tmp_path / "out", place="ward")
     with pytest.raises(SpecError, match="not all places of one level"):
-        table_intervals(tmp_path / "out", codes=["911", "9"])
+        intervals(tmp_path / "out", codes=["911", "9"])

@@ -4,20 +4,18 @@ from math import log
 import numpy as np
 import pytest
 from scipy import stats
-from tests.goodness import LEVEL
 
 from holdfast.data.two_by_two import TwoByTwo
-from holdfast.errors import GuaranteeError
-from holdfast.inference.count_law import CountLaw
-from holdfast.inference.count_test import p_values, power
-from holdfast.inference.odds_ratio import odds_ratio_test
-from holdfast.inference.stratified import stratified_odds_ratio_test, summed
+from holdfast.inference.count_test import CountLaw, p_values, power
+from holdfast.inference.odds_ratio import odds_ratio_test, stratified_odds_ratio_test, summed
 from holdfast.mechanisms.canonical import CanonicalNoise, Constructed, Normal, Tulap
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.composition import parallel
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.tradeoff import EpsilonDelta
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import LEVEL
 from holdfast.universe.sensitivity import sensitivity
 
 STRATA = [TwoByTwo(10, 2, 3, 15), TwoByTwo(5, 5, 5, 5), TwoByTwo(8, 3, 4, 9)]

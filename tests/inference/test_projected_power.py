@@ -7,10 +7,10 @@ from math import comb, exp
 import pytest
 from scipy.optimize import linprog
 
-from holdfast.errors import SpecError
-from holdfast.inference.projected_power import Design, Noise, projected_power
+from holdfast.inference.projected_power import ProjectionDesign, ProjectionNoise, projected_power
+from holdfast.system.errors import SpecError
 
-CASES: list[tuple[Design, Noise, float]] = [
+CASES: list[tuple[ProjectionDesign, ProjectionNoise, float]] = [
     ("bounds", "geometric", 0.1),
     ("bounds", "geometric", 2.0),
     ("bounds", "gaussian", 0.01),
@@ -20,7 +20,7 @@ CASES: list[tuple[Design, Noise, float]] = [
 
 
 def listed(
-    n: int, theta: float, rate: float, noise: Noise, design: Design, reach: int
+    n: int, theta: float, rate: float, noise: ProjectionNoise, design: ProjectionDesign, reach: int
 ) -> Iterator[tuple[tuple[int, ...], int, float]]:
     """Yield values of Y, their projections and masses, one for each count and noise."""
     size = {z: abs(z) if noise == "geometric" else z * z / 2 for z in range(-reach, reach + 1)}
@@ -49,7 +49,7 @@ def best_power(base: dict[object, float], other: dict[object, float], level: flo
 @pytest.mark.parametrize(
     ("design", "noise"), [("bounds", "geometric"), ("bounds", "gaussian"), ("total", "geometric")]
 )
-def test_powers_are_those_of_linear_programs(design: Design, noise: Noise) -> None:
+def test_powers_are_those_of_linear_programs(design: ProjectionDesign, noise: ProjectionNoise) -> None:
     n, rate, null, theta, reach = 4, 1.5, 0.3, 0.6, 16 if design == "bounds" else 8
     laws: list[list[dict[object, float]]] = []
     for share in (null, theta):
@@ -66,7 +66,7 @@ def test_powers_are_those_of_linear_programs(design: Design, noise: Noise) -> No
 
 @pytest.mark.parametrize(("design", "noise", "rate"), CASES)
 def test_a_projection_is_never_more_powerful_and_simulations_agree(
-    design: Design, noise: Noise, rate: float
+    design: ProjectionDesign, noise: ProjectionNoise, rate: float
 ) -> None:
     """Six comparisons a case within 4.5 standard errors: a level of 5e-5 for each case."""
     report = projected_power(15, rate, 0.3, [0.4, 0.6, 0.8], design=design, noise=noise, draws=20_000, seed=9)

@@ -7,12 +7,12 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import SpecError
 from holdfast.inference.projected_power import best_test
 from holdfast.inference.projected_table import Matrix, orthogonal, projected_table, require_projection
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import SpecError
+from holdfast.testing.goodness import two_way
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 RATE, REACH = 2.0, 9
@@ -56,11 +56,11 @@ def test_two_counts_with_their_sum(matrix: Matrix) -> None:
     report = projected_table(
         PAIR, matrix, conforming_tables(PAIR, 50), rate=RATE, level=0.05, distance=2, name="own"
     )
-    assert [(one.difference, one.records, one.pairs) for one in report.told if one.records == 1] == [
+    assert [(one.difference, one.records, one.pairs) for one in report.powers if one.records == 1] == [
         ((1, -1), 1, 3)
     ]
-    assert {one.records for one in report.told} == {1, 2}
-    for one in report.told:
+    assert {one.records for one in report.powers} == {1, 2}
+    for one in report.powers:
         assert one.released == pytest.approx(listed(None, one.difference), abs=1e-6)
         assert one.projected == pytest.approx(listed(matrix, one.difference), abs=1e-6)
         assert one.lost >= -1e-9
@@ -72,9 +72,9 @@ def test_a_square_is_projected_onto_one_dimension() -> None:
     report = projected_table(
         SQUARE, matrix, conforming_tables(SQUARE, 50), rate=0.5, level=0.05, distance=2, name="l2"
     )
-    assert [one.difference for one in report.told] == [(1, -1, -1, 1)]
-    assert report.told[0].lost > 0
-    assert report.to_dict()["powers"][0]["lost"] == report.told[0].lost
+    assert [one.difference for one in report.powers] == [(1, -1, -1, 1)]
+    assert report.powers[0].lost > 0
+    assert report.to_dict()["powers"][0]["lost"] == report.powers[0].lost
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,26 @@
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tests.topdown.small import LEVELS, spec
+from tests.mechanisms.topdown.small import LEVELS, spec
 
-from holdfast.errors import SpecError
-from holdfast.estimation.tree.coefficients import Tree
-from holdfast.estimation.tree.combination import Part
-from holdfast.estimation.tree.covariance import variances
-from holdfast.inference.node_intervals import best_linear, laws_of
+from holdfast.estimation.hierarchy.coefficients import EstimateTree
+from holdfast.estimation.hierarchy.variances import NodeWeights, variances
+from holdfast.inference.node_intervals import laws_of
 from holdfast.inference.noise_sums import SMOOTH, SPENT
-from holdfast.inference.tree_intervals import Laws
-from holdfast.lattice.arrays import FloatArray
-from holdfast.mechanisms.topdown.law import Measurement
+from holdfast.inference.tree_intervals import NodeLaws
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.topdown.best_linear import MeasuredNodes, best_linear
+from holdfast.mechanisms.topdown.measurements import Measurement
 from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.release import Prepared, prepare
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import SpecError
 
 HALF, USUAL = Fraction(1, 2), Fraction(9, 10)
 
@@ -47,31 +48,35 @@ def small(folder: Path, privacy: dict[str, str], kept: str | None) -> TopDown:
     return mechanism
 
 
-def responses(mechanism: TopDown, level: str, queries: FloatArray) -> list[tuple[Measurement, FloatArray]]:
-    """Return by how much one more in each measurement moves the estimates: nodes by queries, for each."""
+def responses(
+    mechanism: TopDown, levels: tuple[str, ...], queries: FloatArray
+) -> dict[str, list[tuple[Measurement, FloatArray]]]:
+    """Return by how much one more in each measurement moves the estimates of each level, nodes by queries."""
     sizes = mechanism.design.regions.sizes
     rows = [mechanism.design.queries[each.of.query].rows.shape[0] for each in mechanism.measurements]
     zero = tuple(
         np.zeros((sizes[each.of.level], number), dtype=np.int64)
         for each, number in zip(mechanism.measurements, rows, strict=True)
     )
-    base = best_linear(mechanism, zero).at(level) @ queries.T
-    found = []
+    base = best_linear(mechanism, zero)
+    found: dict[str, list[tuple[Measurement, FloatArray]]] = {level: [] for level in levels}
     for place, each in enumerate(mechanism.measurements):
         for at in np.ndindex(zero[place].shape):
             moved = [part.copy() for part in zero]
             moved[place][at] = 1
-            found.append((each, best_linear(mechanism, tuple(moved)).at(level) @ queries.T - base))
+            there = best_linear(mechanism, tuple(moved))
+            for level, some in found.items():
+                some.append((each, (there.at(level) - base.at(level)) @ queries.T))
     return found
 
 
-def laws(mechanism: TopDown) -> Laws:
+def laws(mechanism: TopDown) -> NodeLaws:
     sizes, design = mechanism.design.regions.sizes, mechanism.design
     zero = tuple(
         np.zeros((sizes[each.of.level], design.queries[each.of.query].rows.shape[0]), dtype=np.int64)
         for each in mechanism.measurements
     )
-    return laws_of(mechanism, best_linear(mechanism, zero))
+    return laws_of(MeasuredNodes.of(mechanism, zero))
 
 
 def enumerated(noises: list[tuple[Measurement, float]]) -> tuple[FloatArray, FloatArray]:
@@ -114,8 +119,7 @@ def test_no_coverage_is_below_its_level_nor_far_above(
     mechanism = small(tmp_path, privacy, kept)
     queries, each = np.ones((1, 1)), laws(mechanism)
     seen = set()
-    for level in ("all", "part", "place"):
-        moved = responses(mechanism, level, queries)
+    for level, moved in responses(mechanism, ("all", "part", "place"), queries).items():
         for probability in (HALF, USUAL, Fraction(99, 100)):
             found = each.at(level, queries, probability)
             for node in range(len(found.estimate)):
@@ -151,25 +155,38 @@ def test_intervals_of_a_normal_law_would_cover_too_little(tmp_path: Path) -> Non
     assert (0.6745 * np.sqrt(found.variance) < 1).all()
 
 
-@pytest.mark.parametrize("privacy", [{"epsilon": "4"}, {"standard": "zcdp", "rho": "1/2"}])
-@pytest.mark.parametrize("probability", [HALF, USUAL])
-def test_coverage_over_seeded_runs(tmp_path: Path, privacy: dict[str, str], probability: Fraction) -> None:
-    """Over 400 runs, all nodes and cells: a mean off by 4.5 of its standard errors is chance once in 1e5."""
-    prepared, mechanism = ready(tmp_path, privacy=privacy)
+PURE, CONCENTRATED = {"epsilon": "4"}, {"standard": "zcdp", "rho": "1/2"}
+
+
+class Runs(NamedTuple):
+    """A mechanism, its true counts by level, and what it estimates of them, one run a seed."""
+
+    mechanism: TopDown
+    truth: dict[str, IntArray]
+    estimates: dict[str, FloatArray]
+
+
+@pytest.fixture(scope="module", params=[PURE, CONCENTRATED], ids=["pure", "concentrated"])
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    prepared, mechanism = ready(tmp_path_factory.mktemp("runs"), privacy=request.param)
     law = mechanism.law(prepared.counts)
-    tables = mechanism.design.regions.sums(prepared.reading.table.counts)
+    tables = mechanism.design.regions.sums(prepared.table.reading.table.counts)
+    each = [best_linear(mechanism, law.measure(SeededEntropy(seed))) for seed in range(500)]
+    estimates = {level: np.stack([one.at(level) for one in each]) for level in LEVELS}
+    return Runs(mechanism, dict(zip(LEVELS, tables, strict=True)), estimates)
+
+
+@pytest.mark.parametrize("probability", [HALF, USUAL])
+def test_coverage_over_seeded_runs(runs: Runs, probability: Fraction) -> None:
+    """Over 500 runs, all nodes and cells: a mean off by 4.5 of its standard errors is chance once in 1e5."""
     queries = np.vstack([np.eye(4), np.ones((1, 4))])
-    found = {level: laws(mechanism).at(level, queries, probability) for level in LEVELS}
-    covered: dict[str, list[float]] = {level: [] for level in LEVELS}
-    for seed in range(400):
-        estimates = best_linear(mechanism, law.measure(SeededEntropy(seed)))
-        for level, truth in zip(LEVELS, tables, strict=True):
-            error = np.abs(estimates.at(level) @ queries.T - truth @ queries.T)
-            open_ = ~found[level].determined
-            assert (error[~open_] < 1e-6).all()
-            covered[level].append(float((error <= found[level].half_width)[open_].mean()))
-    for level, shares in covered.items():
-        mean, off = float(np.mean(shares)), float(np.std(shares)) / 20
+    for level, truth in runs.truth.items():
+        found = laws(runs.mechanism).at(level, queries, probability)
+        errors = np.abs((runs.estimates[level] - truth) @ queries.T)
+        open_ = ~found.determined
+        assert (errors[:, ~open_] < 1e-6).all()
+        shares = (errors <= found.half_width)[:, open_].mean(axis=1)
+        mean, off = float(shares.mean()), float(shares.std() / np.sqrt(len(shares)))
         assert mean >= float(probability) - 4.5 * off, level
         assert mean <= float(probability) + 0.02 + 4.5 * off, level
 
@@ -184,13 +201,12 @@ def ready(folder: Path, **more: Any) -> tuple[Prepared, TopDown]:
 def test_coefficients_are_what_measurements_do(tmp_path: Path, invariants: list[dict[str, Any]]) -> None:
     _, mechanism = ready(tmp_path, invariants=invariants)
     each, queries = laws(mechanism), np.vstack([np.eye(4), np.ones((1, 4))])
-    for level in LEVELS[1:3]:
-        moved = responses(mechanism, level, queries)
+    for level, moved in responses(mechanism, LEVELS[1:3], queries).items():
         variance = variances(each.estimates, level, queries)
         for node, negligible in product((0,), (0.0, 1e-3)):
             some = [query for query in range(5) if 0 < variance[node, query] < np.inf]
-            part = Part(level, np.array([node]), queries[None][:, some])
-            sums = each._sums(Tree(each.estimates), [part], negligible)
+            part = NodeWeights(level, np.array([node]), queries[None][:, some])
+            sums = each._sums(EstimateTree(each.estimates), [part], negligible)
             for query, one in zip(some, sums, strict=True):
                 assert np.isclose(one.variance, variance[node, query], rtol=1e-7)
                 if negligible == 0:
@@ -217,19 +233,14 @@ def test_subtrees_that_are_not_entered_leave_intervals_alike(
     assert (parts.half_width <= whole.half_width + 2 * SMOOTH * sigma).all()
 
 
-def test_unions_are_covered_too(tmp_path: Path) -> None:
-    prepared, mechanism = ready(tmp_path, privacy={"epsilon": "4"})
-    law = mechanism.law(prepared.counts)
-    leaves = mechanism.design.regions.sums(prepared.reading.table.counts)[-1]
-    some = {"tract": np.array([0]), "block": np.array([5, 13, 20])}
-    truth = leaves[:4].sum() + leaves[[5, 13, 20]].sum()
-    inside = []
-    half = laws(mechanism).union(some, np.ones((1, 4)), USUAL).half_width[0]
-    for seed in range(500):
-        found = best_linear(mechanism, law.measure(SeededEntropy(seed)))
-        value = found.at("tract")[0].sum() + found.at("block")[[5, 13, 20]].sum()
-        inside.append(bool(abs(value - truth) <= half))
-    assert 0.84 < np.mean(inside) < 0.96  # 4.5 standard errors of 500 runs
+def test_unions_are_covered_too(runs: Runs) -> None:
+    blocks = np.array([5, 13, 20])
+    leaves = runs.truth["block"]
+    truth = leaves[:4].sum() + leaves[blocks].sum()
+    some = {"tract": np.array([0]), "block": blocks}
+    half = laws(runs.mechanism).union(some, np.ones((1, 4)), USUAL).half_width[0]
+    values = runs.estimates["tract"][:, 0].sum(axis=1) + runs.estimates["block"][:, blocks].sum(axis=(1, 2))
+    assert 0.84 < np.mean(np.abs(values - truth) <= half) < 0.96  # 4.5 standard errors of 500 runs
 
 
 def test_what_is_fixed_is_a_point_and_what_is_open_is_a_line(tmp_path: Path) -> None:

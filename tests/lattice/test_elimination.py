@@ -1,9 +1,9 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.goodness import two_way
 
-from holdfast.lattice.elimination import solve_in_order
+from holdfast.lattice.kernel import solve_in_order
+from holdfast.testing.goodness import two_way
 
 
 @given(rows=st.integers(2, 4), columns=st.integers(2, 4), seed=st.integers(0, 10**6))

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from holdfast.lattice.arrays import IntArray, from_flint, to_flint
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.exact import from_flint, to_flint
 from holdfast.lattice.kernel import integer_kernel, reduced_basis
 
 matrices = st.tuples(st.integers(1, 3), st.integers(1, 4)).flatmap(

@@ -7,9 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import DataError, SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel, reduced_basis
 from holdfast.lattice.markov import (
@@ -19,6 +17,8 @@ from holdfast.lattice.markov import (
     markov_basis_two_way,
     read_moves,
 )
+from holdfast.system.errors import DataError, SamplingError
+from holdfast.testing.goodness import two_way
 
 
 def margins(shape: Sequence[int], cliques: Sequence[Sequence[int]]) -> IntArray:

@@ -3,14 +3,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.data.attributes import Attributes
 from holdfast.data.grid import Nesting
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attributes, Schema
 from holdfast.mechanisms import accuracy as module
 from holdfast.mechanisms.accuracy import MOST_DRAWS, accuracy, margins, repeats
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.testing.goodness import two_way
 from holdfast.universe.universe import Universe
 
 SCHEMA = Schema(Attributes.of({"r": ("a", "b"), "c": ("x", "y")}))

@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 from tests.example import changed
 
-from holdfast.certificate.model import AssumedSection
-from holdfast.certificate.verify import verify
-from holdfast.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.certificate.head import AssumedSection
 from holdfast.mechanisms.catalogue import MECHANISMS, NAMED, OF_TABLES, mechanism_of
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace, LatticeLaplaceOptions
-from holdfast.mechanisms.permutation_swapping import PermutationSwapping
+from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
-from holdfast.release import Prepared, prepare
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
+from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.verification.verify import verify
 
 Prepare = Callable[..., Prepared]
 
@@ -64,7 +65,7 @@ def test_a_release_has_the_strength_that_was_asked_for(
     ready = prepared({"name": name}, privacy)
     assert ready.mechanism.guarantee.intensity == intensity
     release = ready.release(SeededEntropy(1))
-    assert release.certificate.mechanism.name == name
+    assert release.certificate.table.mechanism.name == name
     universe = ready.public.universe
     assert np.array_equal(universe.matrix @ release.table.counts, universe.values)
 
@@ -89,7 +90,7 @@ def test_no_count_is_negative_where_that_is_asked_for(prepared: Prepare) -> None
     assert isinstance(intensity, Pure)
     assert Fraction(999, 1000) < intensity.epsilon <= 1  # the parameter is one of a grid
     assert ready.mechanism.noise is None
-    assert ready.accuracy is None
+    assert ready.table.accuracy is None
     assert (ready.sample(SeededEntropy(1), 200) >= 0).all()
 
 
@@ -104,7 +105,7 @@ def test_inequalities_are_kept_and_paid_for(prepared: Prepare) -> None:
     assert (counts >= 0).all()
     guarantee = ready.mechanism.guarantee
     assert guarantee.intensity == Pure(Fraction(1))
-    assert any("gamma = 1" in item.claim for item in guarantee.evidence)  # too many tables to list
+    assert any("gamma = 1" in item.claim.words for item in guarantee.evidence)  # too many tables to list
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,10 @@ def test_real_noise_is_for_studies(prepared: Prepare) -> None:
     universe = ready.public.universe
     assert np.allclose(universe.matrix @ sample.T, universe.values[:, None])
     evidence = ready.certify(secure=False).guarantee.evidence
-    assert any(isinstance(item, AssumedSection) and "float" in item.claim + item.reason for item in evidence)
+    assert any(
+        isinstance(item, AssumedSection) and "float" in item.claim.words + item.claim.basis
+        for item in evidence
+    )
     with pytest.raises(GuaranteeError, match="lattice-gaussian"):
         ready.release(SeededEntropy(1))
 
@@ -164,8 +168,8 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], bool, str]] = {
     "negative counts": ({"name": "k-norm"}, PURE, True, "'conditioned'"),
     "a key of none": ({"name": "k-norm", "base": "double-geometric"}, PURE, False, "unknown key 'base'"),
     "a key of another": ({"name": "k-norm", "norm": "l1"}, PURE, False, "unknown key 'norm'"),
-    "an unknown norm": ({"norm": "l3"}, PURE, False, r"mechanism\.norm must be one of 'l1'"),
-    "nothing per unit": ({"epsilon_per_unit": "0"}, {}, False, r"mechanism\.epsilon_per_unit .* positive"),
+    "an unknown norm": ({"norm": "l3"}, PURE, False, r"\[mechanism\] norm must be one of 'l1'"),
+    "nothing per unit": ({"epsilon_per_unit": "0"}, {}, False, r"\[mechanism\] epsilon_per_unit .* positive"),
     "no budget": ({}, {}, False, r"privacy\.epsilon is missing"),
     "a wrong key": ({"nrm": "l2"}, PURE, False, "did you mean 'norm'"),
     "moves without a chain": ({"name": "conditioned", "moves": "m.txt"}, PURE, True, "chain = true"),
@@ -222,7 +226,7 @@ def test_every_mechanism_says_what_it_is() -> None:
     assert set(MECHANISMS) - set(OF_TABLES) == {PermutationSwapping}
     for kind in MECHANISMS:
         assert kind.standards
-        assert kind.Options.model_fields["name"].is_required()
+        assert kind.Options.model_fields["name"].default == kind.name
         assert get_args(kind.Record.model_fields["name"].annotation) == (kind.name,)
     bounded = [kind.name for kind in MECHANISMS if kind.bounded]
     assert bounded == ["conditioned", "permutation-swapping", "topdown", "wasserstein-exponential"]

@@ -9,25 +9,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, Point, lattice_points, p_value, two_way
-from tests.losses import losses, record_distances
 
-from holdfast.data.attributes import Attributes
 from holdfast.data.invariants import margin_block
-from holdfast.data.schema import Schema
-from holdfast.errors import GuaranteeError, SpecError
+from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.markov import markov_basis_two_way
 from holdfast.mechanisms.conditioned import STEPS, Conditioned, ConditionedOptions, ConditionedRecord
 from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import Traits
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Approximate, Pure
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss
 from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.testing.goodness import LEVEL, Point, lattice_points, p_value, two_way
+from holdfast.testing.losses import losses, record_distances
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 Array = NDArray[np.int64]
@@ -195,13 +194,14 @@ def test_releases_keep_further_inequalities(nonnegative: bool) -> None:
 
 def test_the_evidence_names_gamma_and_the_clock() -> None:
     mechanism = calibrated(premises(*DESIGNS["2 x 3"]))
-    claims = [item.claim for item in mechanism.guarantee.evidence]
+    claims = [item.claim.words for item in mechanism.guarantee.evidence]
     gamma = f"gamma = {float(mechanism.congeniality.gamma):.3f}"
     assert any(gamma in claim for claim in claims)
     assert any("how long a draw took" in claim for claim in claims)
     assert mechanism.traits == Traits(additive=False, nonnegative=True)
     assert mechanism.record().parameters() == {"epsilon_per_unit": str(mechanism.kappa)}
-    assert mechanism.methods == ("6 cells within bounds, by dynamic programming or rejection",)
+    (drawn,) = mechanism.methods
+    assert drawn.words == "6 cells within bounds, by dynamic programming or rejection"
 
 
 def test_the_profile_answers_for_every_pair() -> None:
@@ -248,9 +248,11 @@ def test_a_chain_is_approximate_estimated_and_assumed() -> None:
     assert guarantee.profile is None
     kinds = [item.kind for item in guarantee.evidence]
     assert kinds.count("estimated") == 1
-    assert any("confidential table" in item.claim for item in guarantee.evidence if item.kind == "assumed")
-    assert not any("drawn exactly" in item.claim for item in guarantee.evidence)
-    assert "steps of a Markov chain" in mechanism.methods[0]
+    assert any(
+        "confidential table" in item.claim.words for item in guarantee.evidence if item.kind == "assumed"
+    )
+    assert not any("drawn exactly" in item.claim.words for item in guarantee.evidence)
+    assert "steps of a Markov chain" in mechanism.methods[0].words
     assert mechanism.traits == Traits("estimated", additive=False, nonnegative=True)
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.congeniality import Conditioning, Inequalities, congeniality
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.privacy.premises import Premises
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import two_way
 from holdfast.universe.sensitivity import Sensitivity
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 Array = NDArray[np.int64]

@@ -7,27 +7,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import lattice_points, two_way
-from tests.losses import losses, record_distances
 
-from holdfast.data.attributes import Attributes
 from holdfast.data.invariants import margin_block
-from holdfast.data.schema import Schema
-from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.k_norm import WORK, KNorm
+from holdfast.data.schema import Attributes, Schema
+from holdfast.mechanisms.drawing import drawn_by_blocks
+from holdfast.mechanisms.k_norm import WORK, KNorm, KNormOptions
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.mechanism import MechanismOptions
-from holdfast.premises import Premises
+from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import Assumed
 from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.k_norm import KNormLaw
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import GuaranteeError, SamplingError
+from holdfast.testing.goodness import lattice_points, two_way
+from holdfast.testing.losses import losses, record_distances
 from holdfast.universe.hull.moves import _kept_ways, basic_moves, require_listable
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 EPSILON = Fraction(12)
@@ -107,13 +107,17 @@ def test_what_it_says_of_itself() -> None:
     mechanism = calibrated("3 x 3, all margins 1", Fraction(1, 2))
     assert mechanism.name == "k-norm"
     assert mechanism.parameters["epsilon"] == Fraction(1, 2)
-    assert "30 differences of tables at most 3 records apart" in mechanism.parameters["norm"]
+    assert "30 differences of tables at most 3 records apart" in mechanism.parameters["norm"].words
     assert mechanism.guarantee.intensity == Pure(Fraction(1, 2))
     assert mechanism.guarantee.unit.distance == 3
     assert mechanism.guarantee.evidence[0].kind == "proved"
-    assert mechanism.methods == mechanism.noise.methods
+    *blocks, thinned = mechanism.methods
+    assert tuple(blocks) == drawn_by_blocks(mechanism.noise.steps)
+    assert thinned == Claim("thinned-to-k", {"acceptance": float(f"{mechanism.noise.acceptance:.2g}")})
+    assert "thinned to the K-norm (acceptance 0." in thinned.words
+    assert not any(one.id == thinned.id for one in calibrated("2 x 3").methods)
     searched = calibrated("crossing counts").guarantee.evidence
-    assert any(isinstance(item, Assumed) and "solve" in item.claim + item.reason for item in searched)
+    assert any(isinstance(item, Assumed) and "solve" in item.claim.words + item.reason for item in searched)
 
 
 def test_per_record_of_distance_is_refused() -> None:
@@ -122,8 +126,15 @@ def test_per_record_of_distance_is_refused() -> None:
 
 
 def test_an_open_number_of_records_is_refused() -> None:
-    with pytest.raises(GuaranteeError, match="number of records"):
+    with pytest.raises(GuaranteeError, match=r'number of records: .* or set name = "lattice-laplace" in'):
         KNorm.calibrate(premises(np.array([[1, 1, 0, 0]]), [2, 1, 1, 3]), intensity=Pure(Fraction(1)))
+
+
+def test_noise_out_of_reach_names_another_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = calibrated("crossing counts").noise
+    monkeypatch.setattr(KNormLaw, "acceptance", 1e-12)
+    with pytest.raises(SamplingError, match=r'set name = "lattice-laplace" in .* with norm = "l2"'):
+        noise.sample(SeededEntropy(0), 1)
 
 
 def kept(shape: tuple[int, ...], margins: list[tuple[str, ...]]) -> Public:
@@ -151,11 +162,11 @@ def test_what_is_too_large_is_refused_by_its_sizes(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the sizes settle it")
 
-    monkeypatch.setattr("holdfast.premises.semi_adjacency", never)
-    monkeypatch.setattr("holdfast.premises.sensitivity", never)
+    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", never)
+    monkeypatch.setattr("holdfast.privacy.premises.sensitivity", never)
     monkeypatch.setattr("holdfast.universe.hull.moves.sensitivity_space", never)
     with pytest.raises(GuaranteeError, match=r'cannot all be listed .* set name = "lattice-laplace"'):
-        KNorm.answer(kept(shape, margins), Target("semi", Pure(EPSILON)), MechanismOptions(name="k-norm"))
+        KNorm.answer(kept(shape, margins), Target("semi", Pure(EPSILON)), KNormOptions())
 
 
 @pytest.mark.parametrize(
@@ -188,9 +199,9 @@ def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyP
         asked.append(work)
         return semi_adjacency(universe, work)
 
-    monkeypatch.setattr("holdfast.premises.semi_adjacency", recorded)
+    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", recorded)
     monkeypatch.setattr("holdfast.mechanisms.k_norm.WORK", 0)
-    options = MechanismOptions(name="k-norm")
+    options = KNormOptions()
     with pytest.raises(GuaranteeError, match=r"fewer than 16 records here.* or set distance in"):
         KNorm.answer(public, Target("semi", Pure(EPSILON)), options)
     assert asked == [0]
@@ -198,6 +209,24 @@ def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyP
     assert distance < 16
     given = KNorm.answer(public, Target("semi", Pure(EPSILON), distance=distance), options)
     assert given.guarantee.unit.distance == distance
+
+
+def test_a_given_distance_is_listed_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list has a limit; whether the distance covers one person may take a long search."""
+
+    def never(*_: object) -> None:
+        raise AssertionError("the list settles it")
+
+    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", never)
+    public, options = kept((3, 3, 3), [("a",), ("b",), ("c",)]), KNormOptions()
+    with pytest.raises(GuaranteeError, match="tables 4 records apart cannot all be listed"):
+        KNorm.answer(public, Target("semi", Pure(EPSILON), distance=4), options)
+
+
+def test_a_distance_at_which_nothing_changes_is_told_as_too_small() -> None:
+    public, options = kept((2, 2, 2), TWO_WAYS), KNormOptions()
+    with pytest.raises(GuaranteeError, match="distance = 2 does not cover one"):
+        KNorm.answer(public, Target("semi", Pure(EPSILON), distance=2), options)
 
 
 def test_a_search_that_ends_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +238,8 @@ def test_a_search_that_ends_is_made_once(monkeypatch: pytest.MonkeyPatch) -> Non
         asked.append(work)
         return semi_adjacency(universe, work)
 
-    monkeypatch.setattr("holdfast.premises.semi_adjacency", recorded)
-    mechanism = KNorm.answer(public, Target("semi", Pure(EPSILON)), MechanismOptions(name="k-norm"))
+    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", recorded)
+    mechanism = KNorm.answer(public, Target("semi", Pure(EPSILON)), KNormOptions())
     assert mechanism.premises.semi_adjacency == expected
     assert asked == [WORK]
 
@@ -219,6 +248,6 @@ def test_adjacency_unit_is_refused_before_anything_is_searched(monkeypatch: pyte
     def never(*_: object) -> None:
         raise AssertionError("the adjacency settles it")
 
-    monkeypatch.setattr("holdfast.premises.refuse_one_table", never)
+    monkeypatch.setattr("holdfast.privacy.premises.refuse_one_table", never)
     with pytest.raises(GuaranteeError, match='adjacency = "semi"'):
-        KNorm.answer(kept((3, 3), []), Target("unit", Pure(EPSILON)), MechanismOptions(name="k-norm"))
+        KNorm.answer(kept((3, 3), []), Target("unit", Pure(EPSILON)), KNormOptions())

@@ -8,17 +8,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
-from tests.losses import losses, record_distances
 
 from holdfast.mechanisms.mechanism import Traits
 from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, SquaredLoss
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
+from holdfast.testing.losses import losses, record_distances
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 
@@ -99,8 +99,10 @@ def test_no_invariant_is_kept_and_it_says_so() -> None:
         assert tables.dtype == np.int64
         assert (on.universe.matrix @ tables.T != on.universe.values[:, None]).any()
         assert mechanism.guarantee.scope == on.scope
-        assert any("group" in item.claim for item in mechanism.guarantee.evidence)
-        assert mechanism.methods == ("one block of 4 cells: independent cells",)
+        assert any("group" in item.claim.words for item in mechanism.guarantee.evidence)
+        (drawn,) = mechanism.methods
+        assert (drawn.id, drawn.parameters["acceptance"]) == ("blocks-drawn", 1.0)
+        assert drawn.words == "one block of 4 cells: independent cells"
 
 
 def test_scales_follow_from_the_number_of_records() -> None:

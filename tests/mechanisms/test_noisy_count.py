@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.contract.cases import Case
-from tests.contract.contract import Subject
 
 from holdfast.data.two_by_two import Margins, TwoByTwo
-from holdfast.errors import GuaranteeError, ReleaseError, SamplingError, SpecError
 from holdfast.mechanisms.canonical import Normal, Tulap
-from holdfast.mechanisms.noisy_count import CountWithNoise, NoisyCount, margins_of, public_margins
+from holdfast.mechanisms.noisy_count import CountWithNoise, NoisyCount, margins_of
 from holdfast.outputs import StatisticOutput
 from holdfast.privacy.intensity import GaussianDP, Pure
+from holdfast.public import public_margins
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import GuaranteeError, ReleaseError, SamplingError, SpecError
+from holdfast.testing.contract import Subject
+from holdfast.testing.worlds import Case
 
 ONE = {"epsilon": "1"}
 TABLES = [TwoByTwo(3, 0, 1, 1), TwoByTwo(1, 1, 0, 1)]

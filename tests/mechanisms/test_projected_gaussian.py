@@ -9,18 +9,17 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
-from tests.goodness import LEVEL, two_way
-from tests.losses import record_distances
 
 from holdfast.mechanisms.mechanism import Traits
-from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
-from holdfast.mechanisms.span import Span, normals, uniforms
-from holdfast.premises import Premises
+from holdfast.mechanisms.projected_gaussian import NullSpace, ProjectedGaussian, normals, uniforms
 from holdfast.privacy.evidence import Assumed
 from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import GaussianDP, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.testing.goodness import LEVEL, two_way
+from holdfast.testing.losses import record_distances
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 
@@ -139,14 +138,15 @@ def test_it_says_that_floats_are_assumed() -> None:
         for item in mechanism.guarantee.evidence
     )
     assert mechanism.parameters == {"sigma_squared": 6}
-    assert mechanism.methods == ("16 normal numbers, projected onto 9 dimensions",)
+    (drawn,) = mechanism.methods
+    assert drawn.words == "16 normal numbers, projected onto 9 dimensions"
     assert mechanism.noise.work == 16
 
 
 def test_large_systems_are_projected_sparsely() -> None:
     groups = np.repeat(np.arange(300), 40)
     matrix = csr_array((np.ones(12_000, dtype=np.int64), (groups, np.arange(12_000))))
-    draws = Span(matrix).project(normals(SeededEntropy(3), 3, 12_000))
+    draws = NullSpace(matrix).project(normals(SeededEntropy(3), 3, 12_000))
     assert np.abs(np.asarray(matrix @ draws.T)).max() < 1e-12
 
 

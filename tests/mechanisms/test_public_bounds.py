@@ -7,26 +7,25 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
-from tests.goodness import LEVEL, p_value
 from tests.universe.designs import Design, random_design
 
-from holdfast.errors import GuaranteeError, SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.congeniality import Conditioning, Inequalities
 from holdfast.mechanisms.mechanism import Law
 from holdfast.mechanisms.normaliser import Twice
-from holdfast.mechanisms.wasserstein.cost import SAME, Costs
-from holdfast.mechanisms.wasserstein.laws import Design as Weights
-from holdfast.mechanisms.wasserstein.loss import Kind, TableLoss
+from holdfast.mechanisms.wasserstein.cost import SAME, KappaCosts
+from holdfast.mechanisms.wasserstein.laws import SamplingDesign as Weights
+from holdfast.mechanisms.wasserstein.loss import LossKind, TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import GuaranteeError, SamplingError
+from holdfast.testing.goodness import LEVEL, p_value
 from holdfast.universe.limits import Limits
-from holdfast.universe.symmetry import looks_alike
+from holdfast.universe.tables import conforming_tables, looks_alike
 from holdfast.universe.universe import Universe
 
 
@@ -79,11 +78,14 @@ def test_no_release_loses_more_than_its_guarantee(seed: int, adjacency: Adjacenc
     epsilon = float(mechanism.guarantee.intensity.parameters()["epsilon"])
     assert epsilon <= 1
     assert lost([mechanism.law(table) for table in tables], tables, distance) <= epsilon + 1e-9
-    kinds: tuple[Kind, ...] = ("l1", "l2", "linf")
+    kinds: tuple[LossKind, ...] = ("l1", "l2", "linf")
     for kind in kinds:
         loss = TableLoss(kind)
         base = BaseMeasure(premises.universe, "congenial", nonnegative=True, inequalities=inequalities)
-        cost, weights = Costs(premises, loss, base).at(Fraction(1, 2)), Weights(loss, base, Fraction(1, 2))
+        cost, weights = (
+            KappaCosts(premises, loss, base).at(Fraction(1, 2)),
+            Weights(loss, base, Fraction(1, 2)),
+        )
         assert lost([weights.law(table) for table in tables], tables, distance) <= float(cost.epsilon) + 1e-9
 
 
@@ -117,7 +119,7 @@ def test_bits_with_fixed_sums_cost_nothing(name: str, adjacency: Adjacency) -> N
     assert cost.gamma == 0
     assert cost.exact
     base = BaseMeasure(universe, "congenial", nonnegative=True, inequalities=inequalities)
-    assert Costs(premises, TableLoss("linf"), base).at(Fraction(1)).how == SAME
+    assert KappaCosts(premises, TableLoss("linf"), base).at(Fraction(1)).how == SAME
     mechanism = Conditioned(premises, Fraction(1, 2), nonnegative=True, inequalities=inequalities)
     laws = [mechanism.law(one) for one in tables]
     distance = None if adjacency == "unit" else premises.unit.distance
@@ -168,7 +170,7 @@ def test_few_releases_are_listed_where_noise_hardly_ever_keeps_its_bounds(
         unlisted.setattr(Conditioned, "_releases", None)
         with pytest.raises(SamplingError, match="not every table"):
             replace(rare).require_drawable([table])
-    assert mechanism.methods == ("8 cells within bounds, from a list of all releases",)
+    assert [drawn.words for drawn in mechanism.methods] == ["8 cells, from a list of all releases"]
     releases = conforming_tables(universe, 100)
     assert len(releases) == 40
     law = mechanism.law(table)

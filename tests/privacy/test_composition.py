@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import lattice_points, two_way
-from tests.losses import losses, record_distances
 
-from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.premises import Premises
 from holdfast.privacy.composition import compose, parallel
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import PerRecord
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import lattice_points, two_way
+from holdfast.testing.losses import losses, record_distances
 from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 TABLE = np.array([1, 1, 1, 0])

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import GuaranteeError
 from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit, probability
 from holdfast.privacy.intensity import (
     Approximate,
@@ -20,6 +18,8 @@ from holdfast.privacy.intensity import (
     ZeroConcentrated,
 )
 from holdfast.privacy.tradeoff import EpsilonDelta
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import two_way
 from holdfast.universe.universe import Universe
 
 TWO = Universe.of(csr_array(two_way(2, 2)), np.array([3, 3, 3]))

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.errors import GuaranteeError
 from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated, total
 from holdfast.privacy.tradeoff import EpsilonDelta, at_least, group
+from holdfast.system.errors import GuaranteeError
 
 small = st.fractions(min_value=Fraction(1, 100), max_value=3, max_denominator=1000)
 

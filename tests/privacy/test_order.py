@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from holdfast.errors import GuaranteeError
 from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong, convert, delta_at
+from holdfast.system.errors import GuaranteeError
 
 numbers = st.fractions(min_value=Fraction(1, 20), max_value=5, max_denominator=100)
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.posterior_posterior import posterior_distance, with_record
+from holdfast.privacy.posterior import posterior_distance, with_record
+from holdfast.system.errors import GuaranteeError
 
 Floats = NDArray[np.float64]
 FILES = np.array(list(product((0, 1), repeat=3)))

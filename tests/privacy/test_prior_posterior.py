@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.prior_posterior import loss_of, odds_bounds, posterior_bounds, printed_bounds
+from holdfast.privacy.posterior import loss_of, odds_bounds, posterior_bounds, printed_bounds
+from holdfast.system.errors import GuaranteeError
 
 N = 4
 EPSILON = 0.7

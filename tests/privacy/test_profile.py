@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import two_way
-from tests.losses import record_distances
 
-from holdfast.errors import GuaranteeError
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Pure, ZeroConcentrated
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile, SquaredLoss, profile_of
 from holdfast.privacy.tradeoff import Gaussian
-from holdfast.universe.enumerate import conforming_tables
-from holdfast.universe.sensitivity import sensitivity
-from holdfast.universe.spread import spread
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import two_way
+from holdfast.testing.losses import record_distances
+from holdfast.universe.sensitivity import sensitivity, spread
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 KAPPA = Fraction(1, 3)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.radial import radial_loss
+from holdfast.privacy.profile import radial_loss
+from holdfast.system.errors import GuaranteeError
 
 REACH = 30
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.canonical import Tulap
-from holdfast.privacy.rejections import check_chances, check_test
 from holdfast.privacy.tradeoff import EpsilonDelta, Gaussian, Tradeoff, at_least, tradeoff_of
+from holdfast.privacy.tradeoff.order import check_chances, check_test
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import two_way
 from holdfast.universe.universe import Universe
 
 F = [EpsilonDelta(1.0, 0.0), EpsilonDelta(0.5, 0.1), Gaussian(1.0)]

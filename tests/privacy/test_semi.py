@@ -2,7 +2,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.privacy.evidence import Assumed
-from holdfast.privacy.semi import semi_evidence
+from holdfast.privacy.premises import semi_evidence
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.universe import Universe
@@ -14,7 +14,7 @@ UNIVERSE = Universe.of(csr_array(WEIGHTS), WEIGHTS @ [1, 3, 5])
 
 def test_a_distance_that_was_asked_for_is_told_from_the_semi_adjacency() -> None:
     found = semi_evidence(semi_adjacency(UNIVERSE), sensitivity(UNIVERSE, 3), frozenset({"l1"}), distance=3)
-    claims = [evidence.claim for evidence in found]
+    claims = [evidence.claim.words for evidence in found]
     assert "changing at most 2 records" in claims[0]
     assert claims[1] == "tables up to 3 records apart are compared, as was asked"
     assert "at most 6 in l1" in claims[2]

@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import GuaranteeError
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.subspace import SubspaceGuarantee
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import two_way
 from holdfast.universe.universe import Universe
 
 ONE = Pure(Fraction(1))

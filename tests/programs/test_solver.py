@@ -10,9 +10,7 @@ from scipy.sparse import csr_array
 import holdfast
 from holdfast.lattice.arrays import IntArray
 from holdfast.programs.integer import Program
-from holdfast.programs.linear import suggest
-from holdfast.programs.quadratic import shortest
-from holdfast.programs.solver import FAR, UNBOUNDED, Model, Sides, Status
+from holdfast.programs.solver import FAR, UNBOUNDED, HighsModel, Sides, Status, suggest
 
 # with columns up to 2^e the solver calls the first three infeasible, and never comes back from the last
 CUT_OFF: list[tuple[int, list[list[int]], list[int]]] = [
@@ -79,18 +77,10 @@ def test_a_vertex_of_least_cost_or_none() -> None:
     assert suggest(np.zeros(2), plane, beyond, cube) is None
 
 
-def test_the_shortest_vector_is_the_foot_of_the_perpendicular() -> None:
-    line, free = Sides.of(np.array([5.0]), np.array([5.0])), np.full(2, np.inf)
-    found = shortest(csr_array(np.array([[1.0, 2.0]])), line, Sides.of(-free, free))
-    assert found.status is Status.SOLVED
-    assert found.values is not None
-    assert found.values.tolist() == pytest.approx([1, 2])
-
-
 def test_an_unknown_option_is_refused() -> None:
     one = Sides.of(np.zeros(1), np.ones(1))
     with pytest.raises(ValueError, match="no_such_option"):
-        Model(csr_array(np.ones((1, 1))), one, one, no_such_option=1)
+        HighsModel(csr_array(np.ones((1, 1))), one, one, no_such_option=1)
 
 
 def test_one_file_knows_the_solver() -> None:
@@ -102,12 +92,13 @@ def test_one_file_knows_the_solver() -> None:
         for name in imported(node)
         if name.startswith(("highspy", "scipy.optimize"))
     }
-    # roots, shares of a budget, and the least value of a function of one number, are no programs
+    # roots, shares of a budget, and the extreme value of a function of one number, are no programs
     assert knowing == {
         "programs/solver.py",
-        "privacy/zero.py",
-        "mechanisms/topdown/optimise.py",
-        "inference/posterior/proposals.py",
+        "testing/losses.py",
+        "privacy/roots.py",
+        "mechanisms/topdown/allocation.py",
+        "inference/posterior/whole_tables.py",
     }
 
 

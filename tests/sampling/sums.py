@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import brentq
-from tests.goodness import LEVEL
+
+from holdfast.testing.goodness import LEVEL
 
 Floats = NDArray[np.float64]
 CLASSES = 8

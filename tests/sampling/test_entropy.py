@@ -1,8 +1,9 @@
 import os
 
 import numpy as np
+from tests.sampling.replayed import ReplayedEntropy
 
-from holdfast.sampling.entropy import Replay, SeededEntropy, SystemEntropy, short_words
+from holdfast.sampling.entropy import SeededEntropy, SystemEntropy, short_words
 
 
 def test_the_system_source_is_secure_and_never_repeats() -> None:
@@ -35,7 +36,7 @@ def test_a_forked_process_draws_other_words() -> None:
 
 
 def test_given_words_are_replayed_first_and_never_secure() -> None:
-    source = Replay(np.array([5, 6, 7], dtype=np.uint64), SystemEntropy())
+    source = ReplayedEntropy(np.array([5, 6, 7], dtype=np.uint64), SystemEntropy())
     assert not source.secure
     assert source.words(2).tolist() == [5, 6]
     assert source.words(2)[0] == 7

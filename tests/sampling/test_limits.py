@@ -13,16 +13,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, two_way
 from tests.sampling.sums import bounded_halves, check_identity, check_sums, gaussian_sum, laplace_sum, product
 
-from holdfast.errors import SamplingError
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.sampling.lattice.offset_total import OffsetTotal, fits
+from holdfast.sampling.lattice.laplace_total import OffsetTotal, fits
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, two_way
 from holdfast.universe.hull import moves as hull
 from holdfast.universe.hull.norm import HullNorm
 

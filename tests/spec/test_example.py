@@ -1,8 +1,8 @@
 from pathlib import Path
 
 from holdfast.data.read import read_table
-from holdfast.spec import read_spec
 from holdfast.spec.example import EXAMPLE_SPEC
+from holdfast.spec.load import read_spec
 
 
 def test_the_example_reads(example: Path) -> None:

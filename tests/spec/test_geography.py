@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import SpecError
-from holdfast.spec import Spec
-from holdfast.spec.geography import Geography
+from holdfast.spec.data import Geography
+from holdfast.spec.model import Spec
+from holdfast.system.errors import SpecError
 
 PREFIXES = {"column": "block", "prefixes": {"state": 2, "county": 5}}
 

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.releases import KINDS, spec
+from tests.small_releases import KINDS, spec
 
-from holdfast.errors import GuaranteeError, SpecError
-from holdfast.release import prepare
-from holdfast.spec.model import Privacy, Spec
+from holdfast.mechanisms.swapping.options import options_of
+from holdfast.releases.prepare import prepare
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
 from holdfast.spec.tables import TablesSpec
-from holdfast.swapping.asked import options_of
+from holdfast.system.errors import GuaranteeError, SpecError
 
 
 @pytest.mark.parametrize(

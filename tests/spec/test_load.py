@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import SpecError
-from holdfast.spec import read_spec
 from holdfast.spec.example import EXAMPLE_SPEC
+from holdfast.spec.load import read_spec
+from holdfast.system.errors import SpecError
 
 
 def test_paths_start_at_the_spec(example: Path) -> None:

@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from holdfast.errors import SpecError
-from holdfast.spec import Constraints, Data, Invariant, MechanismChoice, Privacy, Spec, Weights
+from holdfast.mechanisms.lattice_laplace import LatticeLaplaceOptions
+from holdfast.spec.constraints import Constraints, Invariant, Weights
+from holdfast.spec.data import Data
+from holdfast.spec.mechanism import MechanismChoice
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import SpecError
 
 DATA = {"path": "children.csv", "cells": ["county", "education"], "count": "children"}
 PURE = {"epsilon": "1"}
@@ -46,7 +51,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (data(cells=["a", 1]), "[data] cells 2", "text in quotes"),
     (data(count="county"), "[data] count", "also among cells"),
     (data(count=""), "[data] count", "leave it out"),
-    (data(levels={"conty": ["a"]}), "[data] levels", "did you mean 'county'?"),
+    (data(levels={"conty": ["a"]}), "[data.levels]", "did you mean 'county'?"),
     (data(levels={"county": []}), "[data.levels] county", "is empty"),
     (data(levels={"county": ["a", "a"]}), "[data.levels] county", "'a' twice"),
     (data(levels={"county": [""]}), "[data.levels] county", "empty level"),
@@ -154,7 +159,7 @@ def test_plain_values_round_trip() -> None:
             invariants=[{"where": {"county": "Alpha", "education": [1, 2.5]}, "name": "some"}],
             constraints={"structural_zeros": [{"county": ["Alpha", "Beta"]}]},
             privacy={"standard": "approximate", "epsilon": "0.25", "delta": "1e-10", "distance": 4},
-            mechanism={"name": "lattice-gaussian", "any": ["key", 1]},
+            mechanism={"name": "conditioned", "chain": True, "moves": "moves.txt"},
         )
     )
     plain = spec.model_dump(mode="json")
@@ -168,7 +173,7 @@ def test_keys_of_a_mechanism_are_left_to_it() -> None:
     """So that a pure budget may follow from one of them."""
     spec = Spec.of({"data": DATA, "mechanism": {"epsilon_per_unit": "1/4"}})
     assert spec.privacy.epsilon is None
-    assert spec.mechanism.keys == {"name": "lattice-laplace", "epsilon_per_unit": "1/4"}
+    assert spec.mechanism == LatticeLaplaceOptions(epsilon_per_unit=Fraction(1, 4))
 
 
 def test_paths_are_relative_to_the_folder() -> None:
@@ -179,7 +184,7 @@ def test_paths_are_relative_to_the_folder() -> None:
 
 def test_a_path_is_needed_where_there_is_no_frame() -> None:
     spec = Spec.of(spec_with(data={"cells": ["county"]}))
-    with pytest.raises(SpecError, match=r"^\[data\] path is missing: name a .csv or .parquet file, or give"):
+    with pytest.raises(SpecError, match=r"^data\.path is missing: name a .csv or .parquet file, or give"):
         _ = spec.data_path
 
 

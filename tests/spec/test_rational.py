@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from holdfast.spec.rational import PositiveRational, Rational, parse_rational
+from holdfast.spec.values import PositiveRational, Rational, parse_rational
 
 ADAPTER: TypeAdapter[Fraction] = TypeAdapter(Rational)
 

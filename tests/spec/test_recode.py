@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import SpecError
-from holdfast.spec import Data
+from holdfast.spec.data import Data
+from holdfast.system.errors import SpecError
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"recode": {"age": {"a": [0, 17], "b": [17, 120]}}}, "bins 'a' and 'b' that overlap"),

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import SpecError
 from holdfast.spec.load import read_any_spec, read_spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.system.errors import SpecError
 
 ONE = {"name": "a", "cells": ["x", "y"], "invariants": [{"margin": ["x"]}]}
 TWO = {"name": "b", "cells": ["x", "z"], "mechanism": {"name": "k-norm"}}
@@ -72,5 +72,5 @@ def test_what_is_for_one_table_says_so(tmp_path: Path) -> None:
     path = tmp_path / "tables.toml"
     path.write_text('[data]\npath = "p.csv"\n[[tables]]\nname = "a"\ncells = ["x"]\n')
     assert isinstance(read_any_spec(path), TablesSpec)
-    with pytest.raises(SpecError, match=r"tables.toml has \[\[tables\]\], and this is for a spec"):
+    with pytest.raises(SpecError, match=r"tables.toml has tables, and this is for a spec"):
         read_spec(path)

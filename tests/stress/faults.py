@@ -18,7 +18,7 @@ from tests.stress.state import (
 from tests.stress.tracing import Call, calls, traced
 from tests.stress.trial import Outcome, Setting, Trial, tried
 
-from holdfast.privacy.ledger import Ledger
+from holdfast.ledger import Ledger
 
 FULL = ("ENOSPC", "EIO", "EDQUOT")
 ERRORS: dict[str, tuple[str, ...]] = {

@@ -10,13 +10,13 @@ from tests.stress.material import ledger_at, material
 from tests.stress.trial import Outcome, Setting, Trial
 from tests.stress.workers import Attempt, Bench, inputs
 
-from holdfast.account.verify import verify_ledger
-from holdfast.certificate.quick import verify_quick
 from holdfast.certificate.sign import read_public_key, read_signing_key, signature_check
 from holdfast.certificate.text import canonical, digest
-from holdfast.certificate.verify import verify
-from holdfast.privacy.ledger import Ledger, export_csv, ledger_report
-from holdfast.release import prepare
+from holdfast.ledger.account import Ledger
+from holdfast.ledger.report import export_csv, ledger_report
+from holdfast.ledger.verify import verify_ledger
+from holdfast.releases.prepare import prepare
+from holdfast.verification.verify import verify
 
 TOKENS = (
     *(
@@ -184,7 +184,7 @@ def certificate(bench: Bench) -> str | None:
         except (ValueError, AttributeError, TypeError, RecursionError):
             pass
     path.write_bytes(after)
-    quick, full = verify_quick(folder).kept, verify(folder).kept
+    quick, full = verify(folder, quick=True).kept, verify(folder).kept
     changed = after != before and not resealed
     return "a changed certificate is kept" if changed and (quick or full) else None
 
@@ -202,7 +202,7 @@ def released(bench: Bench) -> str | None:
     body = {**{key: value for key, value in content.items() if key != "digest"}}
     body["files"] = {**body["files"], file: after}
     (folder / "certificate.json").write_text(canonical({**body, "digest": digest(body)}), encoding="utf-8")
-    verify_quick(folder)
+    verify(folder, quick=True)
     return None if before != after or verify(folder).kept else "an unchanged table is not kept"
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 from tests.example import written
-from tests.swapping.small import KINDS, asked, households
+from tests.mechanisms.swapping.small import KINDS, asked, households
 
+import holdfast
 from holdfast.certificate.sign import generate_keys, read_signing_key
-from holdfast.joint.release import make_release
-from holdfast.privacy.ledger import Ledger
+from holdfast.ledger.account import Ledger
 
 
 def material(room: Path) -> Path:
@@ -23,12 +23,12 @@ def material(room: Path) -> Path:
     pl.read_csv(folder / "children.csv").write_parquet(folder / "children.parquet")
     key = read_signing_key(generate_keys(folder / "key")[0])
     ledger = Ledger.create(folder / "account.db", standard="pure", budget=Fraction(100))
-    make_release(spec, folder / "csv", ledger=ledger, key=key)
+    holdfast.release(spec, folder / "csv", ledger=ledger, key=key)
     for name in ("", ".salt"):
         shutil.copy2(folder / f"account.db{name}", folder / f"older.db{name}")
-    make_release(spec, folder / "parquet", ledger=ledger, key=key, parquet=True)
-    make_release(spec, folder / "later", ledger=ledger, key=key)
-    make_release(
+    holdfast.release(spec, folder / "parquet", ledger=ledger, key=key, parquet=True)
+    holdfast.release(spec, folder / "later", ledger=ledger, key=key)
+    holdfast.release(
         asked(**KINDS["records"]), folder / "swapped", data=households(), key=key, accept_no_protection=True
     )
     return folder

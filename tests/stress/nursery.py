@@ -170,7 +170,7 @@ def serve() -> None:
     """Fork a command for every line that is read, and tell how each ends."""
     for name in COMMANDS:
         importlib.import_module(f"holdfast.cli.{name}")
-    for name in ("holdfast.account.verify", "holdfast.certificate.verify", "matplotlib.pyplot"):
+    for name in ("holdfast.ledger.verify", "holdfast.verification.verify", "matplotlib.pyplot"):
         importlib.import_module(name)
     signal.pthread_sigmask(signal.SIG_BLOCK, {GO})
     pending = b""

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.stress.state import LEDGER, account, copy_stage, drafts, release, stage, whole
 from tests.stress.trial import Outcome, Setting, SkippedError, Trial, tried
 
-from holdfast.privacy.ledger import Ledger
+from holdfast.ledger import Ledger
 
 Arrange = Callable[[Path, ExitStack], tuple[tuple[str, ...], Path]]
 """Makes a place in a room, and returns the command for it and the folder to run it in."""

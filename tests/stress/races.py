@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.releases.test_resume import KILLED
 from tests.stress.nursery import PATIENCE, Ended
 from tests.stress.state import LEDGER, OUT, absent_or_whole, account, drafts, release, stage, whole
 from tests.stress.trial import Outcome, Setting, Trial, tried
-from tests.test_resume import KILLED
 
-from holdfast.privacy.ledger import Ledger
+from holdfast.ledger import Ledger
 
 RACERS = 6
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from tests.example import written
 from tests.stress.nursery import Ended, Nursery
 
-from holdfast.account.verify import verify_ledger
-from holdfast.certificate.quick import verify_quick
 from holdfast.certificate.read import read_certificate
-from holdfast.durable import PREFIX
-from holdfast.errors import HoldfastError
-from holdfast.privacy.ledger import Ledger
+from holdfast.ledger import Ledger
+from holdfast.ledger.verify import verify_ledger
+from holdfast.system.errors import HoldfastError
+from holdfast.system.files import PREFIX
+from holdfast.verification.verify import verify
 
 LEDGER, OUT = "account.db", "out"
 
@@ -40,7 +40,7 @@ def release(out: str | Path = OUT, *more: str) -> tuple[str, ...]:
 def whole(folder: Path) -> Iterator[str]:
     """Say what a release folder lacks."""
     try:
-        wrong = [check.name for check in verify_quick(folder).checks if not check.holds]
+        wrong = [check.name for check in verify(folder, quick=True).checks if not check.holds]
     except HoldfastError as error:
         wrong = [str(error)]
     if wrong:

@@ -9,16 +9,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tests.certificate.falsify import forgeries, write
+from tests.certificate.unclaimed import CLAIMS_NOTHING, OF_RECORDS
 from tests.stress.material import ledger_at, material
 from tests.stress.trial import Outcome, Setting, Trial
 from tests.stress.workers import Bench, inputs
 
-from holdfast.account.verify import verify_ledger
-from holdfast.certificate.derive import CLAIMS_NOTHING
 from holdfast.certificate.sign import read_public_key, signature_check
-from holdfast.joint.verify import verify
-from holdfast.privacy.ledger import export_json
-from holdfast.swapping.verify import CLAIMS_NOTHING as OF_RECORDS
+from holdfast.ledger.report import export_json
+from holdfast.ledger.verify import verify_ledger
+from holdfast.verification.verify import verify
 
 SIGNATURE, CERTIFICATE = "certificate.sig", "certificate.json"
 
@@ -95,7 +94,7 @@ def a_field(bench: Bench) -> str | None:
     before = json.loads((folder / CERTIFICATE).read_text(encoding="utf-8"))
     forgery = next(forgeries(before, bench.chance, 1))
     write(folder, forgery.content, page=True)
-    unclaimed = OF_RECORDS if "strata" in before else CLAIMS_NOTHING
+    unclaimed = OF_RECORDS if before["parts"][0]["kind"] == "records" else CLAIMS_NOTHING
     excused = any(fnmatchcase(forgery.name, item.place) for item in unclaimed)
     return f"{forgery.name} {forgery.what}" if verify(folder).kept and not excused else None
 

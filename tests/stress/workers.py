@@ -17,13 +17,13 @@ from random import Random
 
 from tests.stress.trial import CORES, Outcome, Setting
 
-from holdfast.errors import HoldfastError
+from holdfast.system.errors import HoldfastError
 
 SECONDS = 20
 """An input that takes a processor longer hangs."""
 WAITING = 300
 """An input that waits longer hangs, by the clock."""
-STUCK = 1800
+STUCK = 600
 """A job without an answer after so many seconds is stuck where no alarm is heard."""
 MEMORY = 2 << 30
 CHUNK = 20
@@ -103,7 +103,7 @@ def _limit() -> None:
     """Leave a worker so much more memory than it has, and no voice."""
     import resource
 
-    importlib.import_module("holdfast.release")
+    importlib.import_module("holdfast.releases.prepared")
     size = Path("/proc/self/statm")
     if size.exists():
         used = int(size.read_text(encoding="ascii").split()[0]) * resource.getpagesize()

@@ -13,12 +13,13 @@ from studies.congenial_dp import california, density, distances, run, sampler, t
 from studies.congenial_dp.design import CELLS, COLUMNS, CONFIDENTIAL, FREE, MATRIX, conditional_law
 from studies.expected import violations
 from studies.outcome import Number
+from tests.sampling.replayed import ReplayedEntropy
 
-from holdfast.errors import DataError
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1
 from holdfast.estimation.l2 import nonnegative_l2
-from holdfast.sampling.entropy import Replay, SeededEntropy
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import DataError
 
 T = TypeVar("T")
 
@@ -118,11 +119,13 @@ def test_all_pairs_are_averaged() -> None:
     chain = sampler.kernel(CONFIDENTIAL, Fraction(1, 2), Fraction(3, 5))
     noise = conditional_law(CONFIDENTIAL, Fraction(1, 2)).sample(SeededEntropy(1), 60)
     words = SeededEntropy(2).words(60 * len(FREE))
-    proposed = chain.completed(chain.law.sample(Replay(words, SeededEntropy(3)), words.size).reshape(60, -1))
+    proposed = chain.completed(
+        chain.law.sample(ReplayedEntropy(words, SeededEntropy(3)), words.size).reshape(60, -1)
+    )
     to, at = chain.log_weight(proposed), chain.log_weight(chain.init(noise[:, chain.cells.free]))
     plain = np.exp(np.minimum(to[None, :] - at[:, None], 0)).mean()
     assert plain > 0
-    assert sampler._all_pairs(chain, noise, Replay(words, SeededEntropy(3))) == pytest.approx(plain)
+    assert sampler._all_pairs(chain, noise, ReplayedEntropy(words, SeededEntropy(3))) == pytest.approx(plain)
 
 
 def csv(folder: Path, counties: dict[str, int]) -> None:

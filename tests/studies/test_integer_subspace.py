@@ -33,11 +33,11 @@ from studies.integer_subspace.fourier import crossing_law, margins_law
 from studies.integer_subspace.one_total import cell_law, norm_law
 from studies.integer_subspace.shells import Lattice, RadialLaw, shell_counts
 from studies.outcome import Number, Outcome
-from tests.goodness import lattice_law, lattice_points, two_way
 
-from holdfast.errors import DataError
-from holdfast.sampling.chains.meeting import MeetingTimes
+from holdfast.sampling.chains.coupling import MeetingTimes
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import DataError
+from holdfast.testing.goodness import lattice_law, lattice_points, two_way
 
 T = TypeVar("T")
 Integers = NDArray[np.int64]
@@ -112,7 +112,7 @@ def test_other_counts_and_another_chain_are_off(monkeypatch: pytest.MonkeyPatch)
 def enumerated(
     matrix: Integers, epsilon: Fraction, norm: str, radius: int
 ) -> tuple[Integers, NDArray[np.float64]]:
-    law = lattice_law(matrix, float(epsilon), norm, radius)
+    law = lattice_law(matrix, float(epsilon), norm, radius, rarest=0)
     return np.array(list(law)), np.array(list(law.values()))
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 from studies.semi_dp.k_norm_real import RealKNorm, zero_margin_laplace
-from tests.goodness import LEVEL
 
-from holdfast.errors import SamplingError
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL
 from holdfast.universe.hull.moves import basic_moves, sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.universe import Universe

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
 from studies.semi_dp.norm_balls import BallNorm, NormBall, NormLaw, Space
-from tests.goodness import LEVEL, two_way
-from tests.losses import record_distances
 
-from holdfast.errors import SamplingError
-from holdfast.mechanisms.span import Span
-from holdfast.premises import Premises
+from holdfast.mechanisms.projected_gaussian import NullSpace
 from holdfast.privacy.evidence import Assumed
 from holdfast.privacy.guarantee import Scope, Target
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, two_way
+from holdfast.testing.losses import record_distances
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 NORMS: tuple[BallNorm, ...] = ("l1", "l2", "linf")
@@ -91,7 +91,7 @@ def radial(draws: NDArray[np.float64], law: NormLaw) -> float:
 @pytest.mark.parametrize("name", SYSTEMS)
 @pytest.mark.parametrize("norm", NORMS)
 def test_draws_have_the_radius_and_symmetry_of_their_law(norm: BallNorm, name: str) -> None:
-    law = NormLaw(Span(SYSTEMS[name]), norm, Fraction(1, 3))
+    law = NormLaw(NullSpace(SYSTEMS[name]), norm, Fraction(1, 3))
     draws = law.sample(SeededEntropy(4), 3000)
     assert law.span.holds(draws).all()
     assert radial(draws, law) > LEVEL
@@ -104,7 +104,7 @@ def test_draws_have_the_radius_and_symmetry_of_their_law(norm: BallNorm, name: s
 def test_directions_follow_the_density(norm: BallNorm) -> None:
     # in a plane the angle decides the norm: its law is proportional to 1 / ||direction||^2
     rows = np.array([[1, 1, 1, 1], [1, 2, 0, 1]])
-    law = NormLaw(Span(csr_array(rows)), norm, Fraction(1))
+    law = NormLaw(NullSpace(csr_array(rows)), norm, Fraction(1))
     plane = np.linalg.svd(rows)[2][2:]
     places = law.sample(SeededEntropy(5), 6000) @ plane.T
     edges = np.linspace(-np.pi, np.pi, 25)
@@ -156,6 +156,6 @@ def test_per_record_of_distance(norm: BallNorm) -> None:
 
 
 def test_a_table_that_is_too_large_is_refused() -> None:
-    large = NormLaw(Span(csr_array(two_way(12, 12))), "l1", Fraction(1))
+    large = NormLaw(NullSpace(csr_array(two_way(12, 12))), "l1", Fraction(1))
     with pytest.raises(SamplingError, match="smaller table"):
         large.sample(SeededEntropy(0), 1)

@@ -29,9 +29,10 @@ from studies.partially_private.methods import (
     Setting,
 )
 from studies.partially_private.workers import FEW, spread
+from tests.mechanisms.wasserstein.mass import log_mass
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.wasserstein.prior import log_mass, pseudo_counts
+from holdfast.mechanisms.wasserstein.prior import pseudo_counts
 
 T = TypeVar("T")
 PARTS = ("synthesis", "dependence", "power", "asymptotics")

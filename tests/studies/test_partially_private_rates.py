@@ -13,8 +13,8 @@ from studies.partially_private.counties import invented
 from studies.partially_private.rates import Inferred, held, interval, lengths, worlds
 
 from holdfast import SeededEntropy
-from holdfast.inference.posterior.facts import Facts
 from holdfast.inference.posterior.gibbs import gibbs
+from holdfast.inference.posterior.table_constraints import TableConstraints
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_every_drawn_table_is_as_public_as_the_total_and_others_are_refused(
     found = Inferred.of(world, ready, 1, 100)
     assert (found.posterior.tables.sum(axis=2) == cases.sum()).all()
     assert (found.posterior.tables >= 0).all()
-    monkeypatch.setattr(Facts, "hold", lambda self, tables: np.zeros(len(tables), dtype=bool))
+    monkeypatch.setattr(TableConstraints, "hold", lambda self, tables: np.zeros(len(tables), dtype=bool))
     with pytest.raises(AssertionError, match="contradicts what is public"):
         Inferred.of(world, ready, 1, 100)
 

@@ -15,8 +15,7 @@ from studies.semi_dp.designs import both_margins, entropy, generator, model_tabl
 from studies.semi_dp.numbers import Number, discrepancies
 
 from holdfast.data.two_by_two import TwoByTwo
-from holdfast.inference.count_law import CountLaw
-from holdfast.inference.count_test import p_values
+from holdfast.inference.count_test import CountLaw, p_values
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure
 

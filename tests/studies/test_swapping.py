@@ -16,10 +16,10 @@ from studies.swapping.experiment import Size
 from studies.swapping.microdata import Microdata, TwoWay, broken, cross, mape, move_probability
 from studies.swapping.regions import REGION_OF, REGIONS
 
-from holdfast.errors import DataError
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.swapping.permute import Permuted, permute
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.permute import Permuted, permute
+from holdfast.system.errors import DataError
 
 T = TypeVar("T")
 FEW = Size(2)

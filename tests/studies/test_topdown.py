@@ -20,11 +20,11 @@ from studies.topdown.blocks import ALONE, LATTICE, LINEAR, TOPDOWN, Releases, Sh
 from studies.topdown.sizes import Table, by_size, joined
 
 from holdfast import SeededEntropy
-from holdfast.errors import DataError
-from holdfast.inference.node_intervals import best_linear
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
+from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.estimate import estimated
 from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.system.errors import DataError
 
 T = TypeVar("T")
 TINY = Shape(2, 4, 10, 120)

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.universe.capacity import capacities
+from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from tests.universe.conftest import margin_matrix
 
-from holdfast.universe.cliques import junction_order, maximal, one_table
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.universe.bounds import junction_order, maximal, one_table
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 NAMES = "abcd"
@@ -44,7 +44,7 @@ def test_cycles_have_no_order(cliques: tuple[frozenset[str], ...]) -> None:
     assert junction_order(cliques) is None
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3, unique=True), min_size=1, max_size=3),
     st.lists(st.tuples(*[st.integers(0, 1)] * 4), min_size=0, max_size=4),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.compensators import Compensators
+from holdfast.universe.space import Compensators
 
 columns = arrays(np.int64, (5, 2), elements=st.integers(0, 2))
 

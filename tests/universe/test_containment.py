@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 
-from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.hull.containment import Ball, Name
+from holdfast.system.errors import GuaranteeError
+from holdfast.testing.goodness import two_way
+from holdfast.universe.hull.norm import Ball, NormName
 from holdfast.universe.universe import Universe
 
-NORMS: tuple[Name, ...] = get_args(Name)
+NORMS: tuple[NormName, ...] = get_args(NormName)
 RNG = np.random.default_rng(1)
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import GuaranteeError
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]

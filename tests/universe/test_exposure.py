@@ -13,9 +13,9 @@ from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.universe import exposure as module
 from holdfast.universe.bounds import upper_bound
-from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.exposure import exposure, frechet
 from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]

@@ -9,11 +9,9 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe import semi_adjacency as semi
 from holdfast.universe import sensitivity as sens
-from holdfast.universe.features import product_of, small_product
 from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity
-from holdfast.universe.spread import spread
-from holdfast.universe.universe import Universe
+from holdfast.universe.sensitivity import sensitivity, spread
+from holdfast.universe.universe import Universe, product_of, small_product
 
 NAMES = tuple("abc")
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
-from tests.goodness import lattice_points, two_way
 
-from holdfast.errors import GuaranteeError, SamplingError
 from holdfast.programs import decompose
-from holdfast.programs.decompose import Basis, Decompose, Decomposition
-from holdfast.universe.hull.lattice import span_matrix
-from holdfast.universe.hull.moves import Moves, basic_moves, sensitivity_moves
+from holdfast.programs.decompose import Decompose, Decomposition, OptimalBasis
+from holdfast.system.errors import GuaranteeError, SamplingError
+from holdfast.testing.goodness import lattice_points, two_way
+from holdfast.universe.hull.moves import HullMoves, UnlistedError, basic_moves, sensitivity_moves, span_matrix
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.space import sensitivity_space
 from holdfast.universe.universe import Universe
@@ -41,7 +40,7 @@ UNIVERSES = {
     "features": universe(binary_features(), [1, 0, 0, 1, 0, 1, 1, 0]),
     "weights": universe(np.array([[1, 2, 1, 0], [1, 1, 1, 1]]), [1, 1, 1, 1]),
 }
-MOVES: dict[str, Moves] = {
+MOVES: dict[str, HullMoves] = {
     "basic 3 x 3": basic_moves(3, 3),
     "basic 3 x 4": basic_moves(3, 4),
     **{name: sensitivity_moves(on, 3) for name, on in UNIVERSES.items()},
@@ -53,7 +52,7 @@ MOVES: dict[str, Moves] = {
 NORMS = {name: HullNorm(moves) for name, moves in MOVES.items()}
 
 
-def by_definition(moves: Moves, point: IntArray) -> float:
+def by_definition(moves: HullMoves, point: IntArray) -> float:
     columns = moves.vectors.toarray().T
     both = np.hstack([columns, -columns])
     fun = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=point, method="highs-ipm").fun
@@ -61,7 +60,7 @@ def by_definition(moves: Moves, point: IntArray) -> float:
     return fun
 
 
-def points_of(moves: Moves, size: int, seed: int = 0) -> IntArray:
+def points_of(moves: HullMoves, size: int, seed: int = 0) -> IntArray:
     weights = np.random.default_rng(seed).integers(-4, 5, (size, moves.basis.shape[0]))
     return np.asarray(weights @ moves.basis)
 
@@ -163,7 +162,7 @@ def test_it_is_a_norm(one: list[int], other: list[int], factor: int) -> None:
         sensitivity_moves(universe(np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 1]]), [1, 1, 0, 2, 1]), 1),
     ],
 )
-def test_closed_forms_are_what_the_program_finds(moves: Moves) -> None:
+def test_closed_forms_are_what_the_program_finds(moves: HullMoves) -> None:
     assert moves.additive
     points = points_of(moves, 20)
     slow = HullNorm(replace(moves, additive=False))
@@ -208,7 +207,7 @@ def test_a_bad_suggestion_widens_the_bounds_and_never_breaks_them(monkeypatch: p
 def test_a_basis_that_is_not_optimal_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     moves = MOVES["3 x 3"]
     signs = np.array([1, -1, -1, 1])
-    basis = Basis(moves.independent, signs, np.zeros(0, dtype=np.int64))
+    basis = OptimalBasis(moves.independent, signs, np.zeros(0, dtype=np.int64))
     monkeypatch.setattr(Decompose, "basis", lambda self: basis)
     norm = HullNorm(moves)
     with pytest.raises(SamplingError, match="decided exactly"):
@@ -262,7 +261,7 @@ def test_a_sum_that_is_no_invariant_is_not_published() -> None:
 
 def test_what_cannot_be_listed_is_refused() -> None:
     on = universe(np.ones((1, 500), dtype=np.int64), [1] * 500)
-    with pytest.raises(GuaranteeError, match="lattice-laplace"):
+    with pytest.raises(UnlistedError, match="for 500 cells: use coarser attributes"):
         sensitivity_moves(on, 2)
     one = universe(two_way(2, 2), [3, 0, 0, 0])
     with pytest.raises(GuaranteeError, match="nothing is left"):

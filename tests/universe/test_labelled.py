@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.universe import labelled as module
-from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.labelled import Labelled, labelled
 from holdfast.universe.limits import Limits
 from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 from holdfast.universe.vacuous import one_table
 
@@ -120,7 +120,7 @@ designs = st.tuples(st.integers(1, 3), st.integers(2, 4)).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(designs)
 def test_random_designs_of_up_to_four_people(design: tuple[IntArray, list[int]]) -> None:
     matrix, file = design

@@ -6,16 +6,16 @@ from scipy.sparse import csr_array
 from tests.universe.designs import at_most, random_design, two_way
 from tests.universe.test_semi_adjacency import from_definition
 
-from holdfast.errors import GuaranteeError
-from holdfast.premises import Premises
 from holdfast.privacy.guarantee import Scope
+from holdfast.privacy.premises import Premises
 from holdfast.programs.solver import UNBOUNDED
+from holdfast.system.errors import GuaranteeError
 from holdfast.universe import limited, limits
-from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.exposure import exposure
 from holdfast.universe.limits import Limits
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 from holdfast.universe.vacuous import one_table
 

@@ -10,12 +10,12 @@ from scipy.sparse import csr_array, vstack
 from tests.universe.test_semi_adjacency import from_definition
 from tests.universe.test_sensitivity import _by_definition
 
-from holdfast.errors import InvariantError
 from holdfast.lattice.arrays import IntArray
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import InvariantError
 from holdfast.universe.exposure import exposure
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 from holdfast.universe.vacuous import one_table
 
@@ -78,7 +78,7 @@ def test_small_trees_by_enumeration(name: str, table: list[int]) -> None:
     assert (universe.settled is None) == (crossing or name == "leaf, women of each county")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 1), min_size=6, max_size=6))
 def test_any_tree_by_enumeration(seed: int, table: list[int]) -> None:
     generator = np.random.default_rng(seed)

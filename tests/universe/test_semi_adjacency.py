@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.system.errors import GuaranteeError
 from holdfast.universe import witness
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
@@ -30,18 +30,16 @@ def from_definition(tables: list[Table]) -> tuple[int, int]:
     if len(tables) == 1:
         return 0, 0
     costs: dict[tuple[int, int], list[int]] = {}
-    for X in tables:
-        size = sum(X)
+    every, one = np.array(tables), np.eye(len(tables[0]), dtype=np.int64)
+    for X in every:
+        same = every[every.sum(axis=1) == X.sum()]
         for x, y in product(range(len(X)), repeat=2):
             if x == y or X[x] == 0:
                 continue
-            others = [
-                sum(abs(a - (k == x) - b + (k == y)) for k, (a, b) in enumerate(zip(X, Y, strict=True)))
-                for Y in tables
-                if Y[y] > 0 and sum(Y) == size
-            ]
-            if others:
-                costs.setdefault((x, y), []).append(1 + min(others) // 2)
+            others = same[same[:, y] > 0]
+            if len(others):
+                apart = np.abs((X - one[x]) - (others - one[y])).sum(axis=1)
+                costs.setdefault((x, y), []).append(1 + int(apart.min()) // 2)
     worst = max((max(cost) for cost in costs.values()), default=0)
     literal = max((min(cost) for cost in costs.values()), default=0)
     return worst, literal

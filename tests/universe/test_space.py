@@ -8,12 +8,12 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
+from holdfast.system.errors import GuaranteeError
 from holdfast.universe import space as space_module
-from holdfast.universe.enumerate import conforming_tables
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.space import sensitivity_space
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]

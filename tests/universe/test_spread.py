@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.product import Margins
-from holdfast.universe.spread import spread
+from holdfast.lattice.product import AxisMargins
+from holdfast.universe.sensitivity import spread
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]
@@ -43,14 +43,14 @@ def test_known_values(
 ) -> None:
     universe = margins(np.ones(shape, dtype=np.int64), cliques, named=named != "neither")
     if named == "axes":
-        universe = replace(universe, margins=Margins(shape, tuple(map(frozenset, cliques))))
+        universe = replace(universe, margins=AxisMargins(shape, tuple(map(frozenset, cliques))))
     assert spread(universe) == value
 
 
 def test_large_margins_with_a_shared_attribute_are_answered(margins: Design) -> None:
     shape, sets = (40, 20, 3), (frozenset({0, 1}), frozenset({0, 2}))
     universe = margins(np.ones(shape, dtype=np.int64), [(0, 1), (0, 2)])
-    assert spread(replace(universe, margins=Margins(shape, sets))) == 1
+    assert spread(replace(universe, margins=AxisMargins(shape, sets))) == 1
 
 
 designs = st.tuples(st.integers(1, 3), st.integers(2, 5)).flatmap(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from holdfast.errors import InvariantError
+from holdfast.system.errors import InvariantError
 from holdfast.universe import universe as module
 from holdfast.universe.universe import Universe
 

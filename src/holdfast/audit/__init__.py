@@ -1,1 +1,51 @@
-"""Looking at guarantees from outside: what invariants leave to protect, what guarantees are worth."""
+"""What invariants leave to protect, and what a guarantee is worth under them: a function for each command.
+
+`holdfast.audit.universe("holdfast.toml")` is `holdfast audit universe holdfast.toml`, and so on.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from holdfast.audit.census import census_2020
+    from holdfast.audit.compositions import compose
+    from holdfast.audit.exposed_cells import exposure
+    from holdfast.audit.guarantees import guarantee
+    from holdfast.audit.projections import projection
+    from holdfast.audit.secrets import delta_z
+    from holdfast.audit.swap_rates import swapping
+    from holdfast.audit.universes import universe
+
+_HOME = {
+    "census_2020": "census",
+    "compose": "compositions",
+    "delta_z": "secrets",
+    "exposure": "exposed_cells",
+    "guarantee": "guarantees",
+    "projection": "projections",
+    "swapping": "swap_rates",
+    "universe": "universes",
+}
+
+__all__ = [
+    "census_2020",
+    "compose",
+    "delta_z",
+    "exposure",
+    "guarantee",
+    "projection",
+    "swapping",
+    "universe",
+]
+
+
+def __dir__() -> list[str]:
+    """List the audits."""
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    """Import an audit when it is asked for, as `holdfast` does."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'holdfast.audit' has no attribute {name!r}")
+    return getattr(import_module(f"holdfast.audit.{_HOME[name]}"), name)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, vstack
 
-from holdfast.audit.guarantee import Reading, audit_guarantee
+from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
@@ -30,7 +30,7 @@ SOURCES = (
 
 
 @dataclass(frozen=True)
-class Level:
+class PublishedInvariants:
     """What is published exactly, and the semi-adjacency that follows."""
 
     invariants: str
@@ -44,9 +44,9 @@ class Line:
 
     product: str
     unit: str
-    level: Level
-    advertised: Reading
-    effective: Reading
+    level: PublishedInvariants
+    advertised: EpsilonReading
+    effective: EpsilonReading
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -103,11 +103,14 @@ TOTALS = (
 def census_2020(delta: Fraction = DELTA) -> CensusReport:
     """Return every product at every level of invariants."""
     people = (
-        Level("none", False, 1),
-        Level("population of each state", True, _partition()),
-        Level("each state's population and one more margin", False, _two_margins()),
+        PublishedInvariants("none", False, 1),
+        PublishedInvariants("population of each state", True, _partition()),
+        PublishedInvariants("each state's population and one more margin", False, _two_margins()),
     )
-    units = (Level("none", False, 1), Level("housing units in each block", True, _partition()))
+    units = (
+        PublishedInvariants("none", False, 1),
+        PublishedInvariants("housing units in each block", True, _partition()),
+    )
     products = (
         ("redistricting file, persons", "person", PARTS["person"], people),
         ("redistricting file, housing units", "housing unit", PARTS["housing unit"], units),
@@ -115,7 +118,7 @@ def census_2020(delta: Fraction = DELTA) -> CensusReport:
     found = []
     for product, unit, rho, levels in products:
         for level in levels:
-            read = audit_guarantee(ZeroConcentrated(rho), level.semi_adjacency, delta)
+            read = guarantee(ZeroConcentrated(rho), level.semi_adjacency, delta)
             found.append(Line(product, unit, level, read.advertised, read.effective))
     return CensusReport(delta, tuple(found), TOTALS)
 

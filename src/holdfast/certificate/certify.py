@@ -1,77 +1,104 @@
-"""Recording a release: from a mechanism and what is public to a certificate."""
+"""Recording a release: from mechanisms and what is public to a certificate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from math import ceil
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
-from holdfast.certificate.model import (
-    BiasSection,
-    Certificate,
-    ConstraintsSection,
-    EpsilonAt,
-    ErrorSection,
-    ExpectedErrorSection,
+from holdfast.certificate.caveats import (
+    chapters_alone,
+    invariants_exact,
+    invariants_of_all_exact,
+    levels_from_data,
+    nesting_from_data,
+    seeded,
+)
+from holdfast.certificate.head import (
     GuaranteeSection,
-    InequalitySection,
-    InvariantSection,
     PublicationSection,
     RandomnessSection,
     ScopeSection,
     SecretsSection,
+    Software,
+    TargetSection,
+    UnitSection,
+    VerdictSection,
+)
+from holdfast.certificate.model import (
+    BudgetSection,
+    Certificate,
+    JoinedSection,
+    SharedSection,
+    ShareSection,
+)
+from holdfast.certificate.parts import (
+    AloneSection,
+    AnyPart,
+    ErrorSection,
+    ExpectedErrorSection,
+    RecordsPart,
     SemiAdjacencySection,
     SensitivitySection,
     SharesSection,
-    Software,
-    TableSection,
-    TargetSection,
-    TopDownSection,
-    UnitSection,
+    TablePart,
     UniverseSection,
 )
-from holdfast.certificate.verdict import verdict
-from holdfast.errors import GuaranteeError
+from holdfast.certificate.verdict import unchanged_section, verdict
+from holdfast.data.sections import (
+    ConstraintsSection,
+    InequalitySection,
+    InvariantSection,
+    TableSection,
+)
 from holdfast.laws import secrets_of
 from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
-from holdfast.mechanisms.topdown.bias import bias
-from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.premises import Premises
-from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon
-from holdfast.privacy.guarantee import Promise, Unit
-from holdfast.privacy.intensity import (
-    Approximate,
-    Functional,
-    GaussianDP,
-    Intensity,
-    Pure,
-    ZeroConcentrated,
-)
-from holdfast.privacy.pufferfish.guarantee import TPGuarantee
-from holdfast.privacy.pufferfish.of_model import StatedModel
+from holdfast.mechanisms.details import MechanismDetails, epsilon_at
+from holdfast.mechanisms.records import RecordsMechanism
+from holdfast.privacy.claims import Claim
+from holdfast.privacy.evidence import evidence_dict
+from holdfast.privacy.guarantee import Guarantee, Unit
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
-from holdfast.spec.model import Privacy
-from holdfast.spec.publication import Publication
+from holdfast.spec.model import Publication
+from holdfast.spec.privacy import Privacy
+from holdfast.spec.tables import Division
 from holdfast.version import VERSION
 
-SMALL_DELTA = 1e-10
+if TYPE_CHECKING:
+    from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+    from holdfast.privacy.pufferfish.of_model import StatedModel
 
 
-def topdown_caveats(public: Public) -> list[str]:
-    """Return what is to be known of counts that were estimated from measurements."""
-    estimated = (
-        "The table is estimated from the measurements beside it, with no count below zero: small counts come"
-        " out too large on average, and large ones too small. The measurements have no such bias; for"
-        " confidence intervals use them, with `holdfast intervals`."
+def headed(
+    privacy: Privacy,
+    parts: Sequence[AnyPart],
+    guarantee: GuaranteeSection,
+    verdict: VerdictSection,
+    caveats: Sequence[Claim],
+    *,
+    secure: bool,
+    publication: Publication | None = None,
+    secrets: SecretsSection | None = None,
+    joined: JoinedSection | None = None,
+    created: str | None = None,
+) -> Certificate:
+    """Return the certificate of a release that is not written yet; nothing in it depends on the draw."""
+    said = {} if publication is None else publication.said
+    return Certificate(
+        software=Software(name="holdfast", version=VERSION),
+        created=created or datetime.now(UTC).isoformat(timespec="seconds"),
+        publication=PublicationSection(**said) if said else None,
+        target=TargetSection(**{**dict(privacy), "laws": privacy.laws_kind}),
+        guarantee=guarantee,
+        secrets=secrets,
+        randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
+        verdict=verdict,
+        caveats=tuple(caveats),
+        parts=tuple(parts),
+        joined=joined,
     )
-    said = [estimated]
-    if public.invariants:
-        said.append(
-            "The guarantee holds among tables with the same values of all invariants. Subject to a part of"
-            " them that leaves another one open it does not hold with any budget, as the release tells that"
-            " one exactly."
-        )
-    return said
 
 
 def certify(
@@ -82,20 +109,26 @@ def certify(
     *,
     secure: bool,
     publication: Publication | None = None,
-    biases: Sequence[BiasSection] = (),
-    microdata: bool = False,
-    model: StatedModel | None = None,
+    details: MechanismDetails | None = None,
+    extras: tuple[str, ...] = (),
+    model: "StatedModel | None" = None,
+    created: str | None = None,
+    name: str | None = None,
 ) -> Certificate:
-    """Record a release of a mechanism; nothing in the record depends on the draw."""
+    """Record a release of one table, or of a statistic of one; ``details`` are those of its mechanism.
+
+    A table among others has a ``name``.
+    """
     unit = mechanism.guarantee.unit
     semi = public.premises("semi", privacy.distance) if unit.adjacency == "semi" else None
     guarantee = guarantee_section(mechanism.guarantee)
     expected = None if accuracy is None else _expected(accuracy, public.schema.names)
-    said = {} if publication is None else publication.said
-    return Certificate(
-        software=Software(name="holdfast", version=VERSION),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        publication=PublicationSection(**said) if said else None,
+    outputs = (*mechanism.published(), *extras) if name is None else (name,)
+    part = TablePart(
+        name=outputs[0],
+        outputs=outputs,
+        mechanism=mechanism.record(),
+        details=details,
         table=TableSection.model_validate(
             {
                 "count": public.count,
@@ -110,33 +143,103 @@ def certify(
             inequalities=tuple(InequalitySection.model_validate(f.to_dict()) for f in public.inequalities),
         ),
         universe=_universe(public, semi),
-        mechanism=mechanism.record(),
-        target=TargetSection(**{**dict(privacy), "laws": privacy.laws_kind}),
-        guarantee=guarantee,
-        secrets=_secrets(secrets_of(mechanism.guarantee, public, privacy, model)),
-        randomness=RandomnessSection(source="operating system" if secure else "seeded", secure=secure),
         expected_error=expected,
-        topdown=_topdown(public, mechanism, tuple(biases), microdata=microdata),
-        verdict=verdict(guarantee, mechanism, expected, public.universe.cells),
-        caveats=_caveats(public, mechanism, secure=secure),
+    )
+    return headed(
+        privacy,
+        [part],
+        guarantee,
+        verdict(
+            mechanism.guarantee,
+            unchanged_section(mechanism, expected, public.universe.cells),
+            mechanism.releases,
+        ),
+        _caveats(public, mechanism, secure=secure),
+        secure=secure,
+        publication=publication,
+        secrets=_secrets(secrets_of(mechanism.guarantee, public, privacy, model)),
+        created=created,
     )
 
 
-INVARIANTS_NOTE = (
-    "The invariants are published exactly. What they reveal by themselves, alone or with other"
-    " sources, is outside of the guarantee."
-)
+def certify_tables(
+    privacy: Privacy,
+    division: Division,
+    weights: Sequence[Fraction],
+    fractions: Sequence[Fraction],
+    shared: Sequence[SharedSection],
+    guarantee: Guarantee,
+    tables: Mapping[str, Certificate],
+    *,
+    publication: Publication | None = None,
+    created: str | None = None,
+) -> Certificate:
+    """Record several tables of one file, from the certificate that each would have alone."""
+    secure = next(iter(tables.values())).randomness.secure
+    shares = tuple(
+        ShareSection(table=name, weight=weight, fraction=fraction)
+        for name, weight, fraction in zip(tables, weights, fractions, strict=True)
+    )
+    return headed(
+        privacy,
+        [_among_others(one) for one in tables.values()],
+        guarantee_section(guarantee),
+        verdict(guarantee),
+        (*(() if secure else (seeded("tables"),)), chapters_alone(), invariants_of_all_exact()),
+        secure=secure,
+        publication=publication,
+        joined=JoinedSection(budget=BudgetSection(division=division, shares=shares), shared=tuple(shared)),
+        created=created,
+    )
 
 
-def guarantee_section(guarantee: Promise) -> GuaranteeSection:
+def certify_records(
+    privacy: Privacy,
+    mechanism: RecordsMechanism[Any, Any],
+    *,
+    secure: bool,
+    table: TableSection | None = None,
+    publication: Publication | None = None,
+    created: str | None = None,
+) -> Certificate:
+    """Record a release of a file of records, and of the table that is counted from it, if there is one."""
+    public = mechanism.public
+    persons = () if public.records.persons is None else ("persons",)
+    part = RecordsPart(
+        name=mechanism.output,
+        outputs=(mechanism.output, *persons, *(() if table is None else ("table",))),
+        mechanism=mechanism.record(),
+        details=mechanism.details,
+        records=public.records,
+        table=table,
+        invariants=public.invariants,
+    )
+    return headed(
+        privacy,
+        [part],
+        guarantee_section(mechanism.guarantee),
+        verdict(mechanism.guarantee, what="file"),
+        (*(() if secure else (seeded("swap"),)), *mechanism.caveats),
+        secure=secure,
+        publication=publication,
+        created=created,
+    )
+
+
+def _among_others(alone: Certificate) -> AnyPart:
+    """Return the part of a table among others, which says for itself what its head would say."""
+    said = {field: getattr(alone, field) for field in AloneSection.model_fields}
+    return alone.table.model_copy(update={"alone": AloneSection(**said)})
+
+
+def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
     """Return what is written of a guarantee."""
     scope = guarantee.scope
     return GuaranteeSection.model_validate(
         {
-            "statement": guarantee.statement,
-            "domain": guarantee.domain,
             "scope": ScopeSection(
                 invariants=scope.invariants,
+                data=scope.data,
                 induced=scope.induced,
                 constraints=scope.constraints,
                 digest=scope.digest,
@@ -145,14 +248,16 @@ def guarantee_section(guarantee: Promise) -> GuaranteeSection:
             "standard": guarantee.intensity.standard,
             "intensity": guarantee.intensity.parameters(),
             "epsilon_at": epsilon_at(guarantee.intensity),
-            "evidence": [{"kind": item.kind, **asdict(item)} for item in guarantee.evidence],
+            "evidence": [evidence_dict(item) for item in guarantee.evidence],
         }
     )
 
 
-def _secrets(promise: TPGuarantee | None) -> SecretsSection | None:
+def _secrets(promise: "TPGuarantee | None") -> SecretsSection | None:
     """Return what is written of a guarantee in terms of secrets."""
-    return None if promise is None else SecretsSection.model_validate(promise.to_dict())
+    if promise is None:
+        return None
+    return SecretsSection.model_validate(promise.to_dict())
 
 
 def _unit(unit: Unit) -> UnitSection:
@@ -179,20 +284,6 @@ def _universe(public: Public, semi: Premises | None) -> UniverseSection:
     )
 
 
-def epsilon_at(intensity: Intensity) -> EpsilonAt | None:
-    """Return an epsilon at a small delta, for readers of other standards than pure and approximate."""
-    match intensity:
-        case Pure() | Approximate():
-            return None
-        case ZeroConcentrated(rho):
-            epsilon = zcdp_to_epsilon(rho=float(rho), delta=SMALL_DELTA).value
-        case GaussianDP(mu):
-            epsilon = gdp_to_epsilon(mu=float(mu), delta=SMALL_DELTA).value
-        case Functional(f):
-            epsilon = f.epsilon_at(SMALL_DELTA)
-    return EpsilonAt(delta=f"{SMALL_DELTA:g}", epsilon=ceil(epsilon * 10**6) / 10**6)
-
-
 def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSection:
     def row(attributes: tuple[str, ...], size: Size) -> ErrorSection:
         return ErrorSection(
@@ -203,7 +294,7 @@ def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSectio
         )
 
     return ExpectedErrorSection(
-        method=f"simulated from the noise law alone, {accuracy.draws} draws",
+        draws=accuracy.draws,
         cell=row(names, accuracy.cell),
         margins=tuple(row(*margin) for margin in accuracy.margins.items()),
         noise=SharesSection(
@@ -214,60 +305,12 @@ def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSectio
     )
 
 
-def _topdown(
-    public: Public, mechanism: AnyMechanism, biases: tuple[BiasSection, ...], *, microdata: bool
-) -> TopDownSection | None:
-    """Return both readings: for one record of distance, and for one person [semi-dp, Proposition 15]."""
-    if not isinstance(mechanism, TopDown):
-        return None
-    one = mechanism.one_record
-    try:
-        semi = public.premises("semi").semi_adjacency
-    except GuaranteeError:  # of some invariants no bound is known
-        semi = None
-    all_along = None if semi is None else one.group(semi.worst_case)
-    return TopDownSection(
-        per_record=mechanism.per_record,
-        epsilon_at=epsilon_at(one),
-        semi_adjacency=None if semi is None else semi.worst_case,
-        exact=semi is not None and semi.exact,
-        effective=None if all_along is None else next(iter(all_along.parameters().values())),
-        effective_epsilon_at=None if all_along is None else epsilon_at(all_along),
-        bias=biases,
-        microdata=microdata,
+def _caveats(public: Public, mechanism: AnyMechanism, *, secure: bool) -> tuple[Claim, ...]:
+    within = public.schema.within
+    return (
+        *(() if secure else (seeded("release"),)),
+        *mechanism.caveats(public),
+        *((levels_from_data(public.inferred),) if public.inferred else ()),
+        *((nesting_from_data(tuple(within), tuple(within.values())),) if within else ()),
+        *((invariants_exact(),) if public.invariants else ()),
     )
-
-
-def bias_sections(mechanism: AnyMechanism, public: Public) -> tuple[BiasSection, ...]:
-    """Return the bias of estimated counts on a stand-in, for a mechanism that has one."""
-    if not isinstance(mechanism, TopDown):
-        return ()
-    found = bias(mechanism.design, mechanism.measurements, public.universe.total)
-    return tuple(BiasSection.model_validate(asdict(each)) for each in found)
-
-
-def _caveats(public: Public, mechanism: AnyMechanism, *, secure: bool) -> tuple[str, ...]:
-    caveats = []
-    if not secure:
-        caveats.append(
-            "This release was drawn from a seeded generator. Whoever knows the seed can take the noise"
-            " off again: it protects nobody and is for tests and studies only."
-        )
-    if isinstance(mechanism, TopDown):
-        caveats += topdown_caveats(public)
-    elif mechanism.caveat is not None:
-        caveats.append(mechanism.caveat)
-    if public.inferred:
-        names = ", ".join(public.inferred)
-        caveats.append(
-            f"The levels of {names} were taken from the data, so the list of levels is published as it is."
-        )
-    if public.schema.within:
-        pairs = " and ".join(f"each {inner} in one {outer}" for inner, outer in public.schema.within.items())
-        caveats.append(
-            f"What lies where, {pairs}, was taken from the data, and is published as it is by the list of"
-            " cells."
-        )
-    if public.invariants:
-        caveats.append(INVARIANTS_NOTE)
-    return tuple(caveats)

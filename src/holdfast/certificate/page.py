@@ -3,41 +3,38 @@
 The words stand in the template, the pictures' geometry in `pictures`; here the content is put in order.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cache
-from math import ceil, exp, log, prod, sqrt
-from pathlib import Path
+from math import ceil, exp, log, prod
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from holdfast.certificate.model import (
-    BiasSection,
-    Certificate,
-    ConstraintsSection,
+from holdfast.certificate.head import GuaranteeSection, ProvedSection, TargetSection
+from holdfast.certificate.model import Certificate, JoinedSection
+from holdfast.certificate.parts import (
     ExpectedErrorSection,
-    GuaranteeSection,
-    InequalitySection,
-    InvariantSection,
-    ProvedSection,
-    TargetSection,
+    ProcessedPart,
+    RecordsPart,
+    SizedBiasSection,
+    TablePart,
 )
 from holdfast.certificate.pictures import Bar, bars, noise_picture, within
 from holdfast.certificate.references import cited, in_words
-from holdfast.certificate.verdict import LEVELS, chance
-from holdfast.mechanisms.catalogue import NAMED
-from holdfast.mechanisms.topdown.mechanism import TopDownRecord
+from holdfast.certificate.templates import BLOCKS, Templates
+from holdfast.certificate.verdict import LEVELS
+from holdfast.certificate.warnings import chance
+from holdfast.data.sections import ConstraintsSection, InvariantSection
+from holdfast.mechanisms.catalogue import named
+from holdfast.privacy.claims import Claim
 from holdfast.privacy.guarantee import probability, times
-from holdfast.spec.whom import Whom
-from holdfast.visible import visible
-from holdfast.words import rational
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.text import counted, rational, visible
 
-_STYLE = re.compile(r"<style>.*?</style>", re.S)
 MOST_BARS = 30
 """Of invariants with more values, all but the first FEW are folded away."""
 FEW = 8
@@ -50,6 +47,33 @@ MOST_ITEMS = 60
 MOST_LETTERS = 160
 MOST_EXPONENT = 27
 """Beyond it, exp(epsilon) is told by its power of ten."""
+MOST_SIZES = 10
+"""Sizes of strata that a page lists, the largest first."""
+METHOD_WORDS = {
+    "nonnegative-l2": "The nearest table without negative counts in the l2 norm, to six decimal places",
+    "nonnegative-weighted": (
+        "The nearest table without negative counts in the norm of the noise, which the queries of the release"
+        " weigh, to six decimal places"
+    ),
+    "integers-l1": "The nearest table of whole, not negative counts in the l1 norm",
+    "rounded-l2": (
+        "The nearest table without negative counts in the l2 norm, then the nearest whole numbers in l1"
+    ),
+}
+STAND_INS = {
+    "fitted": (
+        "Fitted to the invariants",
+        "a public table fitted to the invariants; the confidential table was not used",
+    ),
+    "nearest": (
+        "Near the release",
+        "the whole table nearest to the release; the confidential table was not used",
+    ),
+}
+UNMEASURED = {
+    "not asked": "it was not asked for",
+    "not soon enough": "the noise cannot be simulated from public values soon enough",
+}
 STANDARDS = {
     "pure": "pure differential privacy",
     "approximate": "approximate differential privacy",
@@ -59,7 +83,7 @@ STANDARDS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class BarRow:
     """A value with its name and its bar."""
 
     label: str
@@ -68,112 +92,166 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptTable:
     """One table of exact values, or of lower bounds; some are ``folded``, and ``more`` are left out."""
 
     title: str
     heading: str
-    rows: list[Row]
+    rows: list[BarRow]
     folded: Sequence[tuple[str, int]]
     more: int
 
 
-def render(
-    certificate: Certificate,
-    *,
-    parquet: bool = False,
-    name: str | None = None,
-) -> str:
-    """Return the page of a certificate, beside a table in CSV or Parquet; its file may have another name."""
-    kind = NAMED[certificate.mechanism.name]
-    output = kind.estimated[0] if kind.estimated else kind.output
+def render(certificate: Certificate, *, parquet: bool | None = None) -> str:
+    """Return the page of a certificate, beside tables in CSV or Parquet: as its files are, if it has such."""
+    if parquet is None:
+        named = (
+            part for part in certificate.parts if not isinstance(part, RecordsPart)
+        )  # those are as they came
+        stems = {part.outputs[0] for part in named} | {"table"}
+        parquet = any(f"{stem}.parquet" in certificate.files for stem in stems)
+    part = certificate.parts[0]
+    if certificate.joined is not None:
+        return _page("several", certificate, **_several(certificate, certificate.joined, parquet=parquet))
+    match part:
+        case RecordsPart():
+            return _page("records", certificate, **_records(certificate, part, parquet=parquet))
+        case ProcessedPart():
+            return _page("processed", certificate, **_processed(part))
+        case TablePart():
+            return _page(
+                "one",
+                certificate,
+                h=2,
+                mark="",
+                subject="this release",
+                **_table_of(certificate, parquet=parquet),
+            )
+
+
+def _page(template: str, certificate: Certificate, **values: Any) -> str:
+    said = {name: getattr(certificate, name) for name in Certificate.model_fields}
+    return environment().get_template(f"{template}.html.j2").render({**said, **_head(certificate), **values})
+
+
+def _head(certificate: Certificate) -> dict[str, Any]:
+    """Return what every page says of the whole of a release."""
     guarantee, target = certificate.guarantee, certificate.target
     evidence = (*guarantee.evidence, *(certificate.secrets.evidence if certificate.secrets else ()))
-    references = [item.reference for item in evidence if isinstance(item, ProvedSection)]
     epsilon, exception = _epsilon(guarantee)
-    attributes = certificate.table.cells.attributes
-    unit = guarantee.unit
-    whom = Whom(unit.name, unit.records_per_unit)
-    compared = _verdict(target, guarantee)
-    template = environment().get_template("page.html.j2")
-    return template.render(
-        {name: getattr(certificate, name) for name in Certificate.model_fields},
-        created_at=datetime.fromisoformat(certificate.created),
-        numbers=sum(len(item.values) for item in certificate.invariants),
-        kept=_kept(certificate.invariants),
-        kept_names=[
-            f"{_short(item.name)} ({_amount(len(item.values), 'number')})" for item in certificate.invariants
+    return {
+        "title": "Certificate of release",
+        "created_at": datetime.fromisoformat(certificate.created),
+        "whom": ProtectedUnit(guarantee.unit.name, guarantee.unit.records_per_unit),
+        "semi": guarantee.unit.adjacency == "semi",
+        "standard": STANDARDS.get(guarantee.standard, guarantee.standard),
+        "strength": strength_of(guarantee.intensity),
+        "asked": strength_of(target.intensity),
+        "times": _times(epsilon),
+        "sure": _sure(epsilon),
+        "exception": exception,
+        "works": cited([item.reference for item in evidence if isinstance(item, ProvedSection)]),
+        "LEVELS": LEVELS,
+        "MOST_ITEMS": MOST_ITEMS,
+    }
+
+
+def _table_of(certificate: Certificate, *, parquet: bool) -> dict[str, Any]:
+    """Return what is said of one table, or of a statistic or an estimate of one."""
+    part, guarantee = certificate.table, certificate.guarantee
+    kind, first = named(part.mechanism.name), part.outputs[0]
+    attributes, inequalities = part.table.cells.attributes, part.constraints.inequalities
+    real = kind.published()[0] in ("statistic", "estimate")
+    return {
+        **{name: getattr(part, name) for name in TablePart.model_fields},
+        "numbers": sum(len(item.values) for item in part.invariants),
+        "kept": _kept(part.invariants),
+        "kept_names": [
+            f"{_short(item.name)} ({counted(len(item.values), 'number')})" for item in part.invariants
         ],
-        bounds=_bounds(certificate.constraints),
-        floors=sum(len(item.labels) for item in certificate.constraints.inequalities),
-        uppers=any(item.at_most is not None for item in certificate.constraints.inequalities),
-        statistic=output == "statistic",
-        estimate=output == "estimate",
-        output=f"{name or output}.{'parquet' if parquet and output == 'table' else 'csv'}",
-        levels=_levels(certificate),
-        unit_of_loss="rho" if guarantee.standard == "zcdp" else "epsilon",
-        biases=_biases(certificate),
-        strata=prod(len(attribute.levels) for attribute in attributes[:-2]),
-        parameters=certificate.mechanism.parameters(rational),
-        semi=guarantee.unit.adjacency == "semi",
-        standard=STANDARDS.get(guarantee.standard, guarantee.standard),
-        strength=strength_of(guarantee.intensity),
-        asked=strength_of(target.intensity),
-        exception=exception,
-        times=_times(epsilon),
-        sure=_sure(epsilon),
-        compared=compared,
-        verdict=certificate.verdict,
-        format=certificate.format,
-        whom=whom,
-        works=cited(references),
-        protects=certificate.verdict.protects,
-        LEVELS=LEVELS,
-        error=_error(certificate.expected_error),
-        MOST_ITEMS=MOST_ITEMS,
-    )
+        "bounds": _bounds(part.constraints),
+        "floors": sum(len(item.labels) for item in inequalities),
+        "uppers": any(item.at_most is not None for item in inequalities),
+        "statistic": kind.published()[0] == "statistic",
+        "estimate": kind.published()[0] == "estimate",
+        "output": f"{first}.{'parquet' if parquet and not real else 'csv'}",
+        "noise_page": kind.page,
+        "unit_of_loss": "rho" if guarantee.standard == "zcdp" else "epsilon",
+        "strata": prod(len(attribute.levels) for attribute in attributes[:-2]),
+        "parameters": part.mechanism.parameters(rational),
+        "compared": _compared(certificate.target, guarantee),
+        "protects": certificate.verdict.protects,
+        "error": _error(part.expected_error),
+    }
 
 
-@dataclass(frozen=True)
-class Level:
-    """A level of a geography: its nodes, its share of the budget, and what was measured of it."""
+def _several(certificate: Certificate, joined: JoinedSection, *, parquet: bool) -> dict[str, Any]:
+    """Return what is said of several tables, with a chapter for each: the body of the page that it has alone.
 
-    name: str
-    nodes: int
-    share: Fraction
-    measured: str
-
-
-def _levels(certificate: Certificate) -> list[Level]:
-    """Return the levels of a top-down release, root first; none for other releases."""
-    record = certificate.mechanism
-    if not isinstance(record, TopDownRecord):
-        return []
-    found = []
-    for each in record.allocation:
-        here = [one for one in record.measurements if one.level == each.level]
-        told = [
-            f"{' by '.join(one.query) or 'total'} (standard deviation {sqrt(one.variance):.3g})"
-            for one in here
-        ]
-        nodes = here[0].nodes if here else _nodes(certificate, each.level)
-        found.append(Level(each.level, nodes, each.share, ", ".join(told) or "nothing: invariants fix it"))
-    return found
+    What readers are told of the publication is the same of all, and stands once, on top.
+    """
+    body, chapters = environment().get_template("table.html.j2"), []
+    for place, part in enumerate(certificate.parts, start=1):
+        alone = certificate.alone(part.name).model_copy(update={"publication": None})
+        said = {name: getattr(alone, name) for name in Certificate.model_fields}
+        values = {**said, **_head(alone), **_table_of(alone, parquet=parquet)}
+        chapter = body.render(values, h=3, mark=f"table-{place}-", subject="this table")
+        chapters.append((part, Markup(chapter)))  # noqa: S704 - rendered with everything escaped
+    tables = [certificate.alone(part.name).table for part in certificate.parts]
+    return {
+        "chapters": chapters,
+        "numbers": sum(len(item.values) for one in tables for item in one.invariants),
+        "agree": [item for item in joined.shared if len(item.exact) > 1],
+        "differ": [item for item in joined.shared if item.noisy],
+        "files": [f"{one.name}.{'parquet' if parquet else 'csv'}" for one in tables],
+    }
 
 
-def _nodes(certificate: Certificate, level: str) -> int:
-    known = {one.name: len(one.levels) for one in certificate.table.cells.attributes}
-    return known.get(level, 1)
+def _records(certificate: Certificate, part: RecordsPart, *, parquet: bool) -> dict[str, Any]:
+    """Return what is said of a file of records."""
+    guarantee = certificate.guarantee
+    details: Any = part.details  # those of the mechanism whose page this is
+    epsilon = guarantee.intensity["epsilon"]
+    endings = {"microdata": part.records.kind, "table": "parquet" if parquet else "csv"}
+    if part.records.persons is not None:
+        endings["persons"] = part.records.persons.kind
+    sizes = sorted(details.strata.sizes, key=lambda one: -one.size) if details is not None else []
+    return {
+        **{name: getattr(part, name) for name in RecordsPart.model_fields},
+        "files": [f"{output}.{endings[output]}" for output in part.outputs],
+        "largest": sizes[:MOST_SIZES],
+        "more": max(0, len(sizes) - MOST_SIZES),
+        "numbers": sum(len(item.values) for item in part.invariants),
+        "times": times(epsilon),
+        "closest": times(2 * epsilon / guarantee.unit.records_per_unit),
+    }
 
 
-def _biases(certificate: Certificate) -> list[tuple[str, list[BiasSection]]]:
-    """Return the errors on a stand-in, of cells and of totals."""
-    said = certificate.topdown
-    if said is None:
-        return []
-    kinds = (("Cells", "cell"), ("Totals", "total"))
-    listed = [(title, [one for one in said.bias if one.count == kind]) for title, kind in kinds]
-    return [(title, rows) for title, rows in listed if rows]
+def _processed(part: ProcessedPart) -> dict[str, Any]:
+    """Return what is said of a processed table."""
+    return {
+        "title": "Certificate of a processed table",
+        "part": part,
+        "method": METHOD_WORDS.get(part.method, part.method),
+        "reason": UNMEASURED.get(part.bias.reason or "", ""),
+        "simulated": [
+            (
+                *STAND_INS[one.stand_in],
+                one.draws,
+                [
+                    (_size(row), row, bar)
+                    for row, bar in zip(one.classes, bars([row.bias for row in one.classes]), strict=True)
+                ],
+            )
+            for one in part.bias.simulated
+        ],
+    }
+
+
+def _size(row: SizedBiasSection) -> str:
+    if row.most is None:
+        return f"{row.least:,} or more"
+    return f"{row.least:,}" if row.least == row.most else f"{row.least:,} to {row.most:,}"
 
 
 def _epsilon(guarantee: GuaranteeSection) -> tuple[Fraction, str]:
@@ -182,12 +260,6 @@ def _epsilon(guarantee: GuaranteeSection) -> tuple[Fraction, str]:
     if at is not None:
         return Fraction(at.epsilon), f"{float(at.delta):g}"
     return intensity["epsilon"], probability(intensity["delta"]) if "delta" in intensity else ""
-
-
-def times_as_likely(guarantee: GuaranteeSection) -> tuple[str, str]:
-    """Return how many times as likely something can be, and the probability beside which that holds."""
-    epsilon, exception = _epsilon(guarantee)
-    return _times(epsilon), exception
 
 
 def strength_of(parameters: Mapping[str, Fraction]) -> str:
@@ -200,45 +272,42 @@ def environment() -> Environment:
     """Return what templates are rendered with."""
     found = Environment(
         loader=PackageLoader("holdfast", "certificate"),
+        bytecode_cache=Templates(),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        **BLOCKS,
     )
     found.filters |= {
-        "amount": _amount,
+        "amount": counted,
         "cite": in_words,
         "long": _long,
-        "chance": chance,
+        "chance": lambda bounds: chance(bounds.low, bounds.high),
         "names": _names,
         "number": _number,
         "percent": _percent,
         "rational": rational,
         "short": _short,
         "signed": _signed,
+        "strength": strength_of,
+        "two_places": lambda value: f"{value:+.2f}".replace("-", "\u2212"),
+        "what": lambda shared, whom: " by ".join(shared.attributes) or f"the number of {whom.counted}",
         "sum_records": lambda sizes: sum(one.size * one.strata for one in sizes),
     }
     return found
 
 
-def style_of() -> Markup:
-    """Return the style that all pages share."""
-    source = (Path(__file__).parent / "page.html.j2").read_text(encoding="utf-8")
-    found = _STYLE.search(source)
-    return Markup(found[0] if found else "")  # noqa: S704 - of our own making
-
-
 def _visible(value: object) -> object:
     """Return plain text as what can be seen of it; markup has been through here in its parts."""
-    return visible(value) if type(value) is str else value
+    words = value.words if isinstance(value, Claim) else value
+    return visible(words) if type(words) is str else words
 
 
-def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:
+def _kept(invariants: Sequence[InvariantSection]) -> list[KeptTable]:
     """Return a table for each invariant, those with a single value together in the first."""
     single = [item for item in invariants if len(item.values) == 1]
     others = [item for item in invariants if len(item.values) != 1]
-    tables: list[Kept] = []
+    tables: list[KeptTable] = []
     for item in others:
         room = MOST_FOLDED - sum(len(table.folded) for table in tables)
         tables.append(_table(item.name, *_labels(item), item.values, most=MOST_BARS, room=room))
@@ -250,21 +319,18 @@ def _kept(invariants: Sequence[InvariantSection]) -> list[Kept]:
     return tables
 
 
-def _bounds(constraints: ConstraintsSection) -> Kept | None:
+def _bounds(constraints: ConstraintsSection) -> KeptTable | None:
     """Return the bounds of a release, one for each inequality; upper ones say so in their label."""
     rows = [("every count", 0)] if constraints.nonnegative else []
     for item in constraints.inequalities:
         for words, bound in item.bounds.items():
+            name = "" if item.name in item.labels or len(item.labels) > 1 else f"{item.name}: "
             upper = ", at most" if words == "at most" else ""
-            rows += [(f"{_bound_label(item, label)}{upper}", bound) for label in item.labels]
+            rows += [(f"{name}{label}{upper}", bound) for label in item.labels]
     if not rows:
         return None
     labels, least = zip(*rows, strict=True)
     return _table("", "What is counted", labels, least, most=MOST_ITEMS)
-
-
-def _bound_label(item: InequalitySection, label: str) -> str:
-    return label if item.name == label or len(item.labels) > 1 else f"{item.name}: {label}"
 
 
 def _table(
@@ -275,16 +341,16 @@ def _table(
     *,
     most: int,
     room: int = MOST_FOLDED,
-) -> Kept:
+) -> KeptTable:
     """Return a table of at most so many values, or of a few and as many folded ones as there is room for."""
     shown = len(values) if len(values) <= most else FEW
     rows = [
-        Row(label, value, bar)
+        BarRow(label, value, bar)
         for label, value, bar in zip(labels[:shown], values[:shown], bars(values[:shown]), strict=True)
     ]
     end = min(len(values), shown + room)
     folded = tuple(zip(labels[shown:end], values[shown:end], strict=True))
-    return Kept(title, heading, rows, folded, len(values) - end)
+    return KeptTable(title, heading, rows, folded, len(values) - end)
 
 
 def _labels(item: InvariantSection) -> tuple[str, Sequence[str]]:
@@ -308,7 +374,7 @@ def _error(expected: ExpectedErrorSection | None) -> dict[str, Any] | None:
     rows = [expected.cell, *expected.margins][:MOST_ITEMS]
     first, unit, shares = expected.noise.first, expected.noise.width, expected.noise.shares
     return {
-        "method": expected.method,
+        "draws": expected.draws,
         "mean": expected.cell.mean_absolute_error,
         "rows": list(zip(rows, bars([row.mean_absolute_error for row in rows]), strict=True)),
         "more": 1 + len(expected.margins) - len(rows),
@@ -319,7 +385,7 @@ def _error(expected: ExpectedErrorSection | None) -> dict[str, Any] | None:
     }
 
 
-def _verdict(target: TargetSection, guarantee: GuaranteeSection) -> str:
+def _compared(target: TargetSection, guarantee: GuaranteeSection) -> str:
     """Return in words how the guarantee compares with what was asked for."""
     asked, given = target.intensity, guarantee.intensity
     if not asked:
@@ -361,11 +427,6 @@ def _signed(value: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g}\u00a0%" if 100 * share < 99.5 else f"{100 * share:.0f}\u00a0%"
-
-
-def _amount(count: int, noun: str) -> str:
-    """Return a count with its noun: "1 cell", "16 cells"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _names(names: Sequence[str], most: int = 12) -> str:

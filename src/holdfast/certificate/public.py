@@ -3,29 +3,31 @@
 from pathlib import Path
 
 from holdfast.certificate.model import Certificate
+from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
 from holdfast.certificate.read import read_certificate
 from holdfast.certificate.text import CERTIFICATE
-from holdfast.data.read import read_release
 from holdfast.data.schema import Schema
-from holdfast.errors import ReleaseError
-from holdfast.mechanisms.catalogue import NAMED, AnyMechanism
+from holdfast.data.table import PublicTable
+from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, named
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.privacy.guarantee import Unit
 from holdfast.public import Public, public_from
-from holdfast.spec.whom import Whom
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.errors import ReleaseError
 
 
 def public_of(certificate: Certificate) -> Public:
-    """Return all that a certificate publishes beside the release."""
-    table, constraints = certificate.table, certificate.constraints
+    """Return all that the certificate of a table publishes beside the release."""
+    part = certificate.table
+    table, constraints = part.table, part.constraints
     return public_from(
         Schema.from_dict(table.cells.model_dump()),
         table.count,
-        invariants=tuple(item.model_dump() for item in certificate.invariants),
+        invariants=tuple(item.model_dump() for item in part.invariants),
         nonnegative=constraints.nonnegative,
         inequalities=tuple(item.model_dump() for item in constraints.inequalities),
         inferred=table.inferred,
-        whom=Whom(certificate.target.unit, certificate.target.records_per_unit),
+        whom=ProtectedUnit(certificate.target.unit, certificate.target.records_per_unit),
         geography=table.geography,
         quoted_formulas=certificate.quoted_formulas,
     )
@@ -34,7 +36,7 @@ def public_of(certificate: Certificate) -> Public:
 def mechanism_of(certificate: Certificate, public: Public) -> AnyMechanism:
     """Return the mechanism that a certificate records."""
     unit = certificate.guarantee.unit
-    record = certificate.mechanism
+    record = certificate.table.mechanism
     whole = Unit(unit.name, unit.adjacency, unit.distance, unit.records_per_unit)
     return NAMED[record.name].of(record, public, whole)
 
@@ -58,28 +60,39 @@ def noise_of(certificate: Certificate, public: Public) -> NoiseLaw:
 
 
 class Published:
-    """A release of a table as its readers have it: everything in it is public."""
+    """A released table as its readers have it: everything in it is public."""
 
-    def __init__(self, folder: str | Path, public: Public | None = None) -> None:
-        """Read a release that was verified before [holdfast, certificate/verify.py].
+    def __init__(
+        self, folder: str | Path, certificate: Certificate | None = None, public: Public | None = None
+    ) -> None:
+        """Read a table of a release that was verified before [holdfast, verification/verify.py].
 
-        What is ``public`` may be known by then, with all that was worked out from it.
+        ``certificate`` is that of the table alone, ``public`` what it publishes, with all that was worked
+        out from it; where they are not at hand, they are read.
         """
         folder = Path(folder)
-        self.certificate = read_certificate(folder)
-        self.public = public_of(self.certificate) if public is None else public
-        name = next((name for name in self.certificate.files if name.startswith("table.")), None)
-        if name is None:
+        certificate = read_certificate(folder) if certificate is None else certificate
+        public = public_of(certificate) if public is None else public
+        self.folder, self.certificate, self.public = folder, certificate, public
+        part = certificate.table
+        if "table" not in named(part.mechanism.name).published():
             raise ReleaseError(
                 f"{folder / CERTIFICATE} names no table: this is for the release of a table, and this one has"
                 " another output."
             )
-        self.table = read_release(
-            folder / name,
-            self.public.schema,
-            self.public.count,
-            quoted_formulas=self.public.quoted_formulas,
-        )
+        self.files = {
+            output: next(
+                (file for file in certificate.files if file in (f"{output}.csv", f"{output}.parquet")), output
+            )
+            for output in part.outputs
+        }
+        file, cells = folder / self.files[part.outputs[0]], CertifiedCells(public.schema, public.count)
+        quoted = public.quoted_formulas and file.suffix == ".csv"
+        try:
+            counts = read_counts(file, cells.quoted if quoted else cells)
+        except DamagedCertificateError as error:
+            raise ReleaseError(f"{folder}: {error}, so restore it from the release.") from None
+        self.table = PublicTable(public.schema, counts, public.count)
 
     @property
     def noise(self) -> NoiseLaw:

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.certificate.checks import Check, Verification
 from holdfast.certificate.text import read_text
-from holdfast.durable import write_new_text
-from holdfast.errors import ReleaseError
+from holdfast.system.checks import Check, Verification
+from holdfast.system.errors import ReleaseError
+from holdfast.system.files import write_new_text
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

@@ -10,17 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.errors import ReleaseError
-from holdfast.plain import special
-from holdfast.strict import read_json
+from holdfast.system.errors import ReleaseError
+from holdfast.system.files import special
+from holdfast.system.text import read_json
 
 CERTIFICATE = "certificate.json"
-FORMAT = "holdfast-certificate/3"
-SEVERAL = "holdfast-joint-certificate/1"
-"""The form of a certificate of several tables, with a chapter for each."""
-RECORDS: Final = "holdfast-records-certificate/1"
-"""The form of a certificate of a file of records."""
-OTHER_FORMS = {SEVERAL: "several tables", RECORDS: "records"}
+FORMAT: Final = "holdfast-certificate/4"
 MOST_DIGITS = 400
 """Longer integers stand in no certificate, and are not read."""
 
@@ -38,23 +33,8 @@ def read_text(folder: Path) -> str:
         raise ReleaseError(f"{path} cannot be read: name the folder of a release.") from None
 
 
-def parse(text: str, place: str, *, several: bool = False) -> dict[str, Any]:
+def parse(text: str, place: str) -> dict[str, Any]:
     """Return the JSON of a certificate as it stands; raises ReleaseError where it is none.
-
-    One of ``several`` tables, or of records, is read only where that is asked for.
-    """
-    content = parsed(text, place)
-    form = content.get("format")
-    other = OTHER_FORMS.get(form) if isinstance(form, str) else None
-    if other is not None and not several:
-        raise ReleaseError(f"{place} is that of {other}, and this is for a release of one table.")
-    if other is None and form != FORMAT:
-        raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
-    return content
-
-
-def parsed(text: str, place: str) -> dict[str, Any]:
-    """Return the JSON object of a text; raises ReleaseError where it is none.
 
     What JSON has no word for, NaN or an endless integer, is read as null: `flaw` finds it.
     """
@@ -64,7 +44,7 @@ def parsed(text: str, place: str) -> dict[str, Any]:
         raise ReleaseError(f"{place} is not JSON ({error}): restore it from the release.") from None
     except ValueError as error:
         raise ReleaseError(f"{place} {error}: restore it from the release.") from None
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ReleaseError(f"{place} is not a certificate of the form {FORMAT}: restore it from the release.")
     return content
 

@@ -5,22 +5,19 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
-from holdfast.certificate.model import Certificate, LedgerSection
-from holdfast.certificate.page import render
-from holdfast.certificate.read import read_any_certificate
-from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.certificate.several.model import TablesCertificate
+from holdfast.certificate.head import LedgerSection
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.read import read_certificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
-from holdfast.drafts import Draft, drafted
-from holdfast.errors import ReleaseError
 from holdfast.outputs import Output
-from holdfast.plain import special
+from holdfast.system.drafts import Draft
+from holdfast.system.errors import ReleaseError
+from holdfast.system.files import special
+from holdfast.system.ways import option
 
 PAGE = "certificate.html"
-RecordT = TypeVar("RecordT", Certificate, TablesCertificate, RecordsCertificate)
 
 
 def write_page(page: str, draft: Draft) -> None:
@@ -30,14 +27,14 @@ def write_page(page: str, draft: Draft) -> None:
 
 def write_outputs(
     outputs: Mapping[str, Output],
-    certificate: RecordT,
+    certificate: Certificate,
     draft: Draft,
     *,
     parquet: bool,
     ledger: LedgerSection | None = None,
     key: SigningKey | None = None,
     quote_formulas: bool = False,
-) -> RecordT:
+) -> Certificate:
     """Write the rest of a release beside its page, the certificate last; return it sealed."""
     quoted = quote_formulas and not parquet
     names: list[str] = [
@@ -55,33 +52,6 @@ def write_outputs(
     return sealed
 
 
-def write_release(
-    outputs: Mapping[str, Output],
-    certificate: Certificate,
-    folder: Path,
-    *,
-    parquet: bool,
-    ledger: LedgerSection | None = None,
-    key: SigningKey | None = None,
-    quote_formulas: bool = False,
-) -> Path:
-    """Write a release that was drawn to a new folder, in one step for everyone else."""
-    with drafted(folder, charged_draft) as draft:
-        with cannot_write(folder):
-            write_page(render(certificate, parquet=parquet), draft)
-            write_outputs(
-                outputs,
-                certificate,
-                draft,
-                parquet=parquet,
-                ledger=ledger,
-                key=key,
-                quote_formulas=quote_formulas,
-            )
-        draft.publish()
-    return folder
-
-
 @contextmanager
 def cannot_write(folder: Path) -> Iterator[None]:
     """Say of a folder what went wrong in its draft."""
@@ -97,14 +67,14 @@ def cannot_write(folder: Path) -> Iterator[None]:
 def charged_draft(draft: Path) -> str | None:
     """Say why a draft must stay: it may hold a whole release whose cost a ledger has taken."""
     try:
-        row = read_any_certificate(draft).ledger
+        row = read_certificate(draft).ledger
     except ReleaseError:
         return None
     if row is None:
         return None
     return (
-        f"{draft} holds a release that was charged as row {row.row} of a ledger and not given its name: run"
-        f" release with --ledger and --resume {row.row} to finish it, or name another folder."
+        f"{draft} holds a release that was charged as row {row.row} of a ledger and not given its name:"
+        f" release it again with its ledger and {option('resume', row.row)}, or name a new folder."
     )
 
 

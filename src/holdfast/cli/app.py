@@ -12,8 +12,8 @@ from typer.core import TyperGroup
 
 from holdfast.cli.arguments import Quiet, be_quiet, one_by_one
 from holdfast.cli.completion import SHELLS, completion_script
-from holdfast.cli.ending import exit_code
-from holdfast.cli.watch import watched
+from holdfast.cli.exit_codes import exit_code
+from holdfast.cli.progress import showing_progress
 from holdfast.version import VERSION
 
 COMPARE = (
@@ -218,7 +218,7 @@ def main() -> None:
     debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("HOLDFAST_DEBUG", "0") not in ("", "0")
 
     def command() -> None:
-        with watched():
+        with showing_progress():
             if _started_quickly(arguments):
                 return
             group = typer.main.get_command(app)

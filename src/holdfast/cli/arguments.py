@@ -5,11 +5,14 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.errors import SpecError
+from holdfast.system.errors import SpecError
+
+if TYPE_CHECKING:
+    from holdfast.privacy.intensity import Intensity
 
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 """Whether a command is to print nothing but warnings, errors and what machines read."""
@@ -67,7 +70,7 @@ LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an
 
 def number(option: str, text: str) -> Fraction:
     """Return a positive number from an option."""
-    from holdfast.spec.rational import LARGEST, SMALLEST, parse_rational, short  # noqa: PLC0415 - loads pydantic
+    from holdfast.spec.values import LARGEST, SMALLEST, parse_rational, short  # noqa: PLC0415 - loads pydantic
 
     try:
         value = parse_rational(text)
@@ -85,9 +88,26 @@ def optional(option: str, text: str | None) -> Fraction | None:
     return None if text is None else number(option, text)
 
 
-def real(option: str, text: str) -> float:
+def positive_float(option: str, text: str) -> float:
     """Return a positive number from an option as a float."""
     return float(number(option, text))
+
+
+def intensity_of(
+    *, epsilon: Fraction | None, delta: Fraction | None, rho: Fraction | None, mu: Fraction | None
+) -> "tuple[Intensity, Fraction | None]":
+    """Return the one intensity that was given, and the delta to read it at."""
+    from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated  # noqa: PLC0415
+
+    if sum(value is not None for value in (epsilon, rho, mu)) != 1:
+        raise SpecError("give exactly one of --epsilon, --rho and --mu (and --delta where it is needed).")
+    if rho is not None:
+        return ZeroConcentrated(rho), delta
+    if mu is not None:
+        return GaussianDP(mu), delta
+    if epsilon is None:
+        raise AssertionError("one of the three is given")
+    return (Pure(epsilon), None) if delta is None else (Approximate(epsilon, delta), delta)
 
 
 def one_by_one(arguments: Sequence[str]) -> list[str]:
@@ -100,6 +120,7 @@ def one_by_one(arguments: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     option, rest, told = None, list(arguments), False
+    folder_first = len(arguments) > 1 and not arguments[1].startswith("-")
     while rest:
         word = rest.pop(0)
         if word.startswith("-"):
@@ -109,13 +130,8 @@ def one_by_one(arguments: Sequence[str]) -> list[str]:
         elif option is None or not told:
             found.append(word)
             told = True
-        elif not rest and not _has_folder(arguments):
+        elif not rest and not folder_first:
             found.append(word)
         else:
             found += [option, word]
     return found
-
-
-def _has_folder(arguments: Sequence[str]) -> bool:
-    """Whether a command is followed by a word that is no option."""
-    return len(arguments) > 1 and not arguments[1].startswith("-")

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line, census_2020
+from holdfast import audit
+from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line
 from holdfast.cli.arguments import Json, Quiet, ReportFile
+from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
-from holdfast.figures import require_picture, save_figure
+from holdfast.system.files import require_picture, save_figure
 
 
 def command(
@@ -25,7 +26,7 @@ def command(
     if picture is not None:
         require_picture(picture)
     require_new_file(out)
-    report = census_2020()
+    report = audit.census_2020()
     if picture is not None:
         draw(report.lines, picture)
     deliver(report, _words, as_json=as_json, out=out)
@@ -37,9 +38,8 @@ def _words(report: CensusReport) -> None:
     """Print a line for each product and level of invariants."""
     lines = report.lines
     console = terminal()
-    table = Table(title=f"2020 US census: advertised and effective, epsilon at delta = {float(DELTA):g}")
-    for column in ("product", "kept exactly", "a", "rho", "epsilon", "tight"):
-        table.add_column(column, justify="left" if column in ("product", "kept exactly") else "right")
+    title = f"2020 US census: advertised and effective, epsilon at delta = {float(DELTA):g}"
+    table = columns(("product", "kept exactly"), ("a", "rho", "epsilon", "tight"), title=title)
     for previous, line in zip((None, *lines), lines, strict=False):
         first = previous is None or previous.product != line.product
         if first and previous is not None:
@@ -78,12 +78,12 @@ def draw(lines: tuple[Line, ...], path: Path) -> None:
     names = [f"{line.product}\n{_kept(line)}" for line in lines]
     values = [line.effective.epsilon or 0.0 for line in lines]
     shades = [
-        "#9bb8c5" if line.level.semi_adjacency == 1 else "#1f5a73" if _real(line) else "#c9d3d8"
+        "#9bb8c5" if line.level.semi_adjacency == 1 else "#1f5a73" if _holds_in_2020(line) else "#c9d3d8"
         for line in lines
     ]
     places = range(len(lines), 0, -1)
     bars = axes.barh(
-        list(places), values, color=shades, hatch=["" if _real(line) else "//" for line in lines]
+        list(places), values, color=shades, hatch=["" if _holds_in_2020(line) else "//" for line in lines]
     )
     axes.bar_label(bars, [f"{value:.1f}" for value in values], padding=3, fontsize=8)
     axes.set_yticks(list(places), names, fontsize=7)
@@ -100,7 +100,7 @@ def _kept(line: Line) -> str:
     return "nothing kept exactly" if line.level.semi_adjacency == 1 else line.level.invariants
 
 
-def _real(line: Line) -> bool:
+def _holds_in_2020(line: Line) -> bool:
     return line.level.published or line.level.semi_adjacency == 1
 
 

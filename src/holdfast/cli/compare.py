@@ -7,19 +7,18 @@ import typer
 from rich.table import Table
 
 from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReportFile, SpecFile
-from holdfast.cli.compare_swapped import print_swapped
-from holdfast.cli.reports import deliver, require_new_file, say_wrote
+from holdfast.cli.console import columns
+from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
-from holdfast.compare.comparison import Comparison, compare_mechanisms
-from holdfast.compare.contenders import usual
-from holdfast.compare.picture import draw
-from holdfast.compare.swapped import NAMES, compare_swapping
-from holdfast.compare.swapped_picture import draw_swapped
-from holdfast.compare.terms import shown
-from holdfast.figures import require_picture
+from holdfast.comparison.compare import compare
+from holdfast.comparison.pictures import draw
+from holdfast.comparison.swaps import FOR_WHOM, NOTE, SwapComparison, SwapRow
+from holdfast.comparison.tables import Comparison
+from holdfast.comparison.terms import format_intensity
 from holdfast.mechanisms.accuracy import Size
-from holdfast.progress import doing
-from holdfast.spec.load import read_spec
+from holdfast.system.files import require_picture
+from holdfast.system.progress import doing
+from holdfast.system.text import counted
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
@@ -44,27 +43,22 @@ def command(
     require_new_file(out)
     if picture is not None:
         require_picture(picture)
-    asked = read_spec(spec)
-    names: list[str] = list(NAMES if asked.of_records else usual(asked.mechanism.name))
+    names = None
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
-    if asked.of_records:
-        with doing("comparing"):
-            swapped = compare_swapping(asked, names, draws=draws, seed=seed)
-        if picture is not None:
-            draw_swapped(swapped, picture)
-        deliver(swapped, print_swapped, as_json=as_json, out=out)
+    with doing("comparing"):
+        comparison = compare(spec, names, draws=draws, seed=seed)
+    deliver(comparison, _words, as_json=as_json, out=out, picture=picture, draw=draw)
+
+
+def _words(comparison: Comparison | SwapComparison) -> None:
+    if isinstance(comparison, Comparison):
+        _print_tables(comparison)
     else:
-        with doing("comparing"):
-            comparison = compare_mechanisms(asked, names, draws=draws, seed=seed)
-        if picture is not None:
-            draw(comparison, picture)
-        deliver(comparison, _words, as_json=as_json, out=out)
-    if picture is not None and not as_json:
-        say_wrote(picture)
+        _print_swaps(comparison)
 
 
-def _words(comparison: Comparison) -> None:
+def _print_tables(comparison: Comparison) -> None:
     """Print the errors, the margins where some are not exact, and the choice."""
     console = terminal()
     console.print(_errors(comparison))
@@ -85,11 +79,10 @@ def _errors(comparison: Comparison) -> Table:
     pairs = f"at most {whom.amount(comparison.distance)} apart"
     if comparison.target.adjacency == "unit":
         pairs = f"for {whom.amount(whom.records) if whom.records > 1 else f'each {whom.record}'} of distance"
-    table = Table(title=f"Expected errors at {shown(comparison.intensity)}, {pairs}")
-    for title in ("mechanism", "guarantee", "keeps", "whole"):
-        table.add_column(title, no_wrap=title == "mechanism")
-    for title in ("L1", "L2", "max", "cell"):
-        table.add_column(title, justify="right")
+    title = f"Expected errors at {format_intensity(comparison.intensity)}, {pairs}"
+    sizes = ("L1", "L2", "max", "cell")
+    table = columns(("mechanism", "guarantee", "keeps", "whole"), sizes, title=title)
+    table.columns[0].no_wrap = True
     for row in comparison.rows:
         if row.contender is None or row.deviation is None:
             table.add_row(row.name, "cannot be used")
@@ -97,7 +90,7 @@ def _errors(comparison: Comparison) -> Table:
         found = row.deviation
         table.add_row(
             row.name,
-            shown(row.contender.mechanism.guarantee.intensity).removeprefix("pure "),
+            format_intensity(row.contender.mechanism.guarantee.intensity).removeprefix("pure "),
             _yes(row.contender.mechanism.traits.keeps_invariants),
             _yes(row.contender.mechanism.traits.whole),
             *(_number(size) for size in (found.l1, found.l2, found.largest, found.cell)),
@@ -111,11 +104,56 @@ def _margins(comparison: Comparison) -> Table | None:
     if all(size.exact for _, sizes in rows for size in sizes.values()):
         return None
     names = list(rows[0][1])[:MOST_MARGINS]
-    table = Table(title="Mean absolute error of margins")
-    for title in ("mechanism", *names):
-        table.add_column(title, justify="left" if title == "mechanism" else "right")
+    table = columns(["mechanism"], names, title="Mean absolute error of margins")
     for row, sizes in rows:
         table.add_row(row.name, *("exact" if sizes[name].exact else _number(sizes[name]) for name in names))
+    return table
+
+
+def _print_swaps(comparison: SwapComparison) -> None:
+    """Print the building blocks, the errors, and how each two guarantees are related."""
+    console = terminal()
+    console.print(FOR_WHOM, style="bold", soft_wrap=True)
+    for row in comparison.rows:
+        console.print(row.label, style="bold")
+        if row.promise is not None:
+            console.print(_blocks(row))
+        if row.note:
+            console.print(f"  {row.note.rstrip('.')}.", soft_wrap=True)
+    console.print(_swap_errors(comparison))
+    console.print(f"Note: {NOTE}", soft_wrap=True)
+    for pair in comparison.pairs:
+        verdict = "not comparable" if not pair.comparable else "the same" if pair.stronger is None else None
+        title = verdict or f"{pair.stronger} is the stronger"
+        console.print(f"{pair.one} and {pair.other}: {title}. {pair.why}", soft_wrap=True)
+
+
+def _blocks(row: SwapRow) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column()
+    for name, words in row.blocks.items():
+        grid.add_row(f"  {name}", words)
+    return grid
+
+
+def _swap_errors(comparison: SwapComparison) -> Table:
+    of = counted(comparison.records, comparison.whom.record, comparison.whom.counted)
+    title = (
+        f"Errors of {' by '.join(comparison.attributes)}: {counted(comparison.cells, 'cell')}, {of};"
+        f" margins that the swap keeps: {', '.join(comparison.kept)}"
+    )
+    table = columns(("mechanism", "margins", "below 0"), ("cell", "percent", "draws"), title=title)
+    table.columns[0].no_wrap = True
+    for row in comparison.rows:
+        if row.errors is None:
+            table.add_row(row.label, "cannot be used")
+            continue
+        found = row.errors
+        margins = "exact" if found.kept else "with noise"
+        sign = "never" if row.nonnegative else "possible"
+        sizes = (_number(found.cell), _number(found.percentage), f"{found.draws:,}")
+        table.add_row(row.label, margins, sign, *sizes)
     return table
 
 

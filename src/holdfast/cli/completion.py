@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.errors import SpecError
+from holdfast.system.errors import SpecError
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -38,11 +38,11 @@ def completion_script(command: Any, shell: str) -> str:
     return (_ZSH if shell == "zsh" else "") + _BASH % {"paths": paths, "words": words}
 
 
-Known = tuple[dict[str, str], dict[str, str]]
+KnownNames = tuple[dict[str, str], dict[str, str]]
 """The commands within a command, and its options, each with its help."""
 
 
-def _tree(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Known]]:
+def _tree(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], KnownNames]]:
     inner = getattr(command, "commands", {})
     options = {
         name: parameter.help or ""
@@ -61,7 +61,7 @@ def _bash(commands: dict[str, str], options: dict[str, str]) -> str:
     return f'words="{" ".join(commands)}"; [[ $word == -* ]] && words="{" ".join(options)}"'
 
 
-def _fish(tree: dict[tuple[str, ...], Known]) -> Iterator[str]:
+def _fish(tree: dict[tuple[str, ...], KnownNames]) -> Iterator[str]:
     for path, (commands, options) in tree.items():
         seen = " and ".join(f"__fish_seen_subcommand_from {name}" for name in path)
         here = f"{seen}; and not __fish_seen_subcommand_from {' '.join(commands)}" if commands else seen

@@ -3,14 +3,15 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from holdfast.audit.compose import ComposeReport, audit_compose
+from holdfast import audit
+from holdfast.audit.compositions import ComposeReport
 from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, number
+from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated
-from holdfast.words import counted
+from holdfast.system.text import counted
 
 
 def command(
@@ -32,15 +33,13 @@ def command(
         *(ZeroConcentrated(number("--rho", text)) for text in rho or []),
         *(GaussianDP(number("--mu", text)) for text in mu or []),
     ]
-    report = audit_compose(releases, semi_adjacency, number("--delta", delta))
+    report = audit.compose(releases, semi_adjacency, number("--delta", delta))
     deliver(report, _words, as_json=as_json, out=out)
 
 
 def _words(report: ComposeReport) -> None:
     """Print both orders, and what one saves."""
-    table = Table()
-    for column in ("order", f"epsilon at delta = {report.delta:g}"):
-        table.add_column(column, justify="left" if column == "order" else "right")
+    table = columns(["order"], [f"epsilon at delta = {report.delta:g}"])
     table.add_row("semi-DP first", f"{report.semi_first:.6g}")
     table.add_row("composition first", f"{report.composition_first:.6g}")
     console = terminal()

@@ -1,20 +1,83 @@
-"""`holdfast audit delta-z`."""
+"""`holdfast audit delta-z`, and its pictures: how far beliefs move, and Delta_z over parameters."""
 
+from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 
-from holdfast.audit.delta_z import DeltaZReport, DeltaZTable, audit_delta_z
+from holdfast import audit
+from holdfast.audit.secrets import DeltaZReport, DeltaZTable
 from holdfast.cli.arguments import Json, Quiet, ReportFile, optional
-from holdfast.cli.delta_z_picture import draw
-from holdfast.cli.reports import deliver, require_new_file, say_wrote
+from holdfast.cli.console import columns
+from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
-from holdfast.figures import require_picture
 from holdfast.privacy.evidence import Assumed
-from holdfast.privacy.guarantee import shown
-from holdfast.visible import visible
+from holdfast.privacy.guarantee import format_parameter
+from holdfast.privacy.pufferfish.guarantee import semantics
+from holdfast.system.errors import ReleaseError
+from holdfast.system.files import require_picture, save_figure
+from holdfast.system.text import visible
+
+INK, SHADE, GUIDE = "#1f5a73", "#9bb8c5", "#8a9499"
+BELIEFS = np.linspace(0.0, 1.0, 201)
+
+
+def draw(report: DeltaZReport | DeltaZTable, path: Path) -> None:
+    """Draw beliefs after a release by those before it, or Delta_z by the number of people."""
+    if isinstance(report, DeltaZTable):
+        _draw_table(report, path)
+    else:
+        _draw_beliefs(report, path)
+
+
+def _draw_beliefs(report: DeltaZReport, path: Path) -> None:
+    """Draw the bounds of [partially-private-data, Lemma 4]."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - loaded late
+
+    if report.guarantee is None:
+        raise ReleaseError(
+            "a picture shows how far beliefs move, or Delta_z over lists of parameters: give --epsilon, or"
+            " lists in the model."
+        )
+    bounds = semantics(report.guarantee, BELIEFS.tolist())
+    figure = Figure(figsize=(5.6, 5.4), layout="constrained")
+    axes = figure.subplots()
+    axes.fill_between(bounds.prior, bounds.low, bounds.high, color=SHADE, alpha=0.6, linewidth=0)
+    axes.plot(bounds.prior, bounds.low, color=INK)
+    axes.plot(bounds.prior, bounds.high, color=INK)
+    axes.plot([0, 1], [0, 1], color=GUIDE, linestyle="--", linewidth=1)
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set_xlabel("belief in one secret of a pair, before the release")
+    axes.set_ylabel("after it, at least and at most")
+    axes.set_title(f"epsilon-TP at {format_parameter(report.guarantee.amount)}", fontsize=11)
+    save_figure(figure, path)
+
+
+def _draw_table(report: DeltaZTable, path: Path) -> None:
+    """Draw a line for each pair of bounds, over the number of people [partially-private-data, Figure 4]."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - loaded late
+
+    def bounds(row: dict[str, str]) -> tuple[Fraction, Fraction]:
+        return Fraction(row["z0"]), Fraction(row["z1"])
+
+    rows = sorted(report.to_dict()["rows"], key=lambda row: (*bounds(row), int(row["n"])))
+    figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.subplots()
+    for (low, high), line in groupby(rows, bounds):
+        points = [(int(row["n"]), float(row["delta_z"])) for row in line]
+        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=f"{low} to {high}")
+    people = sorted({int(row["n"]) for row in rows})
+    axes.plot(people, people, color=GUIDE, linestyle="--", linewidth=1, label="everybody")
+    axes.set(xscale="log", yscale="log")
+    axes.set_xlabel("people")
+    axes.set_ylabel("how far a secret moves the count")
+    axes.legend(title="z0 to z1", fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.spines[["top", "right"]].set_visible(False)
+    save_figure(figure, path)
 
 
 def command(
@@ -36,12 +99,8 @@ def command(
     require_new_file(out)
     if picture is not None:
         require_picture(picture)
-    report = audit_delta_z(model, optional("--epsilon", epsilon))
-    if picture is not None:
-        draw(report, picture)
-    deliver(report, _words, as_json=as_json, out=out)
-    if picture is not None and not as_json:
-        say_wrote(picture)
+    report = audit.delta_z(model, optional("--epsilon", epsilon))
+    deliver(report, _words, as_json=as_json, out=out, picture=picture, draw=draw)
 
 
 def _words(report: DeltaZReport | DeltaZTable) -> None:
@@ -60,19 +119,17 @@ def _one(report: DeltaZReport) -> None:
         ("secrets", framework.secrets.words),
         ("pairs", framework.pairs.words),
         ("laws", framework.laws.words),
-        ("measured on", f"the {framework.statistic.name}, by {framework.statistic.metric}"),
+        ("measured on", f"the {framework.statistic.words}, by {framework.statistic.metric}"),
         ("Delta_z", _value(report)),
     ):
         table.add_row(name, visible(words))
     console.print(table)
     for one in delta.evidence:
         if not isinstance(one, Assumed):
-            console.print(f"{one.claim[:1].upper()}{visible(one.claim[1:])}.")
+            console.print(f"{one.claim.words[:1].upper()}{visible(one.claim.words[1:])}.")
     if report.guarantee is not None and report.semantics is not None:
         console.print(visible(report.guarantee.statement))
-        beliefs = Table()
-        for column in ("belief before", "after, at least", "after, at most"):
-            beliefs.add_column(column, justify="right")
+        beliefs = columns((), ("belief before", "after, at least", "after, at most"))
         for row in zip(report.semantics.prior, report.semantics.low, report.semantics.high, strict=True):
             beliefs.add_row(*(f"{belief:.4g}" for belief in row))
         console.print(beliefs)
@@ -82,15 +139,13 @@ def _value(report: DeltaZReport) -> str:
     delta = report.model.delta
     if delta.value is None:
         return "infinite: no noise is enough for these laws"
-    return f"{'' if delta.exact else 'at most '}{shown(delta.value)}"
+    return f"{'' if delta.exact else 'at most '}{format_parameter(delta.value)}"
 
 
 def _rows(report: DeltaZTable) -> None:
     rows = report.to_dict()["rows"]
-    table = Table()
     names = [name for name in rows[0] if name != "exact"]
-    for name in names:
-        table.add_column("Delta_z" if name == "delta_z" else name, justify="right")
+    table = columns((), ("Delta_z" if name == "delta_z" else name for name in names))
     for row in rows:
         table.add_row(*(row[name] for name in names))
     terminal().print(table)

@@ -7,15 +7,18 @@ from typing import Annotated
 import typer
 from rich.table import Table as Grid
 
-from holdfast.certificate.verify import verify
 from holdfast.cli.arguments import SEED, Json, Quiet
+from holdfast.cli.console import columns
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import print_verification
-from holdfast.drafts import require_new
-from holdfast.release import Prepared, Release, prepare
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
+from holdfast.releases.release import Release
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.example import write_example
+from holdfast.system.drafts import require_new
+from holdfast.verification.verify import verify
 
 
 def command(
@@ -63,13 +66,10 @@ def command(
 
 def _before_after(prepared: Prepared, release: Release) -> Grid:
     schema = prepared.public.schema
-    before = prepared.reading.table.counts.reshape(schema.shape)
+    before = prepared.table.reading.table.counts.reshape(schema.shape)
     after = release.table.counts.reshape(schema.shape)
-    rows, columns = schema.attributes
-    grid = Grid(title="Before and after")
-    grid.add_column(rows.name)
-    for level in (*columns.levels, "Total"):
-        grid.add_column(level, justify="right")
+    rows, across = schema.attributes
+    grid = columns([rows.name], (*across.levels, "Total"), title="Before and after")
     for i, level in enumerate(rows.levels):
         cells = [f"{b} {a - b:+d} = {a}" for b, a in zip(before[i], after[i], strict=True)]
         grid.add_row(level, *cells, str(after[i].sum()))

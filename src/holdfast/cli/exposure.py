@@ -2,12 +2,14 @@
 
 from rich.table import Table
 
-from holdfast.audit.exposure import Exposed, ExposureReport, audit_exposure
+from holdfast import audit
+from holdfast.audit.exposed_cells import Exposed, ExposureReport
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
+from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.progress import doing
-from holdfast.words import counted
+from holdfast.system.progress import doing
+from holdfast.system.text import counted
 
 CURATOR = (
     "For the curator only: this is read off the confidential invariants. Show it to nobody who may not"
@@ -21,7 +23,7 @@ def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet
     """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
     require_new_file(out)
     with doing("looking for cells that the invariants reveal"):
-        report = audit_exposure(spec)
+        report = audit.exposure(spec)
     warn_each(report.warnings)
     deliver(report, _words, as_json=as_json, out=out)
 
@@ -44,10 +46,9 @@ def _words(report: ExposureReport) -> None:
         console.print(f"{report.known} reveal none of the {counted(report.cells, 'cell')}.", soft_wrap=True)
     if intervals:
         console.print()
-        console.print(
-            f"{_two(len(report.nearly_revealed))} only two possible counts. The narrowest intervals:",
-            soft_wrap=True,
-        )
+        two = len(report.nearly_revealed)
+        have = f"{counted(two, 'other cell')} {'has' if two == 1 else 'have'}"
+        console.print(f"{have} only two possible counts. The narrowest intervals:", soft_wrap=True)
         console.print(_table([(cell, (cell.low, cell.high)) for cell in intervals[:NARROWEST]], "from", "to"))
         _more(len(intervals) - NARROWEST)
     if not report.exact:
@@ -57,10 +58,6 @@ def _words(report: ExposureReport) -> None:
         )
 
 
-def _two(cells: int) -> str:
-    return f"{counted(cells, 'other cell')} {'has' if cells == 1 else 'have'}"
-
-
 def _more(left: int) -> None:
     if left > 0:
         terminal().print(f"... and {left:,} more: --json names all.")
@@ -68,11 +65,7 @@ def _more(left: int) -> None:
 
 def _table(rows: list[tuple[Exposed, tuple[int | None, ...]]], *ends: str) -> Table:
     """Return the cells by their levels, with their count or the ends of their interval."""
-    table = Table()
-    for attribute in rows[0][0].cell:
-        table.add_column(attribute)
-    for end in ends:
-        table.add_column(end, justify="right")
+    table = columns(rows[0][0].cell, ends)
     for row, numbers in rows:
         table.add_row(*row.cell.values(), *("any" if n is None else f"{n:,}" for n in numbers))
     return table

@@ -4,17 +4,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReleaseFolder, number
+from holdfast.cli.console import columns
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
-from holdfast.errors import SpecError
 from holdfast.inference.posterior.infer import infer
 from holdfast.inference.posterior.results import STATEMENT, Posterior, Quantity
 from holdfast.inference.posterior.write import ARVIZ
-from holdfast.progress import doing
-from holdfast.words import counted
+from holdfast.system.errors import SpecError
+from holdfast.system.progress import doing
+from holdfast.system.text import counted
 
 MOST_ROWS = 40  # rows on the terminal; the files have all
 
@@ -49,7 +49,7 @@ def command(
         return
     console = terminal()
     _print(found.quantities[0], found)
-    console.print(_worth(found), soft_wrap=True)
+    console.print(_diagnostics(found), soft_wrap=True)
     console.print(STATEMENT, soft_wrap=True)
     for path in sorted(out.iterdir()):
         console.print(f"Wrote {path}", soft_wrap=True)
@@ -59,11 +59,9 @@ def command(
 
 def _print(one: Quantity, found: Posterior) -> None:
     console, summary, per = terminal(), found.summaries[one.name], found.spec.model.per
-    table = Table(title=f"{one.name}{f' per {per:,g}' if per != 1 else ''}, {found.level:.0%} intervals")
-    for name in one.named.attributes:
-        table.add_column(name)
-    for title in ("mean", "low", "high", "naive mean", "low", "high"):
-        table.add_column(title, justify="right")
+    title = f"{one.name}{f' per {per:,g}' if per != 1 else ''}, {found.level:.0%} intervals"
+    ends = ("mean", "low", "high", "naive mean", "low", "high")
+    table = columns(one.named.attributes, ends, title=title)
     keys = ("mean", "low", "high", "naive_mean", "naive_low", "naive_high")
     for at, levels in enumerate(one.named.levels[:MOST_ROWS]):
         table.add_row(*levels, *(f"{summary[key][at]:.4g}" for key in keys))
@@ -72,8 +70,8 @@ def _print(one: Quantity, found: Posterior) -> None:
         console.print(f"{counted(len(one.named.levels) - MOST_ROWS, 'more row')}: the files have all.")
 
 
-def _worth(found: Posterior) -> str:
-    draws, told, worst = counted(found.draws.size, "draw"), found.draws.told, found.worst
+def _diagnostics(found: Posterior) -> str:
+    draws, told, worst = counted(found.draws.size, "draw"), found.draws.statistics, found.worst
     if "effective_draws" in told:
         return (
             f"{draws} with weights, worth {told['effective_draws']:,.0f} independent ones; the tail of the"

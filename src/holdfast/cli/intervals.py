@@ -1,30 +1,30 @@
 """`holdfast intervals`."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, number
+from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
-from holdfast.data.write import write_frame
-from holdfast.errors import SpecError
-from holdfast.inference.node_intervals import NodeReport, is_topdown, node_intervals
-from holdfast.inference.table_intervals import IntervalReport, table_intervals
-from holdfast.progress import doing
-from holdfast.words import counted
+from holdfast.data.table import write_frame
+from holdfast.inference.node_intervals import NodeReport
+from holdfast.inference.released_intervals import IntervalReport, intervals
+from holdfast.system.errors import SpecError
+from holdfast.system.progress import doing
+from holdfast.system.text import counted
 
 MOST_ROWS = 40  # rows on the terminal; --json and --out give all
 FILES = (".csv", ".parquet", ".json")
 USUAL = Fraction(9, 10)
+ENDS = ("estimate", "low", "high")
 _NUMBER = re.compile(r"[-+.]?\d")
-ReportT = TypeVar("ReportT", IntervalReport, NodeReport)
 
 
 def command(
@@ -65,42 +65,27 @@ def command(
     asked, place = _levels(level or [])
     named = None if margin is None else _margin(margin)
     with violations(as_json=as_json), doing("working out the intervals"):
-        if is_topdown(folder):
-            _of_one_table(table)
-            nodes = node_intervals(
-                folder,
-                level=place,
-                codes=geography or [],
-                margin=named,
-                where=_where(where or []),
-                probability=asked,
-                together=simultaneous,
-            )
-        else:
-            report = table_intervals(
-                folder,
-                margin=named,
-                where=_where(where or []),
-                level=asked,
-                together=simultaneous,
-                table=table,
-                place=place,
-                codes=geography or [],
-            )
-    if is_topdown(folder):
-        _deliver(nodes, _print_nodes, out, as_json=as_json)
-    else:
-        _deliver(report, _print, out, as_json=as_json)
+        report = intervals(
+            folder,
+            margin=named,
+            where=_where(where or []),
+            level=asked,
+            together=simultaneous,
+            table=table,
+            place=place,
+            codes=geography or [],
+        )
+    _deliver(report, out, as_json=as_json)
 
 
-def _deliver(report: ReportT, show: Callable[[ReportT], None], out: Path | None, *, as_json: bool) -> None:
+def _deliver(report: IntervalReport | NodeReport, out: Path | None, *, as_json: bool) -> None:
     """Show a report, or write it: as it is to .json, its rows to any other file."""
     if out is None or out.suffix.lower() == ".json":
-        deliver(report, show, as_json=as_json, out=out)
+        deliver(report, _words, as_json=as_json, out=out)
         return
     rows = report.to_frame()
     write_file(out, lambda draft: write_frame(rows, draft))
-    deliver(report, show, as_json=as_json, out=None)
+    deliver(report, _words, as_json=as_json, out=None)
     if not as_json:
         say_wrote(out)
 
@@ -124,11 +109,6 @@ def _margin(text: str) -> list[str]:
     return [] if text.strip() in ("", "total") else [name.strip() for name in text.split(",")]
 
 
-def _of_one_table(table: str | None) -> None:
-    if table is not None:
-        raise SpecError("--table is for a release of several tables, and this one has one: leave it out.")
-
-
 def _where(where: Sequence[str]) -> dict[str, list[str]]:
     """Return the levels of each attribute that is named; several levels of one add up."""
     chosen: dict[str, list[str]] = {}
@@ -146,14 +126,17 @@ def _print_where(where: Mapping[str, tuple[str, ...]]) -> None:
         terminal().print(f"Where {words}:", soft_wrap=True)
 
 
+def _words(report: IntervalReport | NodeReport) -> None:
+    if isinstance(report, NodeReport):
+        _print_nodes(report)
+    else:
+        _print(report)
+
+
 def _print(report: IntervalReport) -> None:
     console, found = terminal(), report.found
     _print_where(report.where)
-    table = Table()
-    for name in report.names:
-        table.add_column(name)
-    for title in ("estimate", "low", "high"):
-        table.add_column(title, justify="right")
+    table = columns(report.names, ENDS)
     table.add_column("")
     for i, cell in enumerate(report.levels[:MOST_ROWS]):
         note = "kept exactly" if found.determined[i] else ""
@@ -173,16 +156,12 @@ def _print(report: IntervalReport) -> None:
 def _print_nodes(report: NodeReport) -> None:
     console = terminal()
     _print_where(report.where)
-    table = Table()
-    for name in (report.place, *report.names):
-        table.add_column(name)
-    for title in ("estimate", "low", "high"):
-        table.add_column(title, justify="right")
+    table = columns((report.place, *report.names), ENDS)
     table.add_column("")
     frame = report.to_frame()
     for row in frame.head(MOST_ROWS).iter_rows(named=True):
         note = "kept exactly" if row["kept_exactly"] else row["coverage"]
-        ends = [f"{row[name]:,.1f}" for name in ("estimate", "low", "high")]
+        ends = [f"{row[name]:,.1f}" for name in ENDS]
         table.add_row(*(row[name] for name in (report.place, *report.names)), *ends, note)
     console.print(table)
     if frame.height > MOST_ROWS:

@@ -9,27 +9,27 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.account.verify import verify_ledger
 from holdfast.cli.arguments import Json, LedgerFile, Quiet, ReportFile
+from holdfast.cli.console import titled
 from holdfast.cli.reports import deliver, print_values, require_new_file, write_text
 from holdfast.cli.terminal import terminal, warn
 from holdfast.cli.verify import remembering
-from holdfast.privacy.ledger import (
+from holdfast.ledger import (
     MEASURES,
+    ChargeStandard,
     Ledger,
-    LedgerCheck,
     LedgerError,
     LedgerReport,
-    Standard,
     export_csv,
     export_json,
     ledger_report,
     salt_path,
 )
-from holdfast.privacy.ledger.report import DIGITS
-from holdfast.progress import doing
-from holdfast.spec.rational import parse_rational, positive
-from holdfast.words import counted, rational
+from holdfast.ledger.report import DIGITS
+from holdfast.ledger.verify import LedgerCheck, verify_ledger
+from holdfast.spec.values import parse_rational, positive
+from holdfast.system.progress import doing
+from holdfast.system.text import counted, rational
 
 MOST_PROBLEMS = 20
 WIDE = 200  # a row stays on its line, also where the terminal is not known
@@ -50,7 +50,7 @@ def open_ledger(
     quiet: Quiet = False,
 ) -> None:
     """Open a new account with a budget of epsilon, rho or mu, or of epsilon-TP or rho-TP."""
-    options: tuple[tuple[Standard, str, str | None], ...] = (
+    options: tuple[tuple[ChargeStandard, str, str | None], ...] = (
         ("pure", "budget", budget),
         ("zcdp", "rho", rho),
         ("gaussian", "mu", mu),
@@ -86,13 +86,10 @@ def show(file: LedgerFile, out: ReportFile = None, as_json: Json = False, quiet:
 def _words(report: LedgerReport) -> None:
     """Print the account, and a line for each row."""
     console, measure = terminal(), MEASURES[report.opening.standard]
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column()
-    grid.add_row("Budget", f"{measure} {rational(report.opening.budget)}")
-    grid.add_row("Spent", rational(report.spent))
-    grid.add_row("Left", rational(report.left))
-    console.print(grid)
+    budget = f"{measure} {rational(report.opening.budget)}"
+    console.print(
+        titled((("Budget", budget), ("Spent", rational(report.spent)), ("Left", rational(report.left))))
+    )
     if report.rows:
         console.width = max(console.width, WIDE)
         console.print(_table(report))
@@ -155,7 +152,7 @@ def _table(report: LedgerReport) -> Table:
         time, charge = row.time[:19].replace("T", " "), row.charge
         other = "" if charge.standard == report.opening.standard else f"{MEASURES[charge.standard]} "
         alone = other + rational(charge.intensity)
-        state = {True: "released", False: f"not released: --resume {row.index}", None: "not known"}[released]
+        state = "released" if released else f"not released: --resume {row.index}"
         table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, rational(row.total), state)
     return table
 

@@ -5,22 +5,29 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from typer import BadParameter
 
-from holdfast.audit.guarantee import intensity_of
-from holdfast.cli.arguments import SEED, Json, NoProtection, Quiet, optional, real, whole
+from holdfast.cli.arguments import (
+    SEED,
+    Json,
+    NoProtection,
+    Quiet,
+    intensity_of,
+    optional,
+    positive_float,
+    whole,
+)
+from holdfast.cli.console import titled
 from holdfast.cli.release import print_charge
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.data.two_by_two import TwoByTwo
-from holdfast.errors import DataError, SpecError
 from holdfast.inference.count_test import require_question
-from holdfast.inference.odds_ratio import OddsRatioTest
-from holdfast.inference.private_test import odds_ratio
-from holdfast.privacy.ledger.account import Ledger
+from holdfast.inference.odds_ratio import OddsRatioTest, odds_ratio
+from holdfast.ledger.account import Ledger
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec.model import Privacy
-from holdfast.spec.rational import short
+from holdfast.spec.privacy import Privacy
+from holdfast.spec.values import short
+from holdfast.system.errors import DataError, SpecError
 
 COUNT = whole(-(2**63), 2**63 - 1)  # the table has closer bounds
 
@@ -56,7 +63,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Test the odds ratio of a table of four counts, and print what follows from the release."""
-    odds, size = real("--null", null), real("--level", level)
+    odds, size = positive_float("--null", null), positive_float("--level", level)
     account = None if ledger is None else Ledger.open(ledger)
     report = odds_ratio(
         [_count(name, text) for name, text in zip(TwoByTwo._fields, (x11, x12, x21, x22), strict=True)],
@@ -75,20 +82,16 @@ def command(
         return
     test = report.test
     console = terminal()
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column()
-    (margins,) = test.margins
-    for title, line in (
+    (margins,), (low, high) = test.margins, test.confidence
+    lines = (
         ("Kept exactly", f"row totals {_pair(margins.rows)}; column totals {_pair(margins.columns)}"),
         ("Question", f"is the odds ratio {_question(test)}?"),
         ("Statistic", f"{test.statistic:.9g}, the first count with noise"),
         ("p-value", f"{test.p_value:.4g}: {report.decision} at level {test.level:g}"),
-        ("Odds ratio", f"{test.estimate:.4g}; {1 - test.level:.0%} interval {_interval(test)}"),
+        ("Odds ratio", f"{test.estimate:.4g}; {1 - test.level:.0%} interval {low:.4g} to {high:.4g}"),
         ("How strongly", test.guarantee.statement),
-    ):
-        grid.add_row(title, line)
-    console.print(grid)
+    )
+    console.print(titled(lines))
     if account is not None and report.release.row is not None:
         row = report.release.row
         print_charge(account, row, account.budget - row.total)
@@ -118,10 +121,6 @@ def _privacy(budget: Mapping[str, str | None]) -> Privacy:
 def _question(test: OddsRatioTest) -> str:
     words = {"greater": "greater than", "less": "less than", "two-sided": "different from"}
     return f"{words[test.alternative]} {test.null:g}"
-
-
-def _interval(test: OddsRatioTest) -> str:
-    return f"{test.confidence.lower:.4g} to {test.confidence.upper:.4g}"
 
 
 def _pair(totals: tuple[int, int]) -> str:

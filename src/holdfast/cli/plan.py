@@ -6,14 +6,13 @@ from math import sqrt
 from rich.table import Table
 
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
-from holdfast.cli.records_summary import print_records_summary
 from holdfast.cli.reports import deliver, require_new_file
-from holdfast.cli.summary import meaning
+from holdfast.cli.summary import meaning, print_summary
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.plan import PlanReport, PlanReports, plan_release
-from holdfast.progress import doing
-from holdfast.swapping.plan import RecordsPlan
-from holdfast.words import rational
+from holdfast.releases.plan import PartPlan, PlanReport
+from holdfast.releases.prepare import plan
+from holdfast.system.progress import doing
+from holdfast.system.text import rational
 
 KINDS = {
     "exact": "Exact: integers and proved enclosures decide every draw.",
@@ -26,38 +25,36 @@ def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet
     """Say how a release would be drawn, how long that takes, and why, without drawing it."""
     require_new_file(out)
     with doing("planning"):
-        report = plan_release(spec)
+        report = plan(spec)
     warn_each(report.warnings)
-    deliver(report, _any_words, as_json=as_json, out=out)
-
-
-def _any_words(report: PlanReport | PlanReports | RecordsPlan) -> None:
-    """Print the plan of one table, of several one by one, or of records."""
-    if isinstance(report, RecordsPlan):
-        print_records_summary(report.certificate, terminal())
-        terminal().print(
-            f"A release takes about {_time(report.seconds)} of computing on this machine and"
-            f" {report.memory / 1e6:,.0f} MB of memory."
-        )
-        return
-    if isinstance(report, PlanReport):
-        _words(report)
-        return
-    for name, one in report.tables.items():
-        part = " and ".join(f"{key} {rational(value)}" for key, value in report.parts[name].items())
-        terminal().print(f"{name}, with {part} of the budget:", style="bold", soft_wrap=True)
-        _words(one)
-    terminal().print(f"All together: {meaning(report.verdict)}", soft_wrap=True)
+    deliver(report, _words, as_json=as_json, out=out)
 
 
 def _words(report: PlanReport) -> None:
+    """Print the plan of the one part, or of each of several tables and then of all together."""
+    for name, part in report.parts.items():
+        if name in report.shares:
+            share = " and ".join(f"{key} {rational(value)}" for key, value in report.shares[name].items())
+            terminal().print(f"{name}, with {share} of the budget:", style="bold", soft_wrap=True)
+        _part_words(part)
+    if report.shares:
+        terminal().print(f"All together: {meaning(report.verdict)}", soft_wrap=True)
+
+
+def _part_words(report: PartPlan) -> None:
     """Print it for people."""
+    if report.certificate is not None and report.costs is not None:
+        print_summary(report.certificate, terminal())
+        terminal().print(
+            f"A release takes about {_time(report.costs.release)} of computing on this machine and"
+            f" {report.costs.memory / 1e6:,.0f} MB of memory."
+        )
+        return
     console, mechanism = terminal(), report.mechanism
-    for block in report.steps:
-        console.print(f"{block.method}.")
-        console.print(f"    Why: {block.why}.")
-    for method in mechanism.methods[len(report.steps) :]:
-        console.print(f"{method[:1].upper()}{method[1:]}.")
+    for method in mechanism.methods:
+        console.print(f"{method.words[:1].upper()}{method.words[1:]}.")
+        if method.basis:
+            console.print(f"    Why: {method.basis}.")
     _print_measured(report)
     console.print(KINDS[mechanism.traits.kind])
     console.print(meaning(report.verdict), soft_wrap=True)
@@ -71,13 +68,13 @@ def _words(report: PlanReport) -> None:
             f"A release takes about {_time(costs.release)} of computing on this machine (reading and planning"
             f" {_time(costs.plan)}, drawing {_time(costs.draw)}, certificate {_time(costs.certificate)}) and"
             f" {costs.memory / 1e6:,.0f} MB of memory;"
-            f" intervals for every cell take up to {costs.listed / 1e6:,.0f} MB."
+            f" intervals for every cell take up to {(costs.listed or 0) / 1e6:,.0f} MB."
         )
 
 
-def _print_measured(report: PlanReport) -> None:
+def _print_measured(report: PartPlan) -> None:
     """Print what is measured of each level, and how much noise that gets."""
-    measured = report.measured.get("measurements", [])
+    measured = report.details.get("measurements", [])
     if not measured:
         return
     table = Table()

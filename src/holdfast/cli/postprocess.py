@@ -4,18 +4,21 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
+from holdfast.certificate.page import UNMEASURED
 from holdfast.cli.arguments import DRAWS, Json, Quiet, ReleaseFolder
+from holdfast.cli.console import columns
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
-from holdfast.postprocess.form import STATEMENT
-from holdfast.postprocess.processed import Processed, postprocess_release
+from holdfast.processing.processed import Processed, postprocess
 
 
 def command(
     folder: ReleaseFolder,
-    method: Annotated[str, typer.Option(metavar="NAME", help="nonnegative-l2, integers-l1 or rounded-l2.")],
+    method: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="nonnegative-l2, nonnegative-weighted, integers-l1 or rounded-l2."),
+    ],
     out: Annotated[
         Path, typer.Option("--out", "--output", metavar="DIR", help="The new folder of the processed table.")
     ],
@@ -33,13 +36,13 @@ def command(
     """Process a verified release into a new folder, and say what it costs and how it is off."""
     console = terminal()
     with violations(as_json=as_json), console.status("Processing ..."):
-        processed = postprocess_release(folder, method, out, bias_draws=bias_draws)
+        processed = postprocess(folder, method, out, bias_draws=bias_draws)
     warn_each(processed.warnings)
     if as_json:
         print_json(processed)
         return
     console.print(f"{processed.method.name}: {processed.method.words}.", soft_wrap=True)
-    console.print(STATEMENT, soft_wrap=True)
+    console.print(processed.certificate.caveats[0].words, soft_wrap=True)
     _print_bias(processed)
     for path in sorted(out.iterdir()):
         console.print(f"Wrote {path}", soft_wrap=True)
@@ -48,11 +51,12 @@ def command(
 def _print_bias(processed: Processed) -> None:
     console = terminal()
     if processed.bias is None or processed.rough is None:
-        console.print(f"The bias was not measured: {processed.unmeasured}", soft_wrap=True)
+        console.print(
+            f"The bias was not measured: {UNMEASURED[processed.unmeasured or 'not asked']}.", soft_wrap=True
+        )
         return
-    table = Table(title=f"Bias, measured on public stand-ins with {processed.bias.draws} draws each")
-    for title in ("stand-in", "", "mean count", "processed", "release"):
-        table.add_column(title, justify="left" if title in ("stand-in", "") else "right")
+    title = f"Bias, measured on public stand-ins with {processed.bias.draws} draws each"
+    table = columns(("stand-in", ""), ("mean count", "processed", "release"), title=title)
     for kind, found in (("fitted to the invariants", processed.bias), ("near the release", processed.rough)):
         for name, mean in (("smallest cells", found.small), ("largest cells", found.large)):
             off = f"{mean.bias:+.2f} +- {mean.standard_error:.2f}"

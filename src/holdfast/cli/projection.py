@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from holdfast.audit.projection import audit_projection, audit_table_projection
-from holdfast.cli.arguments import DRAWS, RECORDS, SEED, Json, Quiet, ReportFile, number, real
+from holdfast import audit
+from holdfast.cli.arguments import DRAWS, RECORDS, SEED, Json, Quiet, ReportFile, number, positive_float
+from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
-from holdfast.errors import SpecError
 from holdfast.inference.projected_power import PowerReport
 from holdfast.inference.projected_table import TableReport
-from holdfast.words import counted
+from holdfast.system.errors import SpecError
+from holdfast.system.text import counted
 
 MOST_ROWS = 12
 """Differences of tables that are shown."""
@@ -54,37 +54,36 @@ def command(
 ) -> None:
     """Print the powers of the best tests before and after projection, of people or of one's own table."""
     require_new_file(out)
-    if spec is not None:
-        given = {"--people": people, "--null": null, "--alternative": alternative}
-        if (wrong := [name for name, value in given.items() if value]) != []:
-            raise SpecError(f"{wrong[0]} is for people, and a spec is given: leave out one of the two.")
-        own = audit_table_projection(
-            spec, number("--epsilon", epsilon), projection=matrix, level=real("--level", level)
-        )
-        deliver(own, _table_words, as_json=as_json, out=out)
-        return
-    if people is None or null is None or not alternative:
+    if spec is None and (people is None or null is None or not alternative):
         raise SpecError("give --people, --null and --alternative, or a spec: whose projection is looked at?")
-    report = audit_projection(
-        people,
-        number("--epsilon", epsilon),
-        real("--null", null),
-        [real("--alternative", text) for text in alternative],
+    report = audit.projection(
+        spec,
+        epsilon=number("--epsilon", epsilon),
+        matrix=matrix,
+        people=people,
+        null=None if null is None else positive_float("--null", null),
+        alternatives=[positive_float("--alternative", text) for text in alternative or []],
         design=design,
         delta_z=number("--delta-z", delta_z),
-        level=real("--level", level),
+        level=positive_float("--level", level),
         draws=draws,
         seed=seed,
     )
     deliver(report, _words, as_json=as_json, out=out)
 
 
-def _words(report: PowerReport) -> None:
+def _words(report: PowerReport | TableReport) -> None:
+    if isinstance(report, PowerReport):
+        _people_words(report)
+    else:
+        _table_words(report)
+
+
+def _people_words(report: PowerReport) -> None:
     """Print a row for each alternative."""
     simulated = report.powers[0].standard_error is not None
-    table = Table()
-    for column in ("share", "released", "projected", "lost", *(("simulated",) * 2 if simulated else ())):
-        table.add_column(column, justify="right")
+    both_simulated = ("simulated",) * 2 if simulated else ()
+    table = columns((), ("share", "released", "projected", "lost", *both_simulated))
     for one in report.powers:
         exact = (one.released, one.projected, 0.0 if one.lost < NOTHING else one.lost)
         both = (one.simulated_released, one.simulated_projected) if simulated else ()
@@ -101,18 +100,16 @@ def _words(report: PowerReport) -> None:
 
 def _table_words(report: TableReport) -> None:
     """Print a row for each difference of tables, those that lose most first."""
-    table = Table()
-    for column in ("difference", "records", "pairs", "released", "projected", "lost"):
-        table.add_column(column, justify="left" if column == "difference" else "right")
-    for one in report.told[:MOST_ROWS]:
+    table = columns(["difference"], ("records", "pairs", "released", "projected", "lost"))
+    for one in report.powers[:MOST_ROWS]:
         numbers = (one.released, one.projected, 0.0 if one.lost < NOTHING else one.lost)
         steps = " ".join(f"{step:+d}" if step else "0" for step in one.difference)
         table.add_row(steps, f"{one.records:,}", f"{one.pairs:,}", *(f"{value:.4f}" for value in numbers))
     console = terminal()
     console.print(table)
-    if len(report.told) > MOST_ROWS:
-        console.print(f"... and {len(report.told) - MOST_ROWS:,} more: --json names all.")
-    lost = max(one.lost for one in report.told)
+    if len(report.powers) > MOST_ROWS:
+        console.print(f"... and {len(report.powers) - MOST_ROWS:,} more: --json names all.")
+    lost = max(one.lost for one in report.powers)
     console.print(
         f"The projection {report.projection} of {counted(report.cells, 'cell')} onto"
         f" {counted(report.dimension, 'dimension')} costs a test at the level {report.level:g} "

@@ -3,23 +3,22 @@
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.cli.arguments import ROW, SEED, Json, NoProtection, Quiet, SpecFile
-from holdfast.cli.records_summary import print_records_summary
+from holdfast.cli.arguments import QUIET, ROW, SEED, Json, NoProtection, Quiet, SpecFile
 from holdfast.cli.reports import say_wrote
-from holdfast.cli.summary import print_any_summary
 from holdfast.cli.terminal import print_json, terminal, warn_each
-from holdfast.errors import ReleaseError
-from holdfast.handover import Written
-from holdfast.joint.release import make_release
-from holdfast.privacy.ledger import MEASURES, Ledger
-from holdfast.privacy.ledger.entry import Row
-from holdfast.progress import doing
-from holdfast.words import rational
+from holdfast.releases.handover import Written, opened
+from holdfast.releases.prepare import release
+from holdfast.system.errors import ReleaseError
+from holdfast.system.progress import doing
+from holdfast.system.text import rational
+
+if TYPE_CHECKING:
+    from holdfast.ledger.account import Ledger
+    from holdfast.ledger.rows import Row
 
 
 def command(
@@ -63,9 +62,9 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
-    account = None if ledger is None else Ledger.open(ledger)
+    account = None if ledger is None else opened(ledger)
     with doing("working out what can be protected, drawing and certifying"):
-        written = make_release(
+        written = release(
             spec,
             out,
             parquet=parquet,
@@ -83,7 +82,7 @@ def command(
     try:
         if as_json:
             print_json(written)
-        else:
+        elif not QUIET.get():
             _print(written, account, again=resume is not None or written.continued)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -95,12 +94,11 @@ def command(
         ) from None
 
 
-def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> None:
+def _print(written: Written, account: "Ledger | None", *, again: bool) -> None:
     """Print what the certificate says, what was charged, and which files there are."""
-    if isinstance(written.certificate, RecordsCertificate):
-        print_records_summary(written.certificate, terminal())
-    else:
-        print_any_summary(written.certificate, terminal())
+    from holdfast.cli.summary import print_summary  # noqa: PLC0415 - where something is printed
+
+    print_summary(written.certificate, terminal())
     if account is not None and written.row is not None and written.left is not None:
         print_charge(account, written.row, written.left, again=again)
     if written.continued:
@@ -111,8 +109,10 @@ def _print(written: Written[Any], account: Ledger | None, *, again: bool) -> Non
         terminal().print("That file is for the curator's eyes only: keep it out of the release.")
 
 
-def print_charge(account: Ledger, row: Row, left: Fraction, *, again: bool = False) -> None:
+def print_charge(account: "Ledger", row: "Row", left: Fraction, *, again: bool = False) -> None:
     """Say what a release was charged, and what is left."""
+    from holdfast.ledger.rows import MEASURES  # noqa: PLC0415 - where there is a ledger
+
     total = account.budget - left
     spent = f"{MEASURES[account.standard]} {rational(total)} of {rational(account.budget)} spent"
     how = (

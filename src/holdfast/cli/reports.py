@@ -9,11 +9,11 @@ from typing import TypeVar
 import typer
 
 from holdfast.cli.terminal import Report, json_of, print_json, terminal
-from holdfast.durable import write_new, write_new_text
-from holdfast.errors import ReleaseError
+from holdfast.system.errors import ReleaseError
+from holdfast.system.files import write_new, write_new_text
 
 JSON = (".json",)
-Told = TypeVar("Told", bound=Report)
+ReportT = TypeVar("ReportT", bound=Report)
 
 
 def require_new_file(path: Path | None, suffixes: Sequence[str] = JSON) -> None:
@@ -28,16 +28,25 @@ def require_new_file(path: Path | None, suffixes: Sequence[str] = JSON) -> None:
         raise ReleaseError(f"the folder of {path} does not exist: create it first.")
 
 
-def deliver(report: Told, words: Callable[[Told], None], *, as_json: bool, out: Path | None) -> None:
-    """Write a report to its file if there is one, and print it: for machines, or in words."""
+def deliver(
+    report: ReportT,
+    words: Callable[[ReportT], None],
+    *,
+    as_json: bool,
+    out: Path | None,
+    picture: Path | None = None,
+    draw: Callable[[ReportT, Path], None] | None = None,
+) -> None:
+    """Write a report to its file if there is one, draw it, and print it: for machines, or in words."""
+    if picture is not None and draw is not None:
+        draw(report, picture)
     if out is not None:
         written(out, lambda: write_new_text(out, f"{json_of(report)}\n"))
     if as_json:
         print_json(report)
         return
     words(report)
-    if out is not None:
-        say_wrote(out)
+    say_wrote(*(path for path in (out, picture) if path is not None))
 
 
 def write_text(text: str, out: Path | None) -> None:

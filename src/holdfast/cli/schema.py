@@ -12,10 +12,9 @@ from holdfast.cli.reports import require_new_file, write_text
 
 def command(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this new .json file.")] = None,
-    records: Annotated[bool, typer.Option("--records", help="That of swapped records.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as without it.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Print the JSON schema of certificates, or write it to a new file."""
     require_new_file(out)
-    write_text(schema_text(records=records), out)
+    write_text(schema_text(), out)

@@ -1,17 +1,18 @@
 """The summary of a release, from its certificate alone: nothing else may show."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console, Group
-from rich.table import Table
 
-from holdfast.certificate.model import Certificate, ErrorSection, VerdictSection
-from holdfast.certificate.several.model import TablesCertificate
+from holdfast.certificate.head import GuaranteeSection, VerdictSection
+from holdfast.certificate.model import Certificate, JoinedSection
+from holdfast.certificate.parts import ErrorSection, ProcessedPart, RecordsPart, TablePart
 from holdfast.certificate.verdict import LEVELS
-from holdfast.joint.shared import apart, what_of
+from holdfast.cli.console import titled
 from holdfast.mechanisms.catalogue import NAMED
-from holdfast.spec.whom import Whom
-from holdfast.words import counted, rational
+from holdfast.releases.shared import apart, what_of
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.text import counted, rational
 
 MOST_ROWS = 8
 NOT_SIMULATED = {
@@ -22,80 +23,90 @@ DIVIDED = {"equal": "in equal parts", "weights": "by weights", "least-error": "f
 STATISTIC = "not simulated: the law of the noise is public"
 
 
-def print_any_summary(certificate: Certificate | TablesCertificate, console: Console) -> None:
-    """Print the summary of one table, or of several."""
-    if isinstance(certificate, TablesCertificate):
-        print_tables_summary(certificate, console)
+def print_summary(certificate: Certificate, console: Console) -> None:
+    """Say what was kept exactly, what is protected, how strongly, and how large the noise is.
+
+    Of several tables that is said of each, and then what holds of all together.
+    """
+    joined = certificate.joined
+    if joined is None:
+        _print(_rows(certificate), console)
+        notes = [one.words for one in certificate.caveats]
     else:
-        print_summary(certificate, console)
-
-
-def print_tables_summary(certificate: TablesCertificate, console: Console) -> None:
-    """Say of each table what is said of one, and then what holds of all together."""
-    for chapter in certificate.tables:
-        console.print(f"{chapter.name}:", style="bold", soft_wrap=True)
-        print_summary(chapter.certificate.model_copy(update={"caveats": ()}), console)
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column()
-    whom = _whom(certificate)
-    shares = zip(certificate.budget.shares, certificate.tables, strict=True)
-    parts = [f"{share.table}: {_numbers_of(one.certificate)}" for share, one in shares]
-    agree = [
-        f"{what_of(item, whom.counted)}: in {', '.join(item.exact)}"
-        for item in certificate.shared
-        if len(item.exact) > 1
-    ]
-    for title, lines in (
-        ("Together", [_strength(certificate)]),
-        ("What that means", _meaning(certificate)),
-        ("Budget", [DIVIDED[certificate.budget.division], *parts[:MOST_ROWS]]),
-        ("Agree exactly", agree[:MOST_ROWS]),
-    ):
-        if lines:
-            grid.add_row(title, Group(*lines))
-    console.print(grid)
-    notes = [sentence for item in certificate.shared if (sentence := apart(item, whom.counted))]
-    for note in (*notes[:MOST_ROWS], *certificate.caveats):
+        for part in certificate.parts:
+            console.print(f"{part.name}:", style="bold", soft_wrap=True)
+            _print(_rows(certificate.alone(part.name)), console)
+        _print(_together(certificate, joined), console)
+        counted_ones = _protected_unit(certificate).counted
+        apart_ones = [sentence for item in joined.shared if (sentence := apart(item, counted_ones))]
+        notes = [*apart_ones[:MOST_ROWS], *(one.words for one in certificate.caveats)]
+    for part in certificate.parts:
+        inferred = part.table.inferred if isinstance(part, TablePart) else ()
+        if inferred:
+            console.print(
+                f"Advice: declare the levels of {', '.join(inferred)} in [data.levels], to leave the data out"
+                " of them."
+            )
+    for note in notes:
         console.print(f"Note: {note}", style=None if certificate.randomness.secure else "bold red")
 
 
-def print_summary(certificate: Certificate, console: Console) -> None:
-    """Say what was kept exactly, what is protected, how strongly, and how large the noise is."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column()
-    for title, lines in (
-        ("Kept exactly", _kept(certificate)),
-        ("Kept within", _bounds(certificate)),
-        ("Protected", _protected(certificate)),
-        ("How strongly", [_strength(certificate)]),
-        ("In secrets", [] if certificate.secrets is None else [certificate.secrets.statement]),
-        ("What that means", _meaning(certificate)),
-        ("Expected error", _errors(certificate)),
-        ("Drawn", _drawn(certificate)),
-    ):
-        if lines:
-            grid.add_row(title, Group(*lines))
-    console.print(grid)
-    if names := ", ".join(certificate.table.inferred):
-        console.print(
-            f"Advice: declare the levels of {names} in [data.levels], to leave the data out of them."
-        )
-    for caveat in certificate.caveats:
-        console.print(f"Note: {caveat}", style=None if certificate.randomness.secure else "bold red")
+def _print(rows: Mapping[str, Sequence[str]], console: Console) -> None:
+    console.print(titled((title, Group(*lines)) for title, lines in rows.items() if lines))
 
 
-def _kept(certificate: Certificate) -> list[str]:
-    blocks = certificate.invariants
-    if not blocks:
-        return ["nothing: the spec names no invariants"]
-    lines = [f"{block.name}: {_numbers(len(block.values))}" for block in blocks[:MOST_ROWS]]
-    return lines + ([f"and {len(blocks) - MOST_ROWS} more"] if len(blocks) > MOST_ROWS else [])
+def _rows(certificate: Certificate) -> dict[str, list[str]]:
+    """Return the rows of one part, with those of its mechanism."""
+    part = certificate.parts[0]
+    if isinstance(part, ProcessedPart):
+        return {"Processed": [part.method], "How strongly": [_strength(certificate)]}
+    own = {} if part.details is None else part.details.rows(part.mechanism, _protected_unit(certificate))
+    strongly = {
+        "How strongly": [_strength(certificate)],
+        "In secrets": [] if certificate.secrets is None else [certificate.secrets.statement],
+        "What that means": [meaning(certificate.verdict)],
+    }
+    if isinstance(part, RecordsPart):
+        return {"Swapped": [], "Kept by the swap": [], "Kept as asked": _kept(part), **strongly, **own}
+    return {
+        "Kept exactly": _kept(part) or ["nothing: the spec names no invariants"],
+        "Kept within": _bounds(part),
+        "Protected": _protected(certificate, part),
+        **strongly,
+        "Expected error": _errors(part),
+        **own,
+        "Drawn": _drawn(part),
+    }
 
 
-def _bounds(certificate: Certificate) -> list[str]:
-    constraints = certificate.constraints
+def _together(certificate: Certificate, joined: JoinedSection) -> dict[str, list[str]]:
+    """Return the rows of all tables together."""
+    counted_ones = _protected_unit(certificate).counted
+    shares = zip(joined.budget.shares, certificate.parts, strict=True)
+    parts = [
+        f"{share.table}: {_numbers_of(certificate.alone(part.name).guarantee)}" for share, part in shares
+    ]
+    agree = [
+        f"{what_of(item, counted_ones)}: in {', '.join(item.exact)}"
+        for item in joined.shared
+        if len(item.exact) > 1
+    ]
+    return {
+        "Together": [_strength(certificate)],
+        "What that means": [meaning(certificate.verdict)],
+        "Budget": [DIVIDED[joined.budget.division], *parts[:MOST_ROWS]],
+        "Agree exactly": agree[:MOST_ROWS],
+    }
+
+
+def _kept(part: TablePart | RecordsPart) -> list[str]:
+    lines = [f"{item.name}: {_numbers(len(item.values))}" for item in part.invariants]
+    more = len(lines) - MOST_ROWS
+    return lines[:MOST_ROWS] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _bounds(part: TablePart) -> list[str]:
+    constraints = part.constraints
     lines = ["no count below 0"] if constraints.nonnegative else []
     lines += [
         f"{item.name}: {words} {bound:,}"
@@ -106,14 +117,14 @@ def _bounds(certificate: Certificate) -> list[str]:
     return lines[:MOST_ROWS] + more
 
 
-def _protected(certificate: Certificate) -> list[str]:
-    universe = certificate.universe
+def _protected(certificate: Certificate, part: TablePart) -> list[str]:
+    universe = part.universe
     open_in = counted(universe.dimension, "dimension")
     cells = counted(universe.cells, "cell")
-    lines = [f"{cells}; the invariants leave {open_in} open" if certificate.invariants else cells]
+    lines = [f"{cells}; the invariants leave {open_in} open" if part.invariants else cells]
     if (a := universe.semi_adjacency) is not None:
         bound = "" if a.exact else "at most "
-        whom = _whom(certificate)
+        whom = _protected_unit(certificate)
         one = whom.one if whom.records == 1 else whom.record
         must = whom.amount(a.worst_case)
         lines.append(f"any one {one}: to take another value, {bound}{must} must change")
@@ -123,28 +134,24 @@ def _protected(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _numbers_of(certificate: Certificate) -> str:
-    return ", ".join(f"{name} {rational(value)}" for name, value in certificate.guarantee.intensity.items())
+def _numbers_of(guarantee: GuaranteeSection) -> str:
+    return ", ".join(f"{name} {rational(value)}" for name, value in guarantee.intensity.items())
 
 
-def _strength(certificate: Certificate | TablesCertificate) -> str:
+def _strength(certificate: Certificate) -> str:
     guarantee = certificate.guarantee
-    whom = _whom(certificate)
+    whom = _protected_unit(certificate)
     step = whom.record if whom.records == 1 else whom.amount(whom.records)
     per = "" if guarantee.unit.adjacency == "semi" else f" per {step} of distance"
-    strength = ", ".join(f"{name} {rational(value)}" for name, value in guarantee.intensity.items())
+    strength = _numbers_of(guarantee)
     at = guarantee.epsilon_at
     also = "" if at is None else f" (epsilon {at.epsilon:.4g} at delta {at.delta})"
     return f"{strength}{per}, {guarantee.standard}{also}. {guarantee.statement}"
 
 
-def _whom(certificate: Certificate | TablesCertificate) -> Whom:
+def _protected_unit(certificate: Certificate) -> ProtectedUnit:
     unit = certificate.guarantee.unit
-    return Whom(unit.name, unit.records_per_unit)
-
-
-def _meaning(certificate: Certificate | TablesCertificate) -> list[str]:
-    return [meaning(certificate.verdict)]
+    return ProtectedUnit(unit.name, unit.records_per_unit)
 
 
 def meaning(verdict: VerdictSection) -> str:
@@ -153,12 +160,9 @@ def meaning(verdict: VerdictSection) -> str:
     return f"{word}. {verdict.meaning}"
 
 
-def _errors(certificate: Certificate) -> list[str]:
-    expected = certificate.expected_error
-    if certificate.topdown is not None:
-        return ["on invented counts of the same form, cells of the lowest level:", *_biases(certificate)]
+def _errors(part: TablePart) -> list[str]:
+    expected, record = part.expected_error, part.mechanism
     if expected is None:
-        record = certificate.mechanism
         told = NAMED[record.name].output == "table" or not record.additive
         return [NOT_SIMULATED[record.additive] if told else STATISTIC]
     lines = [f"per cell: {_plus_minus(expected.cell)}"]
@@ -168,22 +172,14 @@ def _errors(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _biases(certificate: Certificate) -> Iterator[str]:
-    """Yield how far estimated counts are off by their size."""
-    for row in () if certificate.topdown is None else certificate.topdown.bias:
-        if row.count == "cell":
-            end = " or more" if row.high is None else f" to {row.high:,}" if row.high > row.low else ""
-            yield f"{row.low:,}{end}: {row.mean_absolute_error:.2f}, with a bias of {row.mean_error:+.2f}"
-
-
 def _plus_minus(row: ErrorSection) -> str:
     return f"{row.mean_absolute_error:.2f} on average"
 
 
-def _drawn(certificate: Certificate) -> list[str]:
-    mechanism = certificate.mechanism
+def _drawn(part: TablePart) -> list[str]:
+    mechanism = part.mechanism
     law = [f"{name.replace('_', ' ')} {value}" for name, value in mechanism.parameters(rational).items()]
-    return [", ".join([mechanism.name, *law]), *mechanism.sampling]
+    return [", ".join([mechanism.name, *law]), *(one.words for one in mechanism.sampling)]
 
 
 def _numbers(count: int) -> str:

@@ -2,13 +2,13 @@
 
 from rich.table import Table
 
-from holdfast.audit.universe import UniverseReport, UniverseReports, audit_universe, audit_universes
+from holdfast import audit
+from holdfast.audit.universes import UniverseReport, UniverseReports
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.joint.prepare import tables_of
-from holdfast.progress import doing
-from holdfast.spec.whom import Whom
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.progress import doing
 
 ONE_TABLE = "The invariants leave one possible table: nothing is left to protect."
 
@@ -16,9 +16,8 @@ ONE_TABLE = "The invariants leave one possible table: nothing is left to protect
 def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print what the invariants of a spec leave to protect."""
     require_new_file(out)
-    several = tables_of(spec)
     with doing("working out what is left to protect"):
-        report = audit_universe(spec) if several is None else audit_universes(several)
+        report = audit.universe(spec)
     warn_each(report.warnings)
     deliver(report, _any_words, as_json=as_json, out=out)
 
@@ -44,7 +43,7 @@ def _any_words(report: UniverseReport | UniverseReports) -> None:
 def _words(report: UniverseReport) -> None:
     """Print a line for each number."""
     adjacency, sensitivity = report.semi_adjacency, report.sensitivity
-    whom = Whom(report.unit, report.records_per_unit)
+    whom = ProtectedUnit(report.unit, report.records_per_unit)
     people, apart = report.labelled, report.labelled.worst_case * whom.records
     bound = "" if adjacency.exact else " (an upper bound)"
     worst = f"{adjacency.worst_case}{bound}"

@@ -9,17 +9,15 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from holdfast.certificate.checks import Verification, ViolatedError
-from holdfast.certificate.sign import SIGNATURE, read_public_key, signed_by
-from holdfast.certificate.text import CERTIFICATE, RECORDS, parse, read_text
+from holdfast.certificate.sign import SIGNATURE
 from holdfast.cli.arguments import QUIET, Json, Quiet, ReleaseFolder, ReportFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.errors import ReleaseError, SpecError
-from holdfast.machine import short_of_memory
-from holdfast.postprocess.form import is_processed
-from holdfast.progress import doing
-from holdfast.visible import visible
+from holdfast.system.checks import Verification, ViolatedError
+from holdfast.system.errors import ReleaseError
+from holdfast.system.machine import short_of_memory
+from holdfast.system.progress import doing
+from holdfast.system.text import visible
 
 
 def command(
@@ -39,40 +37,15 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Verify a folder; exit 0 if all is kept and 1 if not."""
-    if is_processed(folder):
-        if public_key is not None:
-            raise SpecError(
-                "--public-key is for releases, and this is a processed table: verify its release."
-            )
-        from holdfast.postprocess.verify import verify_processed  # noqa: PLC0415
-
-        require_new_file(out)
-        with doing("checking the processed table"), remembering(folder):
-            processed = verify_processed(folder, release=release, quick=quick)
-        report(processed, as_json=as_json, out=out)
-        return
-    if release is not None:
-        raise SpecError(f"--release is for processed tables, and {folder} holds none: leave it out.")
-    key = None if public_key is None else read_public_key(public_key)
     require_new_file(out)
-    what = "checking the release" if quick else "deriving what the certificate claims"
+    what = "checking the files" if quick else "deriving what the certificate claims"
     with doing(what), remembering(folder):
-        verification = _verification(folder, quick=quick)
-    if key is not None:
-        verification = signed_by(key, verification)
-    elif not as_json and (folder / SIGNATURE).exists():
+        from holdfast.verification.verify import verify  # noqa: PLC0415 - loaded late
+
+        found = verify(folder, quick=quick, public_key=public_key, release=release)
+    if public_key is None and not as_json and (folder / SIGNATURE).exists():
         terminal().print(f"{SIGNATURE} is there and was not checked: give --public-key.")
-    report(verification, as_json=as_json, out=out)
-
-
-def _verification(folder: Path, *, quick: bool) -> Verification:
-    if quick and parse(read_text(folder), str(folder / CERTIFICATE), several=True)["format"] != RECORDS:
-        from holdfast.certificate.several.quick import verify_quick  # noqa: PLC0415
-
-        return verify_quick(folder)
-    from holdfast.joint.verify import verify  # noqa: PLC0415
-
-    return verify(folder, quick=quick)
+    report(found, as_json=as_json, out=out)
 
 
 @contextmanager
@@ -119,7 +92,7 @@ def print_verification(verification: Verification, console: Console) -> None:
 def _verdict(verification: Verification) -> str:
     if not verification.kept:
         return "this is not the certified release"
-    if is_processed(verification.folder):
+    if verification.kind == "processed":
         again = "and processing the release again gives this table and its bias"
         return f"every check holds, {again if verification.derived else 'as far as the folder tells'}"
     if verification.quick:

@@ -1,4 +1,10 @@
-"""Columns of a source as levels, records and whole numbers; what is wrong is named by its row."""
+"""Columns of a source as levels, records and whole numbers; what is wrong is named by its row.
+
+Missing codes become one level, and bins take numbers and levels. A level that a bin lists is of that bin,
+be it a missing code or not. Other missing codes are "missing", which no range takes. What is left is a
+number of a range. Where a recoding has a range, some bin must take every value; where it only lists levels,
+those that it does not name stay as they are.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,20 +12,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.numeric import number
-from holdfast.data.recode import closed, recoded
-from holdfast.data.records import Codes, NotACellError, Records
-from holdfast.data.schema import Schema
+from holdfast.data.levels import number
+from holdfast.data.records import LevelCodes, NotACellError, Records
+from holdfast.data.schema import Attributes, Schema
 from holdfast.data.source import Source
-from holdfast.errors import DataError
-from holdfast.spec.closest import closest
-from holdfast.spec.recode import Bins
-from holdfast.visible import in_quotes
+from holdfast.lattice.arrays import IntArray
+from holdfast.spec.data import MISSING
+from holdfast.spec.values import Bins, Range, levels_or_range
+from holdfast.system.errors import DataError
+from holdfast.system.text import closest, in_quotes
+from holdfast.system.ways import setting
 
 _NO_LEVELS = (pl.Datetime, pl.Duration, pl.Binary, pl.Object)
 _WHOLE = r"^([+-]?[0-9]+)\.0*$"
@@ -76,7 +80,7 @@ class Columns:
         self._no_gaps(column)
         return tuple(self.frame[column].unique(maintain_order=True).to_list())
 
-    def codes(self, column: str, levels: Sequence[str]) -> Codes:
+    def codes(self, column: str, levels: Sequence[str]) -> LevelCodes:
         """Return the place among `levels` of each record's level."""
         self._no_gaps(column)
         coded = self.frame[column].cast(pl.Enum(levels), strict=False)
@@ -93,7 +97,7 @@ class Columns:
         """Return the records with the levels of some of the columns."""
         return Records(attributes, tuple(self.codes(each.name, each.levels) for each in attributes))
 
-    def cells(self, schema: Schema) -> NDArray[np.int64]:
+    def cells(self, schema: Schema) -> IntArray:
         """Return the cell of each row; raises DataError where its levels do not lie in each other."""
         try:
             return self.records(schema.attributes).cells(schema)
@@ -103,7 +107,7 @@ class Columns:
                 " one of the two."
             ) from None
 
-    def integers(self, column: str) -> NDArray[np.int64]:
+    def integers(self, column: str) -> IntArray:
         """Return a column of whole numbers."""
         values = self.frame[column]
         if values.dtype.is_float():
@@ -132,7 +136,7 @@ class Columns:
         if gap is not None:
             raise DataError(
                 f"{self.source.place(gap, column)} has no level: fill it in, delete the row, or set missing ="
-                ' [""] in [data].'
+                f' [""] in {setting("data")}.'
             )
 
 
@@ -182,3 +186,48 @@ def _complaint(value: object) -> str:
     if exact.denominator != 1:
         return f"is {text}, which is not a whole number: round it, or correct the row."
     return f"is {text}, which does not fit 64 bits: check the number."
+
+
+def recoded(source: Source, column: pl.Series, bins: Bins, missing: Sequence[str]) -> pl.Series:
+    """Return a column of texts with new levels; raises DataError where no bin takes a value."""
+    column = column.fill_null("") if missing else column
+    distinct = column.drop_nulls().unique().to_list()
+    new = {value: level for value in distinct if (level := _level(value, bins, missing)) != value}
+    for value, level in new.items():
+        if level is None:
+            row = int((column == value).arg_true()[0])
+            raise DataError(
+                f"{source.place(row, column.name)} is {in_quotes(value)}, which no bin of"
+                f" {setting('data.recode')} takes: widen a bin, or list the value in one."
+            )
+    return column.replace(list(new), list(new.values())) if new else column
+
+
+def closed(bins: Bins) -> bool:
+    """Whether bins must take every value: some are ranges."""
+    return any(isinstance(levels_or_range(taken), Range) for taken in bins.values())
+
+
+def unmet(column: pl.Series, bins: Bins) -> list[str]:
+    """Return the levels that bins list and no row has; a row without a value has the empty one."""
+    known = set(column.fill_null("").unique().to_list())
+    wanted = (levels_or_range(taken) for taken in bins.values())
+    return [name for taken in wanted if not isinstance(taken, Range) for name in taken if name not in known]
+
+
+def _level(value: str, bins: Bins, missing: Sequence[str]) -> str | None:
+    """Return the level of a value, None where no bin takes it."""
+    taken = {level: levels_or_range(wanted) for level, wanted in bins.items()}
+    for level, wanted in taken.items():
+        if not isinstance(wanted, Range) and value in wanted:
+            return level
+    if value in missing:
+        return MISSING
+    ranges: Mapping[str, Range] = {level: one for level, one in taken.items() if isinstance(one, Range)}
+    if not ranges or value == "":  # an empty value is no number; it is refused by its own name
+        return value
+    known = number(value)
+    for level, (low, high) in ranges.items():
+        if known is not None and Fraction(str(low)) <= known <= Fraction(str(high)):
+            return level
+    return None

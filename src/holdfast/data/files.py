@@ -14,10 +14,10 @@ from typing import TextIO
 import polars as pl
 
 from holdfast.data.source import Source
-from holdfast.errors import DataError
-from holdfast.plain import special
-from holdfast.visible import in_quotes
-from holdfast.words import counted
+from holdfast.system.errors import DataError
+from holdfast.system.files import special
+from holdfast.system.text import counted, in_quotes
+from holdfast.system.ways import setting
 
 MOST_ROWS = 2**33
 """Files that say they have more are damaged, or made to fill the memory."""
@@ -100,7 +100,8 @@ def _decoded(path: Path, encoding: str) -> str:
         at = getattr(error, "start", len(content))
         row = content.count(b"\n", 0, at) + 1
         raise DataError(
-            f"{path}, row {row} is not {encoding} text: name the one that the file has in [data] encoding."
+            f"{path}, row {row} is not {encoding} text: name the one that the file has in"
+            f" {setting('data', 'encoding')}."
         ) from None
 
 
@@ -167,7 +168,7 @@ def _other_separator(path: Path, header: list[str], separator: str) -> str:
     sign = max(found, key=lambda one: found[one])
     return (
         f"{path} has the one column {in_quotes(header[0])}, and seems to be separated by another sign: set"
-        f" separator = {_SEPARATORS[sign]} in [data]."
+        f" separator = {_SEPARATORS[sign]} in {setting('data')}."
     )
 
 
@@ -180,7 +181,7 @@ def _csv_damage(path: Path, writing: Writing, text: str | None, width: int) -> s
             except UnicodeDecodeError:
                 return (
                     f"{path}, row {row} is not UTF-8 text: save the file as UTF-8, or name its encoding, such"
-                    ' as encoding = "cp1252", in [data].'
+                    f' as encoding = "cp1252", in {setting("data")}.'
                 )
     try:
         with _opened(path, text) as file:

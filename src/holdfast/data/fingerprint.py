@@ -23,16 +23,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
-Digests = NDArray[np.uint64]
+from holdfast.lattice.arrays import IntArray, WordArray
+
+Digests = WordArray
 """Four words for each row: a SHA-256."""
 
 ABSENT, WHOLE, FLOAT, BYTES = range(4)
@@ -58,7 +58,7 @@ class Fingerprint:
         return self.digest
 
 
-class Multiset:
+class Multiset(ExitStack):
     """Takes rows in any order, each as digests of some parts of its columns, and tells their fingerprint.
 
     Few digests are sorted where they are. Many are dealt out by their first bits to files without a name,
@@ -66,18 +66,11 @@ class Multiset:
     """
 
     def __init__(self, *parts: Sequence[str], at_hand: int = AT_HAND) -> None:
-        self._names, self._most, self._stack = [sorted(part) for part in parts], at_hand, ExitStack()
+        super().__init__()
+        self._names, self._most = [sorted(part) for part in parts], at_hand
         self._held: list[Digests] = []
         self._files: list[IO[bytes]] = []
         self.rows = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
 
     def add(self, *parts: Digests) -> None:
         """Take some rows: the digests of each part."""
@@ -107,7 +100,7 @@ class Multiset:
 
     def _deal(self, rows: Digests) -> None:
         if not self._files:
-            self._files = [self._stack.enter_context(tempfile.TemporaryFile()) for _ in range(FILES)]  # noqa: SIM115
+            self._files = [self.enter_context(tempfile.TemporaryFile()) for _ in range(FILES)]  # noqa: SIM115
         first = rows.view(np.uint8)[:, 0] // (256 // FILES)
         for place, file in enumerate(self._files):
             file.write(rows[first == place].tobytes())
@@ -128,19 +121,17 @@ def row_digests(table: pa.Table, columns: Sequence[str]) -> Digests:
     if len(pc.unique(looked_at)) > NEARLY * len(looked_at):
         return _hashed(rows)
     known = rows.dictionary_encode()
-    places: NDArray[np.int64] = known.indices.to_numpy(zero_copy_only=False)
+    places: IntArray = known.indices.to_numpy(zero_copy_only=False)
     return _hashed(known.dictionary)[places]
 
 
-def row_codes(table: pa.Table, columns: Sequence[str]) -> NDArray[np.int64]:
+def row_codes(table: pa.Table, columns: Sequence[str]) -> IntArray:
     """Return a whole number for each row of some columns: the same for rows that agree, and for no others."""
-    codes: NDArray[np.int64] = (
-        _encoded(table, columns).dictionary_encode().indices.to_numpy().astype(np.int64)
-    )
+    codes: IntArray = _encoded(table, columns).dictionary_encode().indices.to_numpy().astype(np.int64)
     return codes
 
 
-def digests_of_runs(digests: Digests, ends: NDArray[np.int64]) -> Digests:
+def digests_of_runs(digests: Digests, ends: IntArray) -> Digests:
     """Return a digest for each run of digests that follow each other, by where the runs end."""
     content = pa.py_buffer(np.ascontiguousarray(digests).view(np.uint8))
     offsets = pa.py_buffer(SIZE * np.concatenate([[0], ends]).astype(np.int64))
@@ -202,14 +193,14 @@ def _column(array: pa.Array) -> tuple[NDArray[np.uint8], pa.Array | None]:
     return head, text
 
 
-def _whole(array: pa.Array) -> Words:
+def _whole(array: pa.Array) -> WordArray:
     if array.type == pa.uint64():
-        own: Words = array.fill_null(0).to_numpy(zero_copy_only=False)
+        own: WordArray = array.fill_null(0).to_numpy(zero_copy_only=False)
         return own
     if array.type.bit_width == 32 and pa.types.is_temporal(array.type):
         array = array.cast(pa.int32())
     whole = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    bits: Words = whole.view(np.uint64)
+    bits: WordArray = whole.view(np.uint64)
     return bits
 
 

@@ -1,16 +1,158 @@
-"""A geography in a source of rows: codes unfolded to a column for each level."""
+"""A geography: levels from the root down, each node in one node of the level above.
+
+In a file a node is named by a prefix of a code or by a column for each level. In a table the leaves come
+first: a tree above them, and the cells that each leaf has.
+"""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 
+import numpy as np
 import polars as pl
 
 from holdfast.data.columns import as_text
+from holdfast.data.schema import Attributes, Schema
 from holdfast.data.source import Source
-from holdfast.errors import DataError
-from holdfast.spec.closest import closest
-from holdfast.spec.geography import Geography
-from holdfast.visible import in_quotes
+from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.spec.data import Geography
+from holdfast.system.errors import DataError, SpecError
+from holdfast.system.text import closest, in_quotes
+from holdfast.system.ways import setting
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spine:
+    """A tree whose leaves all stand on its last level.
+
+    The nodes of a level are numbered so that the children of a node stand together, in the order of their
+    parents: ``parent[i]`` rises from 0 to the last node of level i, in steps of at most 1.
+    """
+
+    levels: Attributes
+    """The levels, root first, and the codes of the nodes of each."""
+    parent: tuple[IntArray, ...]
+    """For each level below the root, the place of each node's parent on the level above."""
+
+    def __post_init__(self) -> None:
+        sizes = [len(level.levels) for level in self.levels]
+        if sizes[0] != 1:
+            raise SpecError(
+                f"the first level of a geography, {self.levels.names[0]!r}, has {sizes[0]:,} nodes: "
+                f"begin with a level of one node, the root, such as prefixes = {{ all = 0, ... }} in"
+                f" {setting('data.geography')}, or a first column that has one code."
+            )
+        copies = tuple(np.array(parent, dtype=np.int64) for parent in self.parent)
+        if [len(parent) for parent in copies] != sizes[1:]:
+            raise ValueError(f"levels of {sizes} nodes need a parent for each node below the root")
+        for above, parent in zip(sizes[:-1], copies, strict=True):
+            steps = np.diff(parent, prepend=-1, append=above)
+            if steps[0] != 1 or steps[-1] != 1 or not np.isin(steps, (0, 1)).all():
+                raise ValueError("parents must rise from 0 to the last in steps of at most 1")
+            parent.setflags(write=False)
+        object.__setattr__(self, "parent", copies)
+
+    def __repr__(self) -> str:
+        return f"<geography: {self.levels.in_words}>"
+
+    def codes(self, level: str) -> tuple[str, ...]:
+        """Return the codes of the nodes of a level, in order."""
+        return self.levels.attribute(level).levels
+
+    def ancestors(self, level: str) -> IntArray:
+        """Return, for each leaf, its node on a level."""
+        place = self.levels.axis(level)
+        nodes = np.arange(len(self.levels.each[-1].levels))
+        for parent in reversed(self.parent[place:]):
+            nodes = parent[nodes]
+        return nodes
+
+
+WHOLE = "table"
+"""The level, and the node, of a table without a geography."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regions:
+    """The spine of a geography, and a schema of the cells of each node; None where a node is one count.
+
+    The cells of a table are all pairs of a leaf and a cell, the leaves first: counts of a table, reshaped to
+    leaves by cells, are the tables of the leaves.
+    """
+
+    spine: Spine
+    cells: Schema | None
+    possible: BoolArray
+    """Which cells each leaf can have: those that are no structural zeros."""
+
+    @classmethod
+    def of(cls, schema: Schema, levels: Sequence[str]) -> "Regions":
+        """Return the regions of a schema whose first attributes are the levels of a geography, root first."""
+        others = [each for each in schema.attributes if each.name not in levels]
+        nestings = tuple(one for one in schema.nestings if one.attribute not in levels)
+        cells = None
+        if others:
+            cells = Schema(Attributes.of({each.name: each.levels for each in others}), nestings=nestings)
+        spine = _spine(schema, levels)
+        leaves = len(spine.levels.each[-1].levels)
+        return cls(spine, cells, schema.possible.reshape(leaves, -1))
+
+    def __repr__(self) -> str:
+        return f"<regions: {self.spine.levels.in_words}, {self.width:,} cells each>"
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels, root first."""
+        return self.spine.levels.names
+
+    @property
+    def width(self) -> int:
+        """The number of cells of a node."""
+        return int(self.possible.shape[1])
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of nodes of each level, root first."""
+        return tuple(len(level.levels) for level in self.spine.levels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes of the cells of a node."""
+        return () if self.cells is None else self.cells.names
+
+    def sums(self, counts: IntArray) -> tuple[IntArray, ...]:
+        """Return the tables of the nodes of each level, root first, from the counts of all cells."""
+        found = [np.asarray(counts).reshape(-1, self.width)]
+        for parent in reversed(self.spine.parent):
+            starts = np.searchsorted(parent, np.arange(parent[-1] + 1))
+            found.append(np.add.reduceat(found[-1], starts, axis=0))
+        return tuple(reversed(found))
+
+
+def _spine(schema: Schema, levels: Sequence[str]) -> Spine:
+    if not levels:
+        return Spine(Attributes.of({WHOLE: [WHOLE]}), ())
+    axis = schema.grid.axes[0]
+    if axis.names != tuple(levels):
+        raise SpecError(
+            f"the levels of the geography, {', '.join(levels)}, share their axis with"
+            f" {', '.join(name for name in axis.names if name not in levels) or 'nothing'}: take these out of"
+            f" {setting('data', 'within')}."
+        )
+    # entries stand in the order of their paths, so a node begins wherever its path changes
+    begins = np.zeros(axis.size, dtype=np.bool_)
+    begins[0] = True
+    names: dict[str, list[str]] = {}
+    places = []
+    for name in levels:
+        column = axis.column(name)
+        begins = begins | np.concatenate([[True], column[1:] != column[:-1]])
+        codes = schema.attribute(name).levels
+        names[name] = [codes[code] for code in column[begins].tolist()]
+        places.append((np.cumsum(begins) - 1, np.flatnonzero(begins)))
+    parents = tuple(above[0][below[1]] for above, below in pairwise(places))
+    return Spine(Attributes.of(names), parents)
 
 
 def unfolded(source: Source, geography: Geography | None) -> Source:
@@ -56,6 +198,7 @@ def _codes(source: Source, codes: pl.Series, geography: Geography) -> pl.Series:
         said = "has no code" if code is None or code == "" else f"is {in_quotes(code)}"
         raise DataError(
             f"{source.place(row, codes.name)} {said}, and codes have {longest} characters, as the longest of"
-            " prefixes in [data.geography] says: write all codes in full, with their leading zeros."
+            f" prefixes in {setting('data.geography')} says: write all codes in full, with their leading"
+            " zeros."
         )
     return text

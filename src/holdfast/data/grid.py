@@ -15,9 +15,8 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from holdfast.lattice.arrays import IntArray
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,11 @@ class Axis:
     """The combinations of levels that some attributes have together; make one with `Axis.of`."""
 
     names: tuple[str, ...]
-    columns: tuple[Codes, ...]
+    columns: tuple[IntArray, ...]
     """For each attribute, the place of the level that each entry has."""
     sizes: tuple[int, ...]
     """For each attribute, the number of its levels."""
-    steps: tuple[Codes, ...]
+    steps: tuple[IntArray, ...]
     """For each attribute, the sorted prefixes of entries that end with it; none for one whole attribute."""
 
     @classmethod
@@ -51,7 +50,7 @@ class Axis:
         return cls((name,), (np.arange(size, dtype=np.int64),), (size,), ())
 
     @classmethod
-    def of(cls, names: Sequence[str], columns: Sequence[Codes], sizes: Sequence[int]) -> "Axis":
+    def of(cls, names: Sequence[str], columns: Sequence[IntArray], sizes: Sequence[int]) -> "Axis":
         """Return the axis of the distinct combinations among some rows."""
         first = place = np.zeros(columns[0].size, dtype=np.int64)
         steps = []
@@ -66,11 +65,11 @@ class Axis:
         """The number of entries."""
         return int(self.columns[0].size)
 
-    def column(self, name: str) -> Codes:
+    def column(self, name: str) -> IntArray:
         """Return the code that each entry has of an attribute."""
         return self.columns[self.names.index(name)]
 
-    def place(self, codes: Sequence[Codes]) -> Codes:
+    def place(self, codes: Sequence[IntArray]) -> IntArray:
         """Return the entry with these codes, one for each attribute; -1 where there is none."""
         if not self.steps:
             return codes[0]
@@ -120,12 +119,12 @@ class Grid:
     def _axis_of(self) -> Mapping[str, int]:
         return {name: at for at, axis in enumerate(self.axes) for name in axis.names}
 
-    def codes(self, name: str) -> Codes:
+    def codes(self, name: str) -> IntArray:
         """Return, for each cell, the place of its level of an attribute."""
         at = self._axis_of[name]
         return self._spread(self.axes[at].column(name), at)
 
-    def place(self, codes: Mapping[str, Codes]) -> Codes:
+    def place(self, codes: Mapping[str, IntArray]) -> IntArray:
         """Return the cell of each row of codes, -1 where there is none."""
         length = len(next(iter(codes.values())))
         cells, real = np.zeros(length, dtype=np.int64), np.ones(length, dtype=np.bool_)
@@ -138,9 +137,13 @@ class Grid:
 
     def cell(self, index: int) -> dict[str, int]:
         """Return the codes of one cell."""
-        places = np.unravel_index(index, self.shape)
+        return {name: int(codes[0]) for name, codes in self.cells(np.array([index])).items()}
+
+    def cells(self, indices: IntArray) -> dict[str, IntArray]:
+        """Return the codes of some cells, without making any other."""
+        places = np.unravel_index(indices, self.shape)
         return {
-            name: int(axis.column(name)[place])
+            name: axis.column(name)[place]
             for axis, place in zip(self.axes, places, strict=True)
             for name in axis.names
         }
@@ -152,7 +155,7 @@ class Grid:
             groups.setdefault(self._axis_of[name], []).append(name)
         return Grid(tuple(self.axes[at].over(group) for at, group in groups.items()))
 
-    def rows(self, margin: "Grid") -> Codes:
+    def rows(self, margin: "Grid") -> IntArray:
         """Return, for each cell, its place among the cells of a margin."""
         row = np.zeros(self.size, dtype=np.int64)
         for axis in margin.axes:
@@ -161,7 +164,7 @@ class Grid:
             row = row * axis.size + self._spread(entry, at)
         return row
 
-    def _spread(self, entries: Codes, at: int) -> Codes:
+    def _spread(self, entries: IntArray, at: int) -> IntArray:
         """Return, for each cell, the value of its entry on an axis."""
         inner, outer = prod(self.shape[at + 1 :]), prod(self.shape[:at])
         return np.tile(np.repeat(entries, inner), outer)

@@ -6,19 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.data.ranges import range_words
+from holdfast.data.grid import ancestors
+from holdfast.data.levels import range_words
 from holdfast.data.schema import Schema
 from holdfast.data.selection import chosen_levels, select
-from holdfast.errors import SpecError
-from holdfast.spec.choice import Choice, Range, levels_or_range
-from holdfast.spec.model import Invariant, InvariantKind, Spec
+from holdfast.lattice.arrays import IntArray
+from holdfast.spec.constraints import Invariant, InvariantKind
+from holdfast.spec.model import Spec
+from holdfast.spec.values import Choice, Range, levels_or_range
+from holdfast.system.errors import SpecError
+from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
-    from holdfast.data.regions import Regions
-    from holdfast.data.weights import WeightEntries
+    from holdfast.data.cell_values import WeightEntries
+    from holdfast.data.geography import Regions
 
 _NAMED_LEVELS = 4
 _MOST_FLOORS = 2000
@@ -43,7 +46,7 @@ class InvariantBlock:
     level: str | None = None
     """Where weights are the same at every node of a level: that level, whose nodes come first in the rows."""
 
-    def evaluate(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def evaluate(self, counts: IntArray) -> IntArray:
         """Return the values of the rows for some counts of the cells."""
         if self.kind == "weights":  # other rows add up counts, and the total of a table fits
             sizes = abs(self.matrix).astype(np.float64) @ np.abs(counts.astype(np.float64))
@@ -107,11 +110,10 @@ def invariant_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
     """Return the spec's invariants over the cells of a schema, in the order of the spec."""
     blocks: dict[str, InvariantBlock] = {}
     for number, invariant in enumerate(spec.invariants, start=1):
-        place = f"[[invariants]] {number}"
-        block = _block(spec, schema, invariant, place)
+        block = _block(spec, schema, invariant, setting("invariants", number, "where"))
         if block.name in blocks:
             raise SpecError(
-                f"{place} has the name {block.name!r} of an invariant before it: "
+                f"{setting('invariants', number)} has the name {block.name!r} of an invariant before it: "
                 "give it another name, or leave it out if it says the same."
             )
         blocks[block.name] = block
@@ -127,7 +129,7 @@ def margin_block(schema: Schema, attributes: tuple[str, ...], name: str) -> Inva
 def inequality_blocks(spec: Spec, schema: Schema) -> tuple[InvariantBlock, ...]:
     """Return what the spec's inequalities speak of, in the order of the spec."""
     return tuple(
-        _block(spec, schema, item, f"[[constraints.inequalities]] {number}")
+        _block(spec, schema, item, setting("constraints.inequalities", number, "where"))
         for number, item in enumerate(spec.constraints.inequalities, start=1)
     )
 
@@ -140,16 +142,16 @@ def floor_blocks(spec: Spec, schema: Schema, count: str) -> tuple[tuple[Invarian
     asked = spec.constraints.floors
     if asked is None:
         return ()
+    from holdfast.data.cell_values import read_counts  # noqa: PLC0415
     from holdfast.data.files import Writing  # noqa: PLC0415 - few specs need polars here
-    from holdfast.data.public_counts import read_counts  # noqa: PLC0415
 
     writing = Writing(spec.data.separator, spec.data.encoding)
     least = read_counts(spec.resolve(asked.file), schema, asked.count or count, writing)
     told = np.flatnonzero(schema.possible & ((least > 0) | (not spec.constraints.nonnegative)))
     if told.size > _MOST_FLOORS:
         raise SpecError(
-            f"[constraints.floors] file bounds {told.size:,} cells, and {_MOST_FLOORS:,} are the most: bound"
-            " sums of them by [[constraints.inequalities]]."
+            f"{setting('constraints.floors', 'file')} bounds {told.size:,} cells, and {_MOST_FLOORS:,} are"
+            f" the most: bound sums of them by {setting('constraints.inequalities')}."
         )
     names = schema.names
     return tuple(
@@ -163,7 +165,7 @@ def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> Inva
         return _weights_block(spec, schema, invariant, spec.resolve(invariant.weights.file))
     attributes = invariant.attributes
     asked = invariant.where or {}
-    where = chosen_levels(schema, asked, place=f"{place} where") if asked else {}
+    where = chosen_levels(schema, asked, place=place) if asked else {}
     matrix, kept = margin_matrix(schema, attributes, where)
     selection = _in_words(asked, where, schema)
     if attributes:
@@ -185,7 +187,7 @@ def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> Inva
 
 def margin_matrix(
     schema: Schema, attributes: Sequence[str], where: Mapping[str, tuple[str, ...]]
-) -> tuple[csr_array[np.int64, tuple[int, int]], NDArray[np.int64]]:
+) -> tuple[csr_array[np.int64, tuple[int, int]], IntArray]:
     """Return the rows of a margin that the selection meets, and their places in the grid of the margin."""
     for name in attributes:
         schema.axis(name)
@@ -203,7 +205,7 @@ def margin_matrix(
 
 
 def margin_labels(
-    schema: Schema, attributes: Sequence[str], kept: NDArray[np.int64], selection: str
+    schema: Schema, attributes: Sequence[str], kept: IntArray, selection: str
 ) -> tuple[str, ...]:
     """Return what the rows of a margin are called, one for each combination of levels that is kept."""
     within = f" within {selection}" if selection else ""
@@ -213,9 +215,7 @@ def margin_labels(
     )
 
 
-def margin_levels(
-    schema: Schema, attributes: Sequence[str], kept: NDArray[np.int64]
-) -> tuple[tuple[str, ...], ...]:
+def margin_levels(schema: Schema, attributes: Sequence[str], kept: IntArray) -> tuple[tuple[str, ...], ...]:
     """Return the levels of the rows of a margin, one combination for each row that is kept."""
     if not attributes:
         return ((),) * kept.size
@@ -245,8 +245,8 @@ def _in_words(asked: Mapping[str, Choice], where: Mapping[str, tuple[str, ...]],
 
 
 def _weights_block(spec: Spec, schema: Schema, invariant: Invariant, path: Path) -> InvariantBlock:
+    from holdfast.data.cell_values import read_weights  # noqa: PLC0415
     from holdfast.data.files import Writing  # noqa: PLC0415 - few specs need polars here
-    from holdfast.data.weights import read_weights  # noqa: PLC0415
 
     writing = Writing(spec.data.separator, spec.data.encoding)
     name = invariant.name or path.stem
@@ -254,22 +254,23 @@ def _weights_block(spec: Spec, schema: Schema, invariant: Invariant, path: Path)
         entries = read_weights(path, schema, writing)
         labels, places = entries.labels, (entries.rows, entries.cells, entries.weights)
     else:
-        from holdfast.data.regions import Regions  # noqa: PLC0415
+        from holdfast.data.geography import Regions  # noqa: PLC0415
 
         regions = Regions.of(schema, spec.data.regions)
         if regions.cells is None:
             raise SpecError(
-                f"[data] has no cells beside its geography, so {path} weighs nothing: write total = true."
+                f"{setting('data')} has no cells beside its geography, so {path} weighs nothing: write total"
+                " = true."
             )
         entries = read_weights(path, regions.cells, writing)
-        labels, places = _at_every_node(regions, invariant.level, entries)
+        labels, places = at_every_node(regions, invariant.level, entries)
     matrix = _weights_matrix(schema, *places, length=len(labels))
     return InvariantBlock(name, "weights", (), labels, matrix, level=invariant.level)
 
 
-def _at_every_node(
+def at_every_node(
     regions: "Regions", level: str, entries: "WeightEntries"
-) -> tuple[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+) -> tuple[tuple[str, ...], tuple[IntArray, IntArray, IntArray]]:
     """Return weights over the cells of a node as weights over all cells, a row for each node and label."""
     node, width = regions.spine.ancestors(level), regions.width
     rows = np.add.outer(node * len(entries.labels), entries.rows).ravel()
@@ -279,7 +280,7 @@ def _at_every_node(
     return labels, (rows, cells, np.tile(entries.weights, node.size))
 
 
-def _whole_numbers(values: Sequence[object]) -> NDArray[np.int64]:
+def _whole_numbers(values: Sequence[object]) -> IntArray:
     if not all(type(value) is int for value in values):
         raise TypeError
     return np.array(values, dtype=np.int64)
@@ -287,11 +288,37 @@ def _whole_numbers(values: Sequence[object]) -> NDArray[np.int64]:
 
 def _weights_matrix(
     schema: Schema,
-    rows: NDArray[np.int64],
-    cells: NDArray[np.int64],
-    weights: NDArray[np.int64],
+    rows: IntArray,
+    cells: IntArray,
+    weights: IntArray,
     *,
     length: int,
 ) -> csr_array[np.int64, tuple[int, int]]:
     kept = (weights != 0) & schema.possible[cells]
     return csr_array((weights[kept], (rows[kept], cells[kept])), shape=(length, schema.size), dtype=np.int64)
+
+
+def even_cliques(schema: Schema, margins: Sequence[Sequence[str]]) -> tuple[frozenset[str], ...] | None:
+    """Return the attributes that each margin fixes, if all are margins of one product with cells alike.
+
+    A margin of tracts fixes their counties, too: sets hold all that their attributes lie in. Let every
+    margin read an axis by one partition of its entries or not at all, a county wherever it reads the axis of
+    counties and tracts. Then the margins are those of a full product, in which the parts stand for the
+    levels of the axis. Where the parts have equally many entries, permuting parts and entries maps any cell
+    to any other, as in a table of plain attributes; otherwise cells are not alike, and nothing is said.
+    """
+    closed = [
+        frozenset(names).union(*(ancestors(name, schema.within) for name in names)) for names in margins
+    ]
+    for axis in schema.grid.axes:
+        if not axis.steps:
+            continue
+        read = {clique.intersection(axis.names) for clique in closed} - {frozenset[str]()}
+        if len(read) > 1:
+            return None
+        for names in read:
+            part = axis.over(sorted(names))
+            entries = np.bincount(part.place([axis.column(name) for name in part.names]))
+            if entries.min() < entries.max():
+                return None
+    return tuple(closed)

@@ -7,8 +7,9 @@ No file is ever held whole unless it is small.
 import codecs
 import csv
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, Any, Literal, Self
 
@@ -26,8 +27,8 @@ from holdfast.data.files import (
     require_closed,
     require_plain,
 )
-from holdfast.data.frames import FRAME
-from holdfast.errors import DataError
+from holdfast.data.source import FRAME
+from holdfast.system.errors import DataError
 
 BATCH = 1 << 20
 """Rows that are read at once, at most."""
@@ -37,7 +38,7 @@ BLOCK = 1 << 25
 """Bytes of CSV that are read at once."""
 ROW_GROUP = 1 << 20
 
-Kind = Literal["csv", "parquet"]
+FileKind = Literal["csv", "parquet"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +46,7 @@ class Microdata:
     """Records in batches, as often as they are asked for: some of the columns, or all."""
 
     name: str
-    kind: Kind
+    kind: FileKind
     schema: pa.Schema
     read: Callable[[Sequence[str] | None], Iterator[pa.Table]] = field()
     rows: int | None = None
@@ -277,11 +278,10 @@ class MicrodataWriter:
         if self._like.kind == "parquet":
             self._parquet = pyarrow.parquet.ParquetWriter(self._file, self._like.schema, compression="zstd")
         else:
-            rows = _Texts()
-            csv.writer(rows, delimiter=self._like.writing.separator, lineterminator="\n").writerow(
-                self._like.columns
-            )
-            self._file.write(self._encoder.encode(rows.text))
+            row = StringIO()
+            writer = csv.writer(row, delimiter=self._like.writing.separator, lineterminator="\n")
+            writer.writerow(self._like.columns)
+            self._file.write(self._encoder.encode(row.getvalue()))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -304,28 +304,13 @@ class MicrodataWriter:
             self._file.write(self._encoder.encode(text))
 
 
-class _Texts:
-    """What a writer of CSV wrote."""
-
-    text = ""
-
-    def write(self, row: str) -> None:
-        self.text += row
-
-
-class _sound:  # noqa: N801 - a context
-    """Says in one sentence that a Parquet file is none, or cannot be read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        unknown = isinstance(error, OSError) and error.errno is None
-        if unknown or isinstance(error, pa.ArrowException | UnicodeError):
-            raise DataError(f"{self._path} is not a Parquet file, or it is damaged: write it anew.") from None
-        if isinstance(error, OSError):
+@contextmanager
+def _sound(path: Path) -> Iterator[None]:
+    """Say in one sentence that a Parquet file is none, or cannot be read."""
+    try:
+        yield
+    except (pa.ArrowException, UnicodeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
             reason = error.strerror or "no access"
-            raise DataError(f"{self._path} cannot be read ({reason}): check its permissions.") from None
+            raise DataError(f"{path} cannot be read ({reason}): check its permissions.") from None
+        raise DataError(f"{path} is not a Parquet file, or it is damaged: write it anew.") from None

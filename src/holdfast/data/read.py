@@ -8,31 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.columns import Columns
-from holdfast.data.declare import schema_of
-from holdfast.data.doubts import alike_levels, nested_in_words, nested_pairs
+from holdfast.data.columns import Columns, closed, unmet
 from holdfast.data.files import MOST_ROWS, PLAIN, Writing, open_file
-from holdfast.data.formulas import quoted
-from holdfast.data.frames import open_frame
 from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
 from holdfast.data.grid import count as cells_of
-from holdfast.data.identity import column_identity, identity
-from holdfast.data.numeric import number
-from holdfast.data.public_table import PublicTable
-from holdfast.data.recode import closed, unmet
-from holdfast.data.records import Records
-from holdfast.data.repeats import first_repeat
-from holdfast.data.schema import MOST_CELLS, Schema
-from holdfast.data.source import Source
+from holdfast.data.levels import number
+from holdfast.data.records import Records, first_repeat
+from holdfast.data.schema import MOST_CELLS, Attributes, Schema, quoted_schema
+from holdfast.data.selection import schema_of
+from holdfast.data.source import Source, open_frame
 from holdfast.data.table import Table
-from holdfast.data.write import quoted_schema
-from holdfast.errors import DataError, SpecError
+from holdfast.data.warnings import alike_levels, nested_in_words, nested_pairs
+from holdfast.lattice.arrays import IntArray
 from holdfast.spec.model import Spec
-from holdfast.visible import in_quotes
+from holdfast.system.errors import DataError, SpecError
+from holdfast.system.text import in_quotes
+from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -54,6 +47,8 @@ class Reading:
     @cached_property
     def identity(self) -> bytes:
         """The identity of all that the source holds, not only of what the table counts: confidential."""
+        from holdfast.data.identity import identity  # noqa: PLC0415 - for ledgers alone
+
         return identity([*self.columns.raw, *self.columns.rest()])
 
     @property
@@ -64,6 +59,8 @@ class Reading:
     @property
     def marks(self) -> dict[str, bytes]:
         """The identity of the column of each attribute: confidential."""
+        from holdfast.data.identity import column_identity  # noqa: PLC0415 - for ledgers alone
+
         names = self.table.schema.names
         return {name: column_identity(self.columns.frame[name]) for name in names}
 
@@ -76,8 +73,8 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     asked = spec.data
     if spec.of_records:
         raise SpecError(
-            f"[mechanism] name = {spec.mechanism.name!r} releases records, and this is for tables of counts:"
-            " see `holdfast plan` for what it protects, or name another mechanism."
+            f"{setting('mechanism', 'name')} = {spec.mechanism.name!r} releases records, and this is for"
+            " tables of counts: see `holdfast plan` for what it protects, or name another mechanism."
         )
     merging = asked.aggregate or bool(asked.recode)
     rows = MOST_ROWS if asked.count is None or merging or asked.missing else MOST_CELLS  # each cell once
@@ -90,12 +87,12 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     if columns.frame.is_empty():
         raise DataError(
             f"{source.name} has no rows, and an empty table has nothing to release, also where"
-            " [data.levels] are declared: check the file."
+            f" {setting('data.levels')} are declared: check the file."
         )
     declared = _declared(spec)
     attributes = _attributes(columns, names, declared, ordered=asked.count is not None)
     records = columns.records(attributes)
-    doubts = _doubts(spec, columns, records)
+    doubts = _warnings(spec, columns, records)
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nested, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     if asked.count is None:
@@ -126,14 +123,15 @@ def _declared(spec: Spec) -> dict[str, Sequence[str]]:
     return {**binned, **asked.levels}
 
 
-def _doubts(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]:
+def _warnings(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]:
     """Return what looks wrong; raises SpecError where nested attributes alone make too many cells."""
     asked, attributes = spec.data, records.attributes
     said = list(alike_levels(attributes))
     for name, bins in asked.recode.items():
         if absent := unmet(columns.raw[name], bins):
             said.append(
-                f"[data.recode] {name} lists {in_quotes(absent[0])}, which no row has: check its spelling."
+                f"{setting('data.recode', name)} lists {in_quotes(absent[0])}, which no row has: check its"
+                " spelling."
             )
     pairs = nested_pairs(records, asked.nested, listed=asked.count is not None)
     if pairs:
@@ -143,7 +141,7 @@ def _doubts(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]:
         seen = _parents(records, dict(pairs))
         words = nested_in_words(pairs, cells, cells_of(levels, (*known, *seen)))
         if cells > MOST_CELLS:
-            raise SpecError(f"[data] cells: {words}")
+            raise SpecError(f"{setting('data', 'cells')}: {words}")
         said.append(words)
     return tuple(said)
 
@@ -182,7 +180,7 @@ def nestings(
                 + (
                     f"put the code of its {outer.name} in front of it."
                     if inner.name in regions
-                    else f"take {inner.name} out of [data] within."
+                    else f"take {inner.name} out of {setting('data', 'within')}."
                 )
             )
         absent = np.setdiff1d(np.arange(len(inner.levels)), children)
@@ -190,7 +188,7 @@ def nestings(
             level = in_quotes(inner.levels[int(absent[0])])
             raise DataError(
                 f"{columns.source.name} has no row with {inner.name} {level}, so which"
-                f" {outer.name} it lies in is not known: take it out of [data.levels]"
+                f" {outer.name} it lies in is not known: take it out of {setting('data.levels')}"
                 + (
                     "."
                     if len(columns.frame.columns) == len(records.attributes)
@@ -200,41 +198,7 @@ def nestings(
     return found
 
 
-def read_records(
-    data: "str | Path | IntoFrame", keys: Sequence[str], levels: Mapping[str, Sequence[str]] | None = None
-) -> Records:
-    """Read records: the keys as codes, with their levels sorted unless declared, all else carried along."""
-    columns = Columns.of(open_source(data), keys)
-    found = columns.records(_attributes(columns, keys, levels or {}, ordered=False))
-    try:
-        return Records(found.attributes, found.codes, pl.DataFrame(columns.rest()))
-    except pl.exceptions.DuplicateError:
-        raise DataError(f"{columns.source.name} has two columns of one name: rename one.") from None
-
-
-def read_release(
-    path: str | Path, schema: Schema, count: str, *, quoted_formulas: bool = False
-) -> PublicTable:
-    """Read a released table: every cell exactly once, with a whole number that may be negative."""
-    if quoted_formulas:
-        written = read_release(path, quoted_schema(schema), quoted(count))
-        return PublicTable(schema, written.counts, count)
-    source = open_file(Path(path), most_rows=schema.size, released=True)
-    columns = Columns.of(source, schema.names, (count,))
-    if schema.nestings:
-        columns.cells(schema)  # what is in no cell is refused by its row
-    records = columns.records(schema.attributes)
-    _each_once(columns, schema, records)
-    counts = _spread(columns, schema, records, columns.integers(count), count)
-    if records.size < schema.size:
-        listed = np.zeros(schema.size, dtype=np.bool_)
-        listed[records.cells(schema)] = True
-        absent = schema.in_words(int(np.argmin(listed)))
-        raise DataError(f"{path} does not list the cell {absent}: list every cell once.")
-    return PublicTable(schema, counts, count)
-
-
-def ordered_counts(path: Path, schema: Schema, *, quoted_formulas: bool = False) -> NDArray[np.int64]:
+def ordered_counts(path: Path, schema: Schema, *, quoted_formulas: bool = False) -> IntArray:
     """Count released records by the cells of a schema; every row must be in one."""
     if quoted_formulas:
         return ordered_counts(path, quoted_schema(schema))
@@ -258,16 +222,9 @@ def _attributes(
     for name in names:
         if name not in levels and columns.frame.is_empty():
             raise DataError(f"{columns.source.name} has no rows: declare the levels of {name!r}.")
-    return Attributes.of(
-        {
-            name: levels[name] if name in levels else _inferred(columns.levels(name), ordered=ordered)
-            for name in names
-        }
-    )
-
-
-def _inferred(levels: tuple[str, ...], *, ordered: bool) -> tuple[str, ...]:
-    return levels if ordered else ordered_levels(levels)
+    found = {name: columns.levels(name) for name in names if name not in levels}
+    inferred = found if ordered else {name: ordered_levels(own) for name, own in found.items()}
+    return Attributes.of({name: levels[name] if name in levels else inferred[name] for name in names})
 
 
 def ordered_levels(levels: Sequence[str]) -> tuple[str, ...]:
@@ -295,7 +252,7 @@ def _each_once(columns: Columns, schema: Schema, records: Records) -> None:
     raise DataError(
         f"{columns.source.name}, {columns.source.row(second)} repeats the cell "
         f"{schema.in_words(int(cells[first]))} of {columns.source.row(first)}: list each cell once, set"
-        " aggregate = true in [data] to sum them, or leave out count if rows are records."
+        f" aggregate = true in {setting('data')} to sum them, or leave out count if rows are records."
     )
 
 
@@ -303,9 +260,9 @@ def _spread(
     columns: Columns,
     schema: Schema,
     records: Records,
-    values: NDArray[np.int64],
+    values: IntArray,
     count: str,
-) -> NDArray[np.int64]:
+) -> IntArray:
     """Return the values summed over all cells."""
     cells = records.cells(schema)
     _no_structural_zeros(columns, schema, records, values, count)
@@ -318,7 +275,7 @@ def _spread(
     return counts
 
 
-def _nonnegative(columns: Columns, count: str, values: NDArray[np.int64]) -> None:
+def _nonnegative(columns: Columns, count: str, values: IntArray) -> None:
     if (values < 0).any():
         record = int(np.argmax(values < 0))
         raise DataError(
@@ -331,7 +288,7 @@ def _no_structural_zeros(
     columns: Columns,
     schema: Schema,
     records: Records,
-    values: NDArray[np.int64],
+    values: IntArray,
     column: str,
 ) -> None:
     if not schema.impossible:
@@ -343,5 +300,5 @@ def _no_structural_zeros(
         raise DataError(
             f"{columns.source.place(record, column)} counts in the cell "
             f"{schema.in_words(int(cells[record]))}, a structural zero: "
-            "correct the row, or take the cell out of [constraints] structural_zeros."
+            f"correct the row, or take the cell out of {setting('constraints', 'structural_zeros')}."
         )

@@ -1,18 +1,17 @@
-"""Microdata: a row for each record, its levels as codes, everything else carried along as it is."""
+"""Microdata: a row for each record, its levels as codes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from holdfast.data.attributes import Attribute, Attributes
-from holdfast.data.schema import Schema
+from holdfast.data.schema import Attribute, Attributes, Schema
 from holdfast.data.table import Table
-from holdfast.errors import DataError, SpecError
+from holdfast.lattice.arrays import IntArray
+from holdfast.system.errors import DataError, SpecError
 
-Codes = NDArray[np.unsignedinteger[Any]]
+LevelCodes = NDArray[np.unsignedinteger[Any]]
 
 
 class NotACellError(DataError):
@@ -28,36 +27,32 @@ class Records:
     """Confidential records in the order of their source: they show their attributes, and never a value."""
 
     attributes: Attributes
-    codes: tuple[Codes, ...]
+    codes: tuple[LevelCodes, ...]
     """For each attribute, the place of each record's level, in the smallest unsigned type that holds it."""
-    carried: pl.DataFrame = field(default_factory=pl.DataFrame)
-    """The columns that are no attributes, of any type and without levels, row by row."""
 
     def __post_init__(self) -> None:
         if len(self.codes) != len(self.attributes):
             raise ValueError(f"{len(self.attributes)} attributes need as many columns, not {len(self.codes)}")
         if any(len(codes) != self.size for codes in self.codes):
             raise ValueError("columns must have one code for each record")
-        if self.carried.width and self.carried.height != self.size:
-            raise ValueError("columns that are carried must have one value for each record")
         for attribute, codes in zip(self.attributes, self.codes, strict=True):
             if self.size and not 0 <= codes.min() <= codes.max() < len(attribute.levels):
                 raise ValueError(f"codes of {attribute.name!r} must be places among its levels")
         object.__setattr__(self, "codes", tuple(map(_compact, self.attributes, self.codes)))
 
     def __repr__(self) -> str:
-        return f"<confidential records: {self.attributes.in_words}; {self.carried.width} columns carried>"
+        return f"<confidential records: {self.attributes.in_words}>"
 
     @property
     def size(self) -> int:
         """The number of records."""
         return len(self.codes[0])
 
-    def column(self, name: str) -> Codes:
+    def column(self, name: str) -> LevelCodes:
         """Return the codes of an attribute."""
         return self.codes[self.attributes.axis(name)]
 
-    def cells(self, schema: Schema) -> NDArray[np.int64]:
+    def cells(self, schema: Schema) -> IntArray:
         """Return the cell of each record among those of a schema over some of the attributes."""
         for attribute in schema.attributes:
             if self.attributes.attribute(attribute.name) != attribute:
@@ -76,7 +71,21 @@ class Records:
         return Table(schema, np.bincount(self.cells(schema), minlength=schema.size))
 
 
-def _compact(attribute: Attribute, codes: Codes) -> Codes:
+def _compact(attribute: Attribute, codes: LevelCodes) -> LevelCodes:
     compact = codes.astype(np.min_scalar_type(len(attribute.levels) - 1), copy=True)
     compact.setflags(write=False)
     return compact
+
+
+def first_repeat(keys: IntArray) -> tuple[int, int] | None:
+    """Return the places of the first key that comes a second time.
+
+    >>> first_repeat(np.array([5, 7, 5]))
+    (0, 2)
+    """
+    order = np.argsort(keys, kind="stable")
+    same = keys[order][1:] == keys[order][:-1]
+    if not same.any():
+        return None
+    second = int(order[1:][same].min())
+    return int(np.argmax(keys == keys[second])), second

@@ -1,20 +1,117 @@
-"""The cells of a table: every combination of the levels of its attributes, in row-major order.
+"""Attributes with their levels in order, and the cells of a table: combinations of these, in row-major order.
 
 Where attributes are nested, a tract in one county, only combinations that can be are cells: see `Grid`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.data.attributes import Attribute, Attributes
 from holdfast.data.grid import Grid, Nesting, count
-from holdfast.errors import SpecError
+from holdfast.data.levels import quoted
+from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import setting
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A classification, and its levels in order."""
+
+    name: str
+    levels: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.levels:
+            raise SpecError(f"attribute {self.name!r} has no levels: give it at least one.")
+        if len(set(self.levels)) < len(self.levels):
+            raise SpecError(f"attribute {self.name!r} has a level twice: keep one of them.")
+
+    @cached_property
+    def _codes(self) -> Mapping[str, int]:
+        return {level: code for code, level in enumerate(self.levels)}
+
+    def code(self, level: str) -> int:
+        """Return the place of a level in the order."""
+        try:
+            return self._codes[level]
+        except KeyError:
+            raise SpecError(f"{self.name} has no level {level!r}: {closest(level, self.levels)}") from None
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """Attributes in order, any number of them and of their levels."""
+
+    each: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not self.each:
+            raise SpecError(f"a table needs at least one attribute: name one in {setting('data', 'cells')}.")
+        if len(set(self.names)) < len(self.names):
+            raise SpecError(f"the attributes {list(self.names)} are not distinct: keep each once.")
+
+    @classmethod
+    def of(cls, levels: Mapping[str, Iterable[str]]) -> Self:
+        """Return the attributes with these levels by their names.
+
+        >>> Attributes.of({"sex": ("f", "m"), "age": ("0", "18", "65")}).axis("age")
+        1
+        """
+        return cls(tuple(Attribute(name, tuple(each)) for name, each in levels.items()))
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.each)
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(attribute.name for attribute in self.each)
+
+    @property
+    def in_words(self) -> str:
+        """The names, with the number of levels of each, and no level."""
+        return ", ".join(f"{attribute.name} ({len(attribute.levels)})" for attribute in self.each)
+
+    def attribute(self, name: str) -> Attribute:
+        """Return the attribute of that name."""
+        return self.each[self.axis(name)]
+
+    def axis(self, name: str) -> int:
+        """Return the place of an attribute among the attributes."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise SpecError(f"there is no attribute {name!r}: {closest(name, self.names)}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON-able values."""
+        return {
+            "attributes": [{"name": attribute.name, "levels": list(attribute.levels)} for attribute in self]
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the attributes that `to_dict` described."""
+        try:
+            each = tuple(
+                Attribute(str(item["name"]), tuple(str(level) for level in item["levels"]))
+                for item in data["attributes"]
+            )
+        except (KeyError, TypeError):
+            raise SpecError(
+                "the description of the attributes is damaged: each needs a name and levels."
+            ) from None
+        return cls(each)
+
 
 MOST_CELLS = 100_000_000
 
@@ -37,7 +134,7 @@ class Schema:
             raise SpecError(f"attributes are not nested as it is said ({error}): correct it.") from None
         if not 0 < size <= MOST_CELLS:
             raise SpecError(
-                f"[data] cells makes a table of {size:,} cells, and {MOST_CELLS:,} are the "
+                f"{setting('data', 'cells')} makes a table of {size:,} cells, and {MOST_CELLS:,} are the "
                 "most that are handled: name fewer columns or merge levels."
             )
         if self.impossible and not (min(self.impossible) >= 0 and max(self.impossible) < self.size):
@@ -76,7 +173,7 @@ class Schema:
         return Grid.of(self._levels, self.nestings)
 
     @cached_property
-    def possible(self) -> NDArray[np.bool_]:
+    def possible(self) -> BoolArray:
         """For each cell, whether it can occur."""
         mask = np.ones(self.size, dtype=np.bool_)
         mask[np.fromiter(self.impossible, dtype=np.int64, count=len(self.impossible))] = False
@@ -107,7 +204,7 @@ class Schema:
             raise SpecError(f"{self.apart(codes, 0)}: give the levels of a cell of the table.")
         return cell
 
-    def apart(self, codes: Mapping[str, NDArray[np.int64]], row: int) -> str:
+    def apart(self, codes: Mapping[str, IntArray], row: int) -> str:
         """Return which levels of a row do not lie in each other: "tract '1' is not in county 'A'"."""
         for nesting in self.nestings:
             child, parent = (int(codes[name][row]) for name in (nesting.attribute, nesting.within))
@@ -128,7 +225,7 @@ class Schema:
         named = zip(self.names, self.cell(index), strict=True)
         return ", ".join(f"{name} = {level!r}" for name, level in named)
 
-    def codes(self, name: str) -> NDArray[np.int64]:
+    def codes(self, name: str) -> IntArray:
         """Return, for each cell, the place of its level of an attribute."""
         self.axis(name)
         return self.grid.codes(name)
@@ -157,3 +254,10 @@ class Schema:
             raise SpecError(
                 "the description of the schema is damaged: it needs a list of structural_zeros."
             ) from None
+
+
+def quoted_schema(schema: Schema) -> Schema:
+    """Return the schema with its names and levels as they stand where formulas are quoted."""
+    levels = {quoted(each.name): map(quoted, each.levels) for each in schema.attributes}
+    nestings = tuple(one.renamed(quoted) for one in schema.nestings)
+    return Schema(Attributes.of(levels), schema.impossible, nestings)

@@ -1,20 +1,22 @@
-"""Which cells a `where` picks."""
+"""Which cells a `where` picks, and the schema of a spec: structural zeros are such a selection."""
 
 from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.data.attributes import Attribute
-from holdfast.data.numeric import number
-from holdfast.data.schema import Schema
-from holdfast.errors import SpecError
-from holdfast.spec.choice import Choice, Range, levels_or_range
-from holdfast.spec.closest import closest
+from holdfast.data.grid import Nesting
+from holdfast.data.levels import number
+from holdfast.data.schema import Attribute, Attributes, Schema
+from holdfast.lattice.arrays import BoolArray
+from holdfast.spec.model import Spec
+from holdfast.spec.values import Choice, Range, levels_or_range
+from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import setting
 
 
-def select(schema: Schema, where: Mapping[str, Choice], *, place: str = "where") -> NDArray[np.bool_]:
+def select(schema: Schema, where: Mapping[str, Choice], *, place: str = "where") -> BoolArray:
     """Return, for each cell, whether every attribute in `where` has one of the chosen levels.
 
     `place` is where in the spec the selection stands, for the message when it makes no sense.
@@ -59,7 +61,7 @@ def _chosen(attribute: Attribute, choice: Choice, place: str) -> tuple[str, ...]
         if level not in attribute.levels:
             raise SpecError(
                 f"{place} names the level {level!r}, which {attribute.name} does not have "
-                f"in the data or in [data.levels]: {closest(level, attribute.levels)}"
+                f"in the data or in {setting('data.levels')}: {closest(level, attribute.levels)}"
             )
     return wanted
 
@@ -83,3 +85,22 @@ def _in_range(attribute: Attribute, bounds: Range, place: str) -> tuple[str, ...
             "widen the range."
         )
     return tuple(chosen)
+
+
+def schema_of(spec: Spec, attributes: Attributes, nestings: tuple[Nesting, ...] = ()) -> Schema:
+    """Return the schema of these attributes with the spec's structural zeros."""
+    schema = Schema(attributes, nestings=nestings)
+    if not spec.constraints.structural_zeros:
+        return schema
+    zeros = np.zeros(schema.size, dtype=np.bool_)
+    for place, zero in enumerate(spec.constraints.structural_zeros, start=1):
+        zeros |= select(schema, zero, place=setting("constraints", "structural_zeros", place))
+    return Schema(attributes, frozenset(np.flatnonzero(zeros).tolist()), nestings)
+
+
+def count_column(spec: Spec) -> str:
+    """Return the name of the released counts' column; records have none of their own."""
+    name = spec.data.count or "count"
+    while name in spec.data.attributes:
+        name = f"released_{name}"
+    return name

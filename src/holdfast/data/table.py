@@ -1,13 +1,29 @@
-"""Contingency tables: whole-number counts over the cells of a schema."""
+"""Contingency tables: whole-number counts over the cells of a schema.
 
-from collections.abc import Sequence
+A `Table` is confidential. A `PublicTable` is what a release publishes: a frame or a file in long form, a
+row for each cell, the same bytes for the same table.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
-from holdfast.data.schema import Schema
-from holdfast.errors import DataError
+from holdfast.data.levels import quoted
+from holdfast.data.schema import Schema, quoted_schema
+from holdfast.lattice.arrays import IntArray
+from holdfast.system.errors import DataError, ReleaseError, SpecError
+from holdfast.system.text import visible
+from holdfast.system.ways import setting
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -15,7 +31,7 @@ class Counts:
     """Counts, one a cell in row-major order, none in a structural zero."""
 
     schema: Schema
-    counts: NDArray[np.int64]
+    counts: IntArray
 
     def __post_init__(self) -> None:
         given = np.asarray(self.counts)
@@ -31,7 +47,7 @@ class Counts:
             if wrong.size:
                 raise DataError(
                     f"the cell {self.schema.in_words(int(wrong[0]))} holds a count and is a structural zero: "
-                    "correct the data, or take the cell out of [constraints] structural_zeros."
+                    f"correct the data, or take the cell out of {setting('constraints', 'structural_zeros')}."
                 )
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
@@ -41,7 +57,7 @@ class Counts:
         """The sum of all counts."""
         return int(self.counts.sum())
 
-    def margin(self, names: Sequence[str]) -> NDArray[np.int64]:
+    def margin(self, names: Sequence[str]) -> IntArray:
         """Return the sums over all other attributes, flat, in row-major order of `names`.
 
         Of nested attributes only real combinations are summed, as in the grid of the margin.
@@ -69,3 +85,118 @@ class Table(Counts):
 
     def __repr__(self) -> str:
         return f"<confidential table: {self.schema.attributes.in_words}; {self.schema.size:,} cells>"
+
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublicTable(Counts):
+    """A released table, whose counts may fall below zero, and the name of the column of its counts."""
+
+    count: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.count in self.schema.names:
+            raise SpecError(f"the count column {self.count!r} is also an attribute: give it another name.")
+
+    @overload
+    def to_frame(self, kind: Literal["polars"] = "polars") -> pl.DataFrame: ...
+    @overload
+    def to_frame(self, kind: Literal["pandas"]) -> "pd.DataFrame": ...
+    @overload
+    def to_frame(self, kind: Literal["pyarrow"]) -> "pa.Table": ...
+    def to_frame(self, kind: Literal["polars", "pandas", "pyarrow"] = "polars") -> object:
+        """Return all cells in row-major order: a column for each attribute, then the counts."""
+        frame = long_frame(self.schema, pl.Series(self.count, self.counts))
+        match kind:
+            case "polars":
+                return frame
+            case "pandas":  # not frame.to_pandas(), which needs pyarrow as well
+                return _library("pandas").DataFrame({name: frame[name].to_numpy() for name in frame.columns})
+            case "pyarrow":
+                _library("pyarrow")
+                return frame.to_arrow()
+        raise DataError(f"there are no frames of the kind {kind!r}: choose polars, pandas or pyarrow.")
+
+    def write(self, path: str | Path, *, quote_formulas: bool = False, file: IO[bytes] | None = None) -> None:
+        """Write all cells as CSV or Parquet, into an open file if there is one.
+
+        The same table gives the same bytes. In CSV, names that a spreadsheet would run can be quoted, with an
+        apostrophe before each.
+        """
+        written = self
+        if quote_formulas and Path(path).suffix.lower() == ".csv":
+            written = PublicTable(quoted_schema(self.schema), self.counts, quoted(self.count))
+        write_frame(written.to_frame(), path, file)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PublicTable):
+            return NotImplemented
+        return self.count == other.count and super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((super().__hash__(), self.count))
+
+    def __repr__(self) -> str:
+        rows = [(*self.schema.names, self.count), *self._first_rows()]
+        rows = [tuple(map(visible, row)) for row in rows]
+        width = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([*map(str.ljust, levels, width[:-1]), count.rjust(width[-1])])
+            for *levels, count in rows
+        ]
+        return "\n".join([*lines, *self._left_out()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(visible(name))}</th>" for name in (*self.schema.names, self.count))
+        rows = (
+            "".join(f"<td>{escape(visible(text))}</td>" for text in row[:-1])
+            + f'<td style="text-align: right">{row[-1]}</td>'
+            for row in self._first_rows()
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        more = "".join(f"<p>{line}</p>" for line in self._left_out())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+    def _first_rows(self) -> Iterator[tuple[str, ...]]:
+        for cell, count in enumerate(self.counts[:_SHOWN].tolist()):
+            yield (*self.schema.cell(cell), str(count))
+
+    def _left_out(self) -> list[str]:
+        more = self.schema.size - _SHOWN
+        return [f"and {more:,} more {'cell' if more == 1 else 'cells'}"] if more > 0 else []
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise DataError(
+            f"{name} is not installed: install it, or take the Polars frame that to_frame() gives."
+        ) from None
+
+
+def long_frame(schema: Schema, values: pl.Series) -> pl.DataFrame:
+    """Return all cells in row-major order: a column for each attribute, then the values."""
+    columns = [
+        pl.Series(attribute.name, attribute.levels, dtype=pl.String).gather(schema.codes(attribute.name))
+        for attribute in schema.attributes
+    ]
+    return pl.DataFrame([*columns, values])
+
+
+def write_frame(frame: pl.DataFrame, path: str | Path, file: IO[bytes] | None = None) -> None:
+    """Write a frame as CSV or Parquet, by the name of the file: into that file if it is open."""
+    path = Path(path)
+    try:
+        if path.suffix.lower() == ".csv":
+            frame.write_csv(file or path, line_terminator="\n", quote_style="necessary")
+        elif path.suffix.lower() == ".parquet":
+            frame.write_parquet(file or path, compression="zstd", statistics=False)
+        else:
+            raise ReleaseError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or "no access"
+        raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from error

@@ -11,7 +11,7 @@ Given the margins x_11 determines the table.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.errors import DataError
+from holdfast.system.errors import DataError
 
 MOST = 1 << 30
 

@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from holdfast.errors import ReleaseError
-from holdfast.progress import doing
+from holdfast.system.errors import ReleaseError
+from holdfast.system.progress import doing
+from holdfast.system.ways import option
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -37,13 +38,13 @@ def require_installed() -> None:
         from pyspark import SparkContext  # noqa: PLC0415 - an extra
     except ImportError:
         raise ReleaseError(
-            "--engine spark needs PySpark 4 or newer, which is not installed: install pyspark, or leave the"
-            " engine out."
+            f"{option('engine', 'spark')} needs PySpark 4 or newer, which is not installed: install pyspark,"
+            " or leave the engine out."
         ) from None
     if {"SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"} & os.environ.keys():
         raise ReleaseError(
-            "--engine spark hands records out to workers itself, which Spark Connect does not allow: unset"
-            " SPARK_REMOTE and name a master."
+            f"{option('engine', 'spark')} hands records out to workers itself, which Spark Connect does not"
+            " allow: unset SPARK_REMOTE and name a master."
         )
     if SparkContext._active_spark_context is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         _require_java()
@@ -76,12 +77,12 @@ def _require_java() -> None:
         told = subprocess.run([java or "java", "-version"], capture_output=True, text=True, check=True).stderr  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
         raise ReleaseError(
-            f"--engine spark needs Java {JAVA} or newer, and there is none {place}: {way}"
+            f"{option('engine', 'spark')} needs Java {JAVA} or newer, and there is none {place}: {way}"
         ) from None
     version = re.search(r'version "(?:1\.)?(\d+)', told)
     if version and int(version[1]) < JAVA:
         raise ReleaseError(
-            f"--engine spark needs Java {JAVA} or newer, and {place} is Java {version[1]}: {way}"
+            f"{option('engine', 'spark')} needs Java {JAVA} or newer, and {place} is Java {version[1]}: {way}"
         )
 
 
@@ -113,7 +114,7 @@ def _started(log: IO[bytes]) -> "SparkContext":
             return context
     except (Py4JError, PySparkException, ValueError, OSError):
         raise ReleaseError(
-            f"Spark does not start ({_reason(log)}): check its settings, or leave --engine spark out."
+            f"Spark does not start ({_reason(log)}): check its settings, or leave the engine out."
         ) from None
 
 

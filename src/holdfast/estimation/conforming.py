@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.errors import DataError
 from holdfast.estimation.totals import Groups, nested
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import Component, components
 from holdfast.programs.solver import UNBOUNDED
+from holdfast.system.errors import DataError
 
 LARGEST = 2**53
 """Numbers up to here are the same in the solver's arithmetic and in integers."""
@@ -26,7 +25,7 @@ LARGEST = 2**53
 class Structure:
     """What rows tie together, worked out once for all values: groups with one sum each, and other blocks."""
 
-    def __init__(self, rows: csr_array, exact: NDArray[np.bool_]) -> None:
+    def __init__(self, rows: csr_array, exact: BoolArray) -> None:
         """Take the rows, and which of them are kept with equality."""
         self._rows, self._exact = rows, exact
 
@@ -50,7 +49,7 @@ class Structure:
         )
 
     @cached_property
-    def _split(self) -> tuple[Groups, NDArray[np.bool_]]:
+    def _split(self) -> tuple[Groups, BoolArray]:
         rows = self._rows
         length = np.diff(rows.indptr)
         others = np.repeat(np.arange(rows.shape[0]), length)[rows.data != 1]

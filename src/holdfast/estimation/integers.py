@@ -22,15 +22,14 @@ gives the same output even then.
 import hashlib
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 
-from holdfast.errors import DataError
 from holdfast.estimation.conforming import LARGEST, Conforming, infeasible
 from holdfast.estimation.totals import nearest_whole
-from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.system.errors import DataError
 
 FINE = 1 << 10
 """Steps in which the slopes of targets between whole numbers are told."""
@@ -74,9 +73,7 @@ def _fill_groups(target: FloatArray, conforming: Conforming, weights: IntArray, 
     point[cells] = found
 
 
-def _slopes(
-    target: FloatArray, least: IntArray, most: IntArray
-) -> tuple[IntArray, NDArray[np.bool_], IntArray, int]:
+def _slopes(target: FloatArray, least: IntArray, most: IntArray) -> tuple[IntArray, BoolArray, IntArray, int]:
     """Return floors within bounds, which cells lie beyond theirs, the slopes from there, and their unit."""
     base = np.clip(np.floor(target).astype(np.int64), least, most)
     between = (target > base) & (target < base + 1) & (base < most)

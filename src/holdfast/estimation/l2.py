@@ -2,37 +2,51 @@
 
 The minimum is attained at one point only, since the square of the distance is strictly convex and the set is
 convex and closed: there are no ties. Nested rows have a closed form [holdfast, estimation/totals.py]; other
-blocks with equalities go through their dual [holdfast, programs/quadratic.py]. All of it is right to about
-nine digits. What is returned is the nearest point of the decimal grid, in l1, that keeps every invariant and
+blocks are quadratic programs [holdfast, programs/quadratic/squares.py]. All of it is right to about nine
+digits. What is returned is the nearest point of the decimal grid, in l1, that keeps every invariant and
 bound with exact equality: the solution is rounded as whole numerators by [holdfast, estimation/integers.py].
 A cell moves by a unit or two of the last place in it.
+
+In the norm of a quadratic form F of sums of cells, as weighted noise has it, all cells are one program: the
+nearest point of that norm is the best in which to correct such a release, as it moves sums that were measured
+well the least. The form must be positive where the rows that are kept are zero.
 
 This is the first step of the 2020 census's TopDown algorithm; whole numbers near it are the second
 [congenial-dp, Section 4].
 """
 
-import numpy as np
+from typing import TYPE_CHECKING
 
-from holdfast.errors import DataError
+import numpy as np
+from scipy.sparse import csr_array
+
 from holdfast.estimation.conforming import Conforming, infeasible
 from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
 from holdfast.estimation.totals import nearest_real
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.programs.quadratic import projection, shortest
-from holdfast.programs.solver import UNBOUNDED, Sides, Status
+from holdfast.lattice.forms import Form
+from holdfast.programs.solver import Sides, suggest
+from holdfast.system.errors import DataError
+
+if TYPE_CHECKING:
+    from holdfast.programs.quadratic.squares import Aims
 
 PLACES = 6
 DIGITS = 9
 """Decimal places that are told of the real solution: what is beyond is rounding, and differs by machine."""
+OFF = 1e-7
+"""Sums that are farther off, relative to their size, are not kept: nothing keeps them, or none is found."""
 NEAR = 2
 """How many units of the last place a cell may move in the rounding, where that suffices."""
 
 
-def real_l2(counts: IntArray | FloatArray, conforming: Conforming) -> FloatArray:
-    """Return the nearest conforming point in l2, to about nine decimal places."""
+def real_l2(counts: IntArray | FloatArray, conforming: Conforming, form: Form | None = None) -> FloatArray:
+    """Return the nearest conforming point in l2, or in the norm of a form, to about nine decimal places."""
     if (conforming.least > conforming.most).any():
         raise infeasible()
+    if form is not None:
+        return np.asarray(np.round(_solved(_aims(counts, form), conforming), DIGITS), dtype=np.float64)
     target = np.asarray(counts, dtype=np.float64)
     real = np.clip(target, conforming.least, conforming.most)
     groups, sums = conforming.groups()
@@ -47,12 +61,16 @@ def real_l2(counts: IntArray | FloatArray, conforming: Conforming) -> FloatArray
 
 
 def nonnegative_l2(
-    counts: IntArray | FloatArray, conforming: Conforming, *, places: int = PLACES
+    counts: IntArray | FloatArray,
+    conforming: Conforming,
+    form: Form | None = None,
+    *,
+    places: int = PLACES,
 ) -> FixedPoint:
-    """Return the conforming table of decimal fractions that is nearest to the counts in l2."""
+    """Return the conforming table of decimal fractions that is nearest to the counts, as `real_l2` says."""
     fixed = FixedPoint(np.zeros(0, dtype=np.int64), places)
     grid = conforming.times(fixed.scale)
-    numerators = np.round(real_l2(counts, conforming) * fixed.scale, DIGITS - PLACES)
+    numerators = np.round(real_l2(counts, conforming, form) * fixed.scale, DIGITS - PLACES)
     near = grid.within(
         np.floor(numerators).astype(np.int64) - NEAR, np.ceil(numerators).astype(np.int64) + NEAR
     )
@@ -63,29 +81,37 @@ def nonnegative_l2(
 
 
 def _nearest(target: FloatArray, block: Conforming) -> FloatArray:
-    """Return the nearest point of a block: by the dual where it has equalities only, else by a program."""
-    if np.array_equal(block.low, block.high):
-        most = np.where(block.most == UNBOUNDED, np.inf, block.most.astype(np.float64))
-        found = projection(
-            target, block.rows, block.low.astype(np.float64), block.least.astype(np.float64), most
-        )
-        if found is not None:
-            return found
-    return target + _shift(target, block)
+    """Return the nearest point of a block, whose rows cross or have two bounds."""
+    from holdfast.programs.quadratic.squares import Aims  # noqa: PLC0415 - loaded late
+
+    none = csr_array((0, target.size))
+    return _solved(Aims(target, np.ones(target.size), none, np.zeros(0), np.zeros(0)), block)
 
 
-def _shift(target: FloatArray, block: Conforming) -> FloatArray:
-    """Return the shift u of least length with target + u in the block."""
-    sums = block.rows @ target
-    found = shortest(
-        block.rows,
-        Sides.of(block.low - sums, block.high - sums),
-        Sides.of(block.least - target, block.most - target),
-    )
-    if found.status is Status.INFEASIBLE:
+def _aims(counts: IntArray | FloatArray, form: Form) -> "Aims":
+    """Return a form as aims: rows of one cell are weights of cells, the others stay rows."""
+    from holdfast.programs.quadratic.squares import Aims  # noqa: PLC0415 - loaded late
+
+    rows, strengths = form.rows, np.array([float(each) for each in form.strengths])
+    single = np.diff(rows.indptr) == 1
+    alone = csr_array(rows[np.flatnonzero(single)])
+    weights: FloatArray = np.zeros(form.cells)
+    np.add.at(weights, alone.indices, strengths[single] * alone.data**2)
+    several = csr_array(rows[np.flatnonzero(~single)].astype(np.float64))
+    target = np.asarray(counts, dtype=np.float64)
+    return Aims(target, weights, several, np.asarray(several @ target), strengths[~single])
+
+
+def _solved(aims: "Aims", block: Conforming) -> FloatArray:
+    """Return the best point for some aims."""
+    from holdfast.programs.quadratic.squares import IntegerSystem, least_squares  # noqa: PLC0415 - loaded late
+
+    found = least_squares(aims, IntegerSystem(block.rows, block.low, block.high, block.least, block.most))
+    if found.off <= OFF * (1 + float(np.abs(block.low).max(initial=0))):
+        return found.counts
+    rows, columns = Sides.of(block.low, block.high), Sides.of(block.least, block.most)
+    if suggest(np.zeros(aims.targets.size), block.rows, rows, columns) is None:
         raise infeasible()
-    if found.values is None or found.status is not Status.SOLVED:
-        raise DataError(
-            "the nearest table is out of the solver's reach for these invariants: use the method integers-l1."
-        )
-    return found.values
+    raise DataError(
+        "the nearest table is out of the solver's reach for these invariants: use the method integers-l1."
+    )

@@ -17,8 +17,8 @@ conditions. Given c, the best d is known; so each place has a cost of going up i
 
 import numpy as np
 
-from holdfast.errors import DataError
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.system.errors import DataError
 
 
 def nearest_ordered(

@@ -20,10 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.programs.solver import UNBOUNDED
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class Groups:
         return np.asarray(np.add.reduceat(values, self.starts))
 
 
-def nested(rows: csr_array, plain: Flags) -> tuple[Groups, Flags]:
+def nested(rows: csr_array, plain: BoolArray) -> tuple[Groups, BoolArray]:
     """Return the groups of nested rows, and which rows are left out, as they or what they meet are not.
 
     ``plain`` are the rows of ones that are kept with equality; a row that meets another one is left out.
@@ -99,7 +97,7 @@ def nested(rows: csr_array, plain: Flags) -> tuple[Groups, Flags]:
     return groups, out
 
 
-def _tied(row: IntArray, cell: IntArray, shape: tuple[int, int], wrong: Flags) -> Flags:
+def _tied(row: IntArray, cell: IntArray, shape: tuple[int, int], wrong: BoolArray) -> BoolArray:
     """Return the rows that are wrong or linked to such rows by cells."""
     from scipy.sparse import coo_array  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - loaded late
@@ -194,5 +192,5 @@ def _running(values: NDArray[np.number], of: IntArray, starts: IntArray) -> NDAr
     return np.asarray(sums - before[of])
 
 
-def _clipped(values: FloatArray, low: FloatArray, high: FloatArray, bounded: Flags) -> FloatArray:
+def _clipped(values: FloatArray, low: FloatArray, high: FloatArray, bounded: BoolArray) -> FloatArray:
     return np.maximum(np.where(bounded, np.minimum(values, high), values), low)

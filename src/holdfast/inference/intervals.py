@@ -40,17 +40,16 @@ from math import ceil, gcd, lcm
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.errors import DataError, SamplingError, SpecError
-from holdfast.inference.linear_law import LinearLaws, SumLaw
-from holdfast.lattice.arrays import IntArray
+from holdfast.inference.linear_law import LinearLaws, MixedSumLaw, SumLaw
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.mechanism import NoiseLaw
-from holdfast.progress import steps
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.system.errors import DataError, SamplingError, SpecError
+from holdfast.system.progress import steps
 
 MOST_DRAWS = 19_999
 """With N + 1 = 20,000 the usual levels have whole k."""
@@ -96,8 +95,8 @@ class Intervals:
 
     estimate: IntArray
     half_width: IntArray
-    determined: NDArray[np.bool_]
-    closed: NDArray[np.bool_]
+    determined: BoolArray
+    closed: BoolArray
     level: Fraction
     draws: int
 
@@ -158,7 +157,7 @@ def intervals(
     randomised: bool = False,
 ) -> Intervals:
     """Return an interval for each row of ``queries``, each by itself covering with the level."""
-    asked = _Asked.of(counts, noise, matrix, queries, level)
+    asked = _IntervalQueries.of(counts, noise, matrix, queries, level)
     return asked.each(asked.level, draws, _source(seed), randomised=randomised)
 
 
@@ -174,7 +173,7 @@ def simultaneous(
     seed: int = 0,
 ) -> Intervals:
     """Return intervals that all cover together with the level."""
-    asked = _Asked.of(counts, noise, matrix, queries, level)
+    asked = _IntervalQueries.of(counts, noise, matrix, queries, level)
     entropy = _source(seed)
     if method == "bonferroni":
         # determined queries are certain and use up nothing of what may fail
@@ -183,15 +182,15 @@ def simultaneous(
 
 
 @dataclass(frozen=True, eq=False)
-class _Asked:
+class _IntervalQueries:
     """Queries that fit, with what is known of them before anything is simulated."""
 
     estimate: IntArray
     noise: NoiseLaw
     queries: csr_array
     level: Fraction
-    determined: NDArray[np.bool_]
-    forms: tuple[tuple[int, SumLaw] | None, ...]
+    determined: BoolArray
+    forms: tuple[tuple[int, SumLaw | MixedSumLaw] | None, ...]
 
     @classmethod
     def of(
@@ -201,7 +200,7 @@ class _Asked:
         matrix: csr_array,
         queries: csr_array,
         level: Fraction | float,
-    ) -> "_Asked":
+    ) -> "_IntervalQueries":
         if isinstance(noise, TruncatedLaw):
             raise SamplingError(
                 "intervals need noise with one law for all tables, and this noise was cut off where counts"
@@ -313,11 +312,11 @@ class _Asked:
             yield np.abs(np.asarray(queries @ sample.T, dtype=np.int64))
 
 
-def in_row_space(matrix: csr_array, queries: csr_array) -> NDArray[np.bool_]:
+def in_row_space(matrix: csr_array, queries: csr_array) -> BoolArray:
     """Return, for each query, whether it is a rational combination of the rows of a full-rank matrix."""
     rank, count = matrix.shape[0], queries.shape[0]
 
-    def kept(rows: csr_array) -> NDArray[np.bool_]:
+    def kept(rows: csr_array) -> BoolArray:
         independent = independent_rows(csr_array(vstack([matrix, rows], format="csr")))
         mask = np.zeros(rows.shape[0], dtype=np.bool_)
         mask[independent[independent >= rank] - rank] = True
@@ -332,7 +331,7 @@ def in_row_space(matrix: csr_array, queries: csr_array) -> NDArray[np.bool_]:
     return inside
 
 
-def _fixed(noise: NoiseLaw, matrix: csr_array, queries: csr_array) -> NDArray[np.bool_]:
+def _fixed(noise: NoiseLaw, matrix: csr_array, queries: csr_array) -> BoolArray:
     """Return which queries the invariants fix: an error that is seen settles it, else algebra does."""
     errors: IntArray = np.asarray(queries @ noise.sample(SeededEntropy(0), LOOKS).T)
     fixed = np.array(errors.any(axis=1) == 0, dtype=np.bool_)
@@ -367,5 +366,5 @@ def _source(seed: int) -> SeededEntropy:
     return SeededEntropy(SHIFT + seed)
 
 
-def _uniform(entropy: Entropy, size: int) -> NDArray[np.float64]:
+def _uniform(entropy: Entropy, size: int) -> FloatArray:
     return (entropy.words(size) >> np.uint64(11)).astype(np.float64) * 2.0**-53

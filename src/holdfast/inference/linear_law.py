@@ -14,6 +14,11 @@ Let w be an integer query whose cells lie in one block of L [theory, 6].
                                      P(S = s) = g_m(s) g_(n-m)(s) / g_n(0);
     m cells in no invariant      if w takes one value v on them, w'z = v S, P(S = s) = (1 - a)^(2m) g_m(s).
 
+Where free cells are independent and anchors close the invariants [theory, 12], w'z is a sum of independent
+double geometric numbers with whole coefficients, for any w. Where these have one size v it is v S as above;
+elsewhere its probabilities are the Fourier sum of its characteristic function over a period that all but
+`ROUNDING` of it lies in, and what floats leave open counts as not covered.
+
 Ball arithmetic [johansson2017] encloses these numbers. A quantile asks whether P(|S| <= c) reaches a rational
 level. It is a rational function of a, and a is transcendental (kappa is rational and not 0), so the two
 are never equal and enough precision always tells.
@@ -21,24 +26,29 @@ are never equal and enough precision always tells.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import count
-from math import comb, sqrt
+from math import comb, cosh, gcd, log, log1p, sqrt
 
 import flint
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.components import Component, components
-from holdfast.sampling.decisions.enclosure import exp_of_minus
+from holdfast.sampling.decisions import exp_of_minus
+from holdfast.sampling.entropy import IntegerLaw
+from holdfast.sampling.lattice.anchored import AnchoredLaw, Coefficients
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.sampling.law import Law
 
 MOST_CELLS = 300
 """Larger blocks, and laws that spread over more steps, are simulated."""
 MOST_STEPS = 2_000
 FIRST_BITS, MOST_BITS = 128, 4_096
+ROUNDING = 1e-12
+"""How far Fourier sums of probabilities may be off, and what a period may leave out."""
+MOST_VALUES = 1 << 22
+"""Values of a sum in one period: wider ones are simulated."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +114,60 @@ def _weight(m: int, s: int, a: flint.arb) -> flint.arb:
     return a**size * comb(m - 1 + size, size) * series
 
 
+@dataclass(frozen=True)
+class MixedSumLaw:
+    """The law of a sum of independent double geometric numbers with whole coefficients."""
+
+    kappa: Fraction
+    coefficients: Coefficients
+
+    def half_width(self, level: Fraction) -> int:
+        """Return the least c with P(|S| <= c) >= level, as far as floats can tell."""
+        return int(np.searchsorted(_within(self), float(level) + 2 * ROUNDING))
+
+    def share(self, c: int, level: Fraction) -> float:
+        """Return how often the values -c and c must be kept for the coverage to be the level."""
+        within = _within(self)
+        return float((float(level) - within[c - 1]) / (within[c] - within[c - 1]))
+
+    @property
+    def period(self) -> int:
+        """Whole numbers around 0 of which a sum is one, but for `ROUNDING`, by its moments exp(s S)."""
+        variance = _variance(self.kappa)
+        widest = max(size for size, _ in self.coefficients)
+        deviation = sqrt(variance * sum(times * size**2 for size, times in self.coefficients))
+        most, reach = np.arccosh(1 + 1 / variance) / widest, float(MOST_VALUES)
+        for s in [*np.geomspace(most / 1e4, most * 0.99, 60).tolist(), min(8 / deviation, most / 2)]:
+            logs = (times * log1p(-variance * (cosh(s * size) - 1)) for size, times in self.coefficients)
+            reach = min(reach, (log(2 / ROUNDING) - sum(logs)) / s)
+        return 1 << int(2 * reach + 1).bit_length()
+
+
+def _variance(kappa: Fraction) -> float:
+    """Return the variance of one double geometric number."""
+    return float(2 * np.exp(-float(kappa)) / np.expm1(-float(kappa)) ** 2)
+
+
+@lru_cache(maxsize=256)
+def _within(law: MixedSumLaw) -> FloatArray:
+    """Return P(|S| <= c) for c = 0, 1, 2, ..., from its characteristic function."""
+    period, variance = law.period, _variance(law.kappa)
+    half_turns = np.arange(period // 2 + 1) / period
+    logs = np.zeros(half_turns.size)
+    for size, times in law.coefficients:
+        logs -= times * np.log1p(2 * variance * np.sin(np.pi * (size * half_turns % 1)) ** 2)
+    chances = np.maximum(np.fft.irfft(np.exp(logs), period)[: period // 2], 0.0)
+    return np.asarray(np.cumsum(np.concatenate([chances[:1], 2 * chances[1:]])))
+
+
 class LinearLaws:
     """The closed forms of a noise law on the kernel of a matrix, query by query."""
 
-    def __init__(self, noise: Law, matrix: csr_array) -> None:
+    def __init__(self, noise: IntegerLaw, matrix: csr_array) -> None:
         self._laplace = noise if isinstance(noise, LatticeLaplaceLaw) and noise.norm == "l1" else None
+        self._anchored = noise if isinstance(noise, AnchoredLaw) else None
+        if self._anchored is not None:
+            return  # the law knows of no blocks
         blocks = components(matrix)
         self._size = np.array([block.cells.size for block in blocks], dtype=np.int64)
         self._block = np.empty(matrix.shape[1], dtype=np.int64)
@@ -117,12 +176,14 @@ class LinearLaws:
         self._free = np.array([block.rows.size == 0 for block in blocks], dtype=np.bool_)
         self._total = np.array([_is_total(matrix, block) for block in blocks], dtype=np.bool_)
 
-    def of(self, cells: IntArray, weights: IntArray) -> tuple[int, SumLaw | None] | None:
+    def of(self, cells: IntArray, weights: IntArray) -> tuple[int, SumLaw | MixedSumLaw | None] | None:
         """Return (v, law of S) with w'z = v S, for the query with these nonzero weights.
 
         None where there is no closed form here; v = 0, without a law, where blocks of one total are
         weighted evenly and w'z is 0 for certain.
         """
+        if self._anchored is not None:
+            return _of_free(self._anchored.kappa, self._anchored.coefficients(cells, weights))
         if self._laplace is None:
             return None
         found: tuple[int, SumLaw | None] = (0, None)
@@ -152,6 +213,18 @@ class LinearLaws:
         if law.inside + (outside or 0) > MOST_CELLS or 10 * law.spread > MOST_STEPS:
             return None
         return int(values[0]) - (int(values[1]) if outside is not None else 0), law
+
+
+def _of_free(kappa: Fraction, coefficients: Coefficients) -> tuple[int, SumLaw | MixedSumLaw | None] | None:
+    """Return (v, law of S) for a sum of free cells with these coefficients; None where it is too wide."""
+    if not coefficients:
+        return 0, None
+    common = reduce(gcd, (size for size, _ in coefficients))
+    plain = SumLaw(kappa, coefficients[0][1], None)
+    if len(coefficients) == 1 and plain.inside <= MOST_CELLS and 10 * plain.spread <= MOST_STEPS:
+        return common, plain
+    law = MixedSumLaw(kappa, tuple((size // common, times) for size, times in coefficients))
+    return (common, law) if law.period <= MOST_VALUES else None
 
 
 def _is_total(matrix: csr_array, block: Component) -> bool:

@@ -1,35 +1,28 @@
 """Confidence intervals at any level of a geography, from the measurements of a top-down release.
 
-The best linear unbiased estimates use all measurements and all invariants [holdfast, estimation/tree], so
-they have no bias where the estimated table has one, and no interval is longer than without the invariants.
+The best linear unbiased estimates use all measurements and all invariants, so they have no bias where the
+estimated table has one, and no interval is longer than without the invariants
+[holdfast, estimation/hierarchy/linear.py].
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
-from holdfast.certificate.public import mechanism_of
-from holdfast.certificate.read import read_certificate
-from holdfast.certificate.verify import verified
+from holdfast.data.geography import Regions
 from holdfast.data.invariants import margin_levels, margin_matrix
-from holdfast.data.regions import Regions
 from holdfast.data.selection import chosen_levels
-from holdfast.errors import HoldfastError, SpecError
-from holdfast.estimation.tree.measured import Measured
-from holdfast.estimation.tree.passes import Estimates, estimate
-from holdfast.inference.tree_intervals import Laws, NodeIntervals
-from holdfast.lattice.arrays import FloatArray
-from holdfast.mechanisms.topdown.file import FILE, Values, read_measurements
-from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.spec.choice import Choice
-from holdfast.spec.closest import closest
+from holdfast.inference.tree_intervals import NodeIntervals, NodeLaws
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+from holdfast.spec.values import Choice
+from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import option
 
 FORMAT = "holdfast-node-intervals/1"
 NUMBERS = ("estimate", "standard_error", "low", "high", "kept_exactly", "coverage")
@@ -96,36 +89,26 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def is_topdown(folder: str | Path) -> bool:
-    """Whether a folder is a top-down release of one table."""
-    try:
-        return read_certificate(Path(folder)).topdown is not None
-    except HoldfastError:  # whoever reads it next says what is wrong
-        return False
-
-
 def node_intervals(
-    folder: str | Path,
+    nodes: MeasuredNodes,
     *,
-    level: str | None = None,
-    codes: Sequence[str] = (),
-    margin: Sequence[str] | None = None,
-    where: Mapping[str, Choice] | None = None,
-    probability: Fraction = Fraction(9, 10),
-    together: bool = False,
+    level: str | None,
+    codes: Sequence[str],
+    margin: Sequence[str] | None,
+    where: Mapping[str, Choice] | None,
+    probability: Fraction,
+    together: bool,
 ) -> NodeReport:
     """Return intervals for every node of a level, or for the nodes of some codes put together.
 
     Without a level they are for the leaves. ``margin`` names attributes of the cells, none of them for the
-    total; without it every cell has its interval. Raises ViolatedError where the release is not as certified.
+    total; without it every cell has its interval.
     """
-    mechanism, values = measured_of(folder)
-    regions = mechanism.design.regions
+    regions = nodes.regions
     names, selection, queries, cells = _queries(regions, margin, where)
-    estimates = best_linear(mechanism, values)
     number = queries.shape[0] * (1 if codes else regions.sizes[_place(regions, level)])
     each = 1 - (1 - probability) / number if together else probability
-    laws = laws_of(mechanism, estimates)
+    laws = laws_of(nodes)
     if codes:
         one = laws.union(_nodes(regions, codes, level), queries, each)
         found = NodeIntervals(one.estimate[None], one.variance[None], one.half_width[None], one.exact[None])
@@ -138,47 +121,9 @@ def node_intervals(
     return NodeReport(place, labels, names, cells, selection, found, probability, together)
 
 
-def measured_of(folder: str | Path) -> tuple[TopDown, Values]:
-    """Return the mechanism of a top-down release and its measurements, both as certified."""
-    folder = Path(folder)
-    published = verified(folder)
-    mechanism = mechanism_of(published.certificate, published.public)
-    if not isinstance(mechanism, TopDown):
-        raise SpecError(f"{folder} has no measurements: levels of a geography are for top-down releases.")
-    return mechanism, read_measurements(folder / FILE, mechanism.design, mechanism.measurements)
-
-
-def best_linear(mechanism: TopDown, values: Values, *, invariants: bool = True) -> Estimates:
-    """Return the best linear unbiased estimates of all nodes, by the invariants or as if there were none."""
-    design = mechanism.design
-    regions = design.regions
-    known = []
-    for place, kept in enumerate(design.kept):
-        here = [
-            pair for pair in zip(mechanism.measurements, values, strict=True) if pair[0].of.level == place
-        ]
-        rows = [design.queries[each.of.query].rows for each, _ in here]
-        fixed, exact = (kept.rows, kept.values) if invariants else (kept.rows[:0], kept.values[:, :0])
-        known.append(
-            Measured.of(
-                regions.sizes[place],
-                regions.width,
-                queries=csr_array(vstack(rows, format="csr")) if rows else None,
-                values=np.hstack([part for _, part in here]) if here else None,
-                variances=np.repeat([each.variance for each, _ in here], [row.shape[0] for row in rows])
-                if here
-                else None,
-                invariants=fixed,
-                exact=exact,
-            )
-        )
-    return estimate(regions.spine, known)
-
-
-def laws_of(mechanism: TopDown, estimates: Estimates) -> Laws:
+def laws_of(nodes: MeasuredNodes) -> NodeLaws:
     """Return the laws of the errors of estimates."""
-    queries, measurements = mechanism.design.queries, mechanism.measurements
-    return Laws(estimates, measurements, [int(queries[each.of.query].rows.shape[0]) for each in measurements])
+    return NodeLaws(nodes.estimates, nodes.measurements, nodes.rows)
 
 
 def _queries(
@@ -186,14 +131,19 @@ def _queries(
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], FloatArray, tuple[tuple[str, ...], ...]]:
     if regions.cells is None:
         if margin or where:
-            raise SpecError("this release has no cells beside its geography: leave out --margin and --where.")
+            raise SpecError(
+                f"this release has no cells beside its geography: leave out {option('margin')} and"
+                f" {option('where')}."
+            )
         return (), {}, np.ones((1, 1)), ((),)
     schema = regions.cells
     names = tuple(margin) if margin is not None else () if where else schema.names
     for name in names:
         if name not in schema.names:
-            raise SpecError(f"--margin names {name!r}, which is no cell: {closest(name, schema.names)}")
-    selection = dict(chosen_levels(schema, where, place="--where")) if where else {}
+            raise SpecError(
+                f"{option('margin')} names {name!r}, which is no cell: {closest(name, schema.names)}"
+            )
+    selection = dict(chosen_levels(schema, where, place=option("where"))) if where else {}
     matrix, kept = margin_matrix(schema, names, selection)
     return names, selection, matrix.toarray().astype(np.float64), margin_levels(schema, names, kept)
 
@@ -202,11 +152,13 @@ def _place(regions: Regions, level: str | None) -> int:
     if level is None:
         return len(regions.levels) - 1
     if level not in regions.levels:
-        raise SpecError(f"--level is {level!r}, which is no level: {closest(level, regions.levels)}")
+        raise SpecError(
+            f"{option('level')} is {level!r}, which is no level: {closest(level, regions.levels)}"
+        )
     return regions.levels.index(level)
 
 
-def _nodes(regions: Regions, codes: Sequence[str], level: str | None) -> dict[str, NDArray[np.int64]]:
+def _nodes(regions: Regions, codes: Sequence[str], level: str | None) -> dict[str, IntArray]:
     """Return the places of nodes by level; the highest level that has a code is meant, if none is named."""
     known = regions.levels if level is None else (regions.levels[_place(regions, level)],)
     places: dict[str, list[int]] = {}
@@ -218,5 +170,5 @@ def _nodes(regions: Regions, codes: Sequence[str], level: str | None) -> dict[st
                 break
         else:
             near = closest(code, [each for name in known for each in regions.spine.codes(name)][:100_000])
-            raise SpecError(f"--geography names {code!r}, which is no place of the release: {near}")
+            raise SpecError(f"{option('geography')} names {code!r}, which is no place of the release: {near}")
     return {name: np.array(some, dtype=np.int64) for name, some in places.items()}

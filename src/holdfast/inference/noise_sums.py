@@ -6,9 +6,10 @@ symmetric, and none of their characteristic functions is below 0:
     discrete Laplace noise of variance v    1 / (1 + v (1 - cos s)),
     discrete Gaussian noise                 sum over n of exp(-sigma^2 (s - 2 pi n)^2 / 2), by its value at 0.
 
-Wanted is a c with P(|E| <= c) >= level, hardly larger than the least. Where E has few values they are listed
-[holdfast, inference/atoms.py], and c is the least. Else let V be the sum of m independent uniform variables,
-so that |V| <= d and |phi_V(t)| <= (m / (d t))^m. Then
+Wanted is a c with P(|E| <= c) >= level, hardly larger than the least. Where E has few values, they
+are listed with their probabilities, one summand after the other, and c is the least; what has a probability
+below `NOTHING` is left out and counts as not covered. Else let V be the sum of m independent uniform
+variables, so that |V| <= d and |phi_V(t)| <= (m / (d t))^m. Then
 
     P(|E| <= x + d) >= P(|E + V| <= x) >= G(x) - P(|E + V| > L),
     G(x) = x / L + sum over k >= 1 of phi_E(t_k) phi_V(t_k) 2 sin(t_k x) / (pi k),      t_k = pi k / L,
@@ -35,10 +36,42 @@ from math import ceil, exp, log, log1p, pi, sqrt
 
 import numpy as np
 
-from holdfast.estimation.tree.coefficients import Coefficients
-from holdfast.inference.atoms import half_width as listed
+from holdfast.estimation.hierarchy.coefficients import Coefficients
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.mechanisms.topdown.law import Measurement
+from holdfast.mechanisms.topdown.measurements import Measurement
+
+NOTHING = 1e-13
+MOST = 1 << 19
+"""Atoms that are listed at most."""
+ROUNDING = 1e-12
+"""How far sums of probabilities may be off."""
+
+
+def half_width(sums: Sequence[tuple[float, FloatArray]], level: Fraction) -> float | None:
+    """Return the least c with P(|E| <= c) >= level for E = sum of a z; None where there are too many atoms.
+
+    Each z has probabilities on -n, ..., n, the same for z and -z.
+
+    >>> half_width([(1.0, np.array([0.25, 0.5, 0.25]))] * 2, Fraction(6, 7))
+    1.0
+    >>> half_width([(1.0, np.array([0.25, 0.5, 0.25]))] * 2, Fraction(9, 10))
+    2.0
+    """
+    values, chances = np.zeros(1), np.ones(1)
+    for size, law in sorted(sums, key=lambda each: -each[0]):
+        if values.size * law.size > MOST:
+            return None
+        reach = len(law) // 2
+        values = (values[:, None] + size * np.arange(-reach, reach + 1)).ravel()
+        chances = (chances[:, None] * law).ravel()
+        some = chances >= NOTHING
+        values, chances = values[some], chances[some]
+    sizes = np.abs(values)
+    order = np.argsort(sizes, kind="stable")
+    reached = np.cumsum(chances[order])
+    place = int(np.searchsorted(reached, float(level) + ROUNDING))
+    return float(sizes[order[place]]) if place < sizes.size else None
+
 
 SMOOTH = 1 / 64
 """d beside the standard deviation of E: an end is too far by 2 d at most, and about d where E is smooth."""
@@ -109,7 +142,7 @@ class NoiseSum:
     def half_width(self, level: Fraction) -> tuple[float, bool] | None:
         """Return a c with P(|E| <= c) >= level, and whether it is the least; None where B is too large."""
         sums = self._few()
-        found = None if sums is None else listed(sums, level)
+        found = None if sums is None else half_width(sums, level)
         if found is not None:
             return found, True
         inverted = self._inverted(level)

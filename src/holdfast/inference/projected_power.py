@@ -26,16 +26,15 @@ from math import ceil, isfinite, log, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
-from holdfast.errors import SpecError
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.privacy.pufferfish.utility import expected_variance
+from holdfast.system.errors import SpecError
 
-Design = Literal["bounds", "total"]
-Noise = Literal["geometric", "gaussian"]
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+ProjectionDesign = Literal["bounds", "total"]
+ProjectionNoise = Literal["geometric", "gaussian"]
+Places = IntArray
 TAIL = 1e-12
 """Mass of noise beyond which all values are taken for one."""
 MOST_VALUES = 4_000_000
@@ -63,27 +62,18 @@ class Powers:
 class PowerReport:
     """Powers against alternatives; ``moved`` is how likely the projection changes a release under H_0."""
 
-    design: Design
+    design: ProjectionDesign
     n: int
     null: float
     level: float
-    noise: Noise
+    noise: ProjectionNoise
     rate: float
     moved: float
     powers: tuple[Powers, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        return {
-            "design": self.design,
-            "n": self.n,
-            "null": self.null,
-            "level": self.level,
-            "noise": self.noise,
-            "rate": self.rate,
-            "moved": self.moved,
-            "powers": [{**vars(one), "lost": one.lost} for one in self.powers],
-        }
+        return {**vars(self), "powers": [{**vars(one), "lost": one.lost} for one in self.powers]}
 
 
 def projected_power(
@@ -93,8 +83,8 @@ def projected_power(
     alternatives: Sequence[float],
     *,
     level: float = 0.05,
-    design: Design = "bounds",
-    noise: Noise = "geometric",
+    design: ProjectionDesign = "bounds",
+    noise: ProjectionNoise = "geometric",
     bounds: tuple[int, int] | None = None,
     draws: int = 0,
     seed: int = 0,
@@ -121,7 +111,7 @@ def projected_power(
             f"the count lies between {low} and {high}: give bounds between 0 and n, the lower one first, and"
             " only for the design 'bounds'."
         )
-    world = _World(n, rate, design, noise, (low, high))
+    world = _ProjectedValues(n, rate, design, noise, (low, high))
     base = world.law(null)
     rng = np.random.default_rng(seed)
     powers = [_powers(world, base, world.law(theta), theta, level, draws, rng) for theta in alternatives]
@@ -129,24 +119,31 @@ def projected_power(
 
 
 def projected_variance(
-    n: int, rate: float, thetas: Sequence[float], *, design: Design = "bounds", noise: Noise = "geometric"
+    n: int,
+    rate: float,
+    thetas: Sequence[float],
+    *,
+    design: ProjectionDesign = "bounds",
+    noise: ProjectionNoise = "geometric",
 ) -> tuple[float, float]:
     """Return the expected posterior variance of theta from a release, and from its projection.
 
     All ``thetas`` are equally likely beforehand. The second is never smaller [partially-private-data, Lemma
     14], and no larger where the projection is sufficient.
     """
-    world, values = _World(n, rate, design, noise, (0, n)), np.asarray(thetas, dtype=np.float64)
+    world, values = _ProjectedValues(n, rate, design, noise, (0, n)), np.asarray(thetas, dtype=np.float64)
     prior = np.full(values.size, 1 / values.size)
     laws = np.stack([world.law(theta) for theta in thetas])
     short = np.stack([np.bincount(world.place, weights=law) for law in laws]).astype(np.float64)
     return expected_variance(values, prior, laws), expected_variance(values, prior, short)
 
 
-class _World:
+class _ProjectedValues:
     """All values of Y, and where the projection puts each."""
 
-    def __init__(self, n: int, rate: float, design: Design, noise: Noise, bounds: tuple[int, int]) -> None:
+    def __init__(
+        self, n: int, rate: float, design: ProjectionDesign, noise: ProjectionNoise, bounds: tuple[int, int]
+    ) -> None:
         self.n, self.design, (low, high) = n, design, bounds
         self.counts = np.arange(low, high + 1)
         reach = ceil(-log(TAIL) / rate if noise == "geometric" else sqrt(-2 * log(TAIL) / rate)) + 1
@@ -171,14 +168,14 @@ class _World:
             self.moved = ((half != one) | (n - half != other)).ravel()
         self.place = projected - projected.min()
 
-    def shares(self, theta: float) -> Floats:
+    def shares(self, theta: float) -> FloatArray:
         """Return the law of S, given what is public."""
         mass = binom.pmf(self.counts, self.n, theta)
         if not mass.sum() > 0:
             raise SpecError(f"theta = {theta:g} gives the public bounds of the count no chance: give others.")
         return np.asarray(mass / mass.sum())
 
-    def law(self, theta: float) -> Floats:
+    def law(self, theta: float) -> FloatArray:
         """Return the law of Y, flat."""
         shares = self.shares(theta)
         if self.design == "bounds":
@@ -204,9 +201,9 @@ class _World:
 
 
 def _powers(
-    world: _World,
-    base: Floats,
-    other: Floats,
+    world: _ProjectedValues,
+    base: FloatArray,
+    other: FloatArray,
     theta: float,
     level: float,
     draws: int,
@@ -227,7 +224,7 @@ def _powers(
     return Powers(theta, *exact, float(rejected[0].mean()), float(rejected[1].mean()), error)
 
 
-def best_test(base: Floats, other: Floats, level: float) -> Floats:
+def best_test(base: FloatArray, other: FloatArray, level: float) -> FloatArray:
     """Return the chances of rejection of the most powerful test of one law against another, at a level."""
     ratio = np.divide(other, base, out=np.full_like(other, np.inf), where=base > 0)
     order = np.argsort(-ratio, kind="stable")

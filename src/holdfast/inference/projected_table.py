@@ -22,19 +22,19 @@ import numpy as np
 from flint import fmpq_mat
 from numpy.typing import NDArray
 
-from holdfast.errors import SpecError
 from holdfast.inference.projected_power import MOST_VALUES, TAIL, best_test
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.exact import to_flint
 from holdfast.lattice.kernel import integer_kernel
+from holdfast.system.errors import SpecError
 from holdfast.universe.universe import Universe
 
-Floats = NDArray[np.float64]
 Matrix = tuple[tuple[Fraction, ...], ...]
 """A square matrix, row by row."""
 
 
 @dataclass(frozen=True)
-class Told:
+class DifferencePower:
     """The powers of the best tests of two tables that differ by u, and how many pairs of tables do."""
 
     difference: tuple[int, ...]
@@ -58,12 +58,12 @@ class TableReport:
     rate: float
     level: float
     projection: str
-    told: tuple[Told, ...]
+    powers: tuple[DifferencePower, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        powers = [{**vars(one), "difference": list(one.difference), "lost": one.lost} for one in self.told]
-        return {**{k: v for k, v in vars(self).items() if k != "told"}, "powers": powers}
+        powers = [{**vars(one), "difference": list(one.difference), "lost": one.lost} for one in self.powers]
+        return {**{k: v for k, v in vars(self).items() if k != "powers"}, "powers": powers}
 
 
 def orthogonal(universe: Universe) -> Matrix:
@@ -112,7 +112,7 @@ def projected_table(
     for u, pairs in _differences(tables, distance):
         steps = [abs(int(step)) for step in u if step]
         found.append(
-            Told(
+            DifferencePower(
                 tuple(int(step) for step in u),
                 int(np.abs(u).sum()) // 2,
                 pairs,
@@ -136,7 +136,7 @@ def _differences(tables: IntArray, distance: int) -> list[tuple[IntArray, int]]:
     return list(zip(distinct, count.tolist(), strict=True))
 
 
-def _one_cell(rate: float) -> Floats:
+def _one_cell(rate: float) -> FloatArray:
     """Return the law of the noise in one cell, from -R to R."""
     reach = ceil(-log(TAIL) / rate) + 1
     mass = np.exp(-rate * np.abs(np.arange(-reach, reach + 1)))
@@ -159,7 +159,7 @@ def _power_of_cells(steps: Sequence[int], rate: float, level: float) -> float:
     return float(best_test(base, other, level) @ other)
 
 
-def _law_of_projection(matrix: Matrix, rate: float) -> tuple[IntArray, Floats]:
+def _law_of_projection(matrix: Matrix, rate: float) -> tuple[IntArray, FloatArray]:
     """Return the values of scale P z and their chances, by adding one cell's noise after the other."""
     _, whole = _whole(matrix)
     law = _one_cell(rate)
@@ -175,7 +175,7 @@ def _law_of_projection(matrix: Matrix, rate: float) -> tuple[IntArray, Floats]:
     return values, chances
 
 
-def _power_of_shift(values: IntArray, chances: Floats, shift: IntArray, level: float) -> float:
+def _power_of_shift(values: IntArray, chances: FloatArray, shift: IntArray, level: float) -> float:
     """Return the power of the best test of a law against the same one shifted."""
     both, place = np.unique(np.vstack([values, values + shift]), axis=0, return_inverse=True)
     place = place.ravel()
@@ -184,7 +184,7 @@ def _power_of_shift(values: IntArray, chances: Floats, shift: IntArray, level: f
     return float(best_test(base, other, level) @ other)
 
 
-def _summed(place: NDArray[np.intp], chances: Floats, size: int) -> Floats:
+def _summed(place: NDArray[np.intp], chances: FloatArray, size: int) -> FloatArray:
     """Return the chance of each place."""
     return np.bincount(place, weights=chances, minlength=size).astype(np.float64)
 

@@ -1,7 +1,7 @@
 """Intervals around the best linear unbiased estimates of nodes, from the discrete law of their errors.
 
-An estimate is linear in the measurements, so its error is a sum of their noises with known coefficients
-[holdfast, estimation/tree/coefficients.py] and has a law that does not depend on the data. The half-width is
+An estimate is linear in the measurements, so its error is a sum of their noises with known coefficients and
+has a law that does not depend on the data [holdfast, estimation/hierarchy/coefficients.py]. The half-width is
 one that this law reaches with the level at least [holdfast, inference/noise_sums.py]. Nodes whose paths to
 the root are alike have the same law, which is worked out once.
 """
@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.errors import SpecError
-from holdfast.estimation.tree.coefficients import Tree
-from holdfast.estimation.tree.combination import Part, union
-from holdfast.estimation.tree.covariance import variances
-from holdfast.estimation.tree.passes import Estimates
+from holdfast.estimation.hierarchy.coefficients import EstimateTree
+from holdfast.estimation.hierarchy.linear import Estimates
+from holdfast.estimation.hierarchy.variances import NodeWeights, union, variances
 from holdfast.inference.noise_sums import NoiseSum
-from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.mechanisms.topdown.law import Measurement
-from holdfast.progress import steps
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.mechanisms.topdown.measurements import Measurement
+from holdfast.system.errors import SpecError
+from holdfast.system.progress import steps
 
 SMALL = 300
 """Nodes of a tree all of whose noises are listed."""
@@ -47,7 +45,7 @@ class NodeIntervals:
     estimate: FloatArray
     variance: FloatArray
     half_width: FloatArray
-    exact: NDArray[np.bool_]
+    exact: BoolArray
 
     @property
     def low(self) -> FloatArray:
@@ -60,13 +58,13 @@ class NodeIntervals:
         return np.asarray(self.estimate + self.half_width)
 
     @property
-    def determined(self) -> NDArray[np.bool_]:
+    def determined(self) -> BoolArray:
         """Whether the invariants fix the query: then the interval is a point, and certain."""
         return np.asarray(self.variance == 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Laws:
+class NodeLaws:
     """The laws of errors of estimates.
 
     Attributes:
@@ -86,13 +84,13 @@ class Laws:
         _check(probability)
         Q = np.asarray(queries, dtype=np.float64)
         estimate, variance = self.estimates.at(level) @ Q.T, variances(self.estimates, level, Q)
-        tree = Tree(self.estimates)
+        tree = EstimateTree(self.estimates)
         _, first, alike = np.unique(
             tree.paths(self.estimates.spine.levels.axis(level)), return_index=True, return_inverse=True
         )
         half, exact = np.zeros((first.size, len(Q))), np.ones((first.size, len(Q)), dtype=np.bool_)
         for place, node in enumerate(steps(first, "working out the laws of errors", first.size)):
-            part = Part(level, np.array([node]), Q[None])
+            part = NodeWeights(level, np.array([node]), Q[None])
             half[place], exact[place] = self._half_widths(tree, [part], variance[node], probability)
         half, exact = half[alike.ravel()], exact[alike.ravel()]
         return self._widened(estimate, variance, half, exact)
@@ -105,14 +103,14 @@ class Laws:
         Q = np.asarray(queries, dtype=np.float64)
         estimate, variance = union(self.estimates, nodes, Q)
         parts = [
-            Part(level, np.asarray(places), np.broadcast_to(Q, (len(places), *Q.shape)))
+            NodeWeights(level, np.asarray(places), np.broadcast_to(Q, (len(places), *Q.shape)))
             for level, places in nodes.items()
         ]
-        half, exact = self._half_widths(Tree(self.estimates), parts, variance, probability)
+        half, exact = self._half_widths(EstimateTree(self.estimates), parts, variance, probability)
         return self._widened(estimate, variance, half, exact)
 
     def _widened(
-        self, estimate: FloatArray, variance: FloatArray, half: FloatArray, exact: NDArray[np.bool_]
+        self, estimate: FloatArray, variance: FloatArray, half: FloatArray, exact: BoolArray
     ) -> NodeIntervals:
         """Return intervals that rounding cannot make too short."""
         some = (half < np.inf) & (variance > 0)
@@ -121,15 +119,15 @@ class Laws:
         return NodeIntervals(estimate, variance, np.where(some, half + slack, half), exact)
 
     def _half_widths(
-        self, tree: Tree, parts: Iterable[Part], variance: FloatArray, probability: Fraction
-    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        self, tree: EstimateTree, parts: Iterable[NodeWeights], variance: FloatArray, probability: Fraction
+    ) -> tuple[FloatArray, BoolArray]:
         half = np.where(variance == 0, 0.0, np.inf)
         exact = variance == 0
         open_ = np.flatnonzero((variance > 0) & np.isfinite(variance))
         parts = list(parts)
         small = sum(map(len, self.estimates.tables)) <= SMALL
         for negligible in NEGLIGIBLE[-1:] if small else NEGLIGIBLE:
-            some = [Part(each.level, each.nodes, each.weights[:, open_]) for each in parts]
+            some = [NodeWeights(each.level, each.nodes, each.weights[:, open_]) for each in parts]
             left = []
             for query, law in zip(
                 open_, self._sums(tree, some, negligible) if open_.size else (), strict=True
@@ -144,7 +142,7 @@ class Laws:
             open_ = np.array(left, dtype=np.int64)
         return half, exact
 
-    def _sums(self, tree: Tree, parts: Sequence[Part], negligible: float) -> list[NoiseSum]:
+    def _sums(self, tree: EstimateTree, parts: Sequence[NodeWeights], negligible: float) -> list[NoiseSum]:
         """Return the law of the error of each query."""
         levels = len(self.estimates.tables)
         offsets, by_level = [], []

@@ -1,20 +1,9 @@
-"""The array types of integers and floats, and the bridge to exact arithmetic."""
+"""The array types of integers, floats, truth values and words of 64 bits."""
 
 import numpy as np
-from flint import fmpz_mat
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-
-
-def to_flint(matrix: IntArray) -> fmpz_mat:
-    """Return the matrix as exact integers, an empty one with its shape."""
-    rows, columns = matrix.shape
-    return fmpz_mat(rows, columns, matrix.ravel().tolist())
-
-
-def from_flint(matrix: fmpz_mat) -> IntArray:
-    """Return exact integers as int64; an entry beyond 64 bits raises OverflowError."""
-    flat = np.array([int(entry) for entry in matrix.entries()], dtype=np.int64)
-    return flat.reshape(matrix.nrows(), matrix.ncols())
+BoolArray = NDArray[np.bool_]
+WordArray = NDArray[np.uint64]

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csc_array, csr_array
 
 from holdfast.lattice.arrays import IntArray
 
@@ -66,32 +65,43 @@ def components(matrix: csr_array) -> tuple[Component, ...]:
     Cells without any row are put together into one component with no rows, the last one: nothing
     ties them, so they factorise in any case. Rows without any cell belong to no component.
     """
-    entries = coo_array(canonical(matrix))
-    rows, cells = entries.shape
-    graph = coo_array(
-        (np.ones(entries.nnz, dtype=np.int8), (entries.row, entries.col + rows)),
-        shape=(rows + cells, rows + cells),
-    )
-    _, label = connected_components(graph, directed=False)
-    row_label = label[:rows].astype(np.int64)
-    cell_label = label[rows:].astype(np.int64)
-    tied = np.zeros(cells, dtype=bool)
-    tied[entries.col] = True
-    used = np.zeros(rows, dtype=bool)
-    used[entries.row] = True
-
+    columns = canonical(matrix)
+    label = linked_rows(columns)
+    tied = np.flatnonzero(np.diff(columns.indptr))
+    used = np.unique(columns.indices).astype(np.int64)
+    cell_label = np.zeros(columns.shape[1], dtype=np.int64)
+    cell_label[tied] = label[columns.indices[columns.indptr[tied]]]
     blocks = [
         Component(cells=of_cells, rows=of_rows)
         for of_cells, of_rows in zip(
-            _by_label(np.flatnonzero(tied), cell_label),
-            _by_label(np.flatnonzero(used), row_label),
+            _by_label(tied, cell_label),
+            _by_label(used, label),
             strict=True,
         )
     ]
-    if not tied.all():
-        free = np.flatnonzero(~tied).astype(np.int64)
+    free = np.flatnonzero(np.diff(columns.indptr) == 0)
+    if free.size:
         blocks.append(Component(cells=free, rows=np.zeros(0, dtype=np.int64)))
     return tuple(blocks)
+
+
+def linked_rows(columns: csc_array) -> IntArray:
+    """Return for each row the first row that it is linked to by cells.
+
+    Each group of rows joins the earliest that it shares a cell with, until no cell has rows of two groups.
+    """
+    label = np.arange(columns.shape[0])
+    starts = columns.indptr[:-1][np.diff(columns.indptr) > 0]
+    cell = np.repeat(np.arange(starts.size), np.diff(np.append(starts, columns.nnz)))
+    while columns.nnz:
+        found = label[columns.indices]
+        earliest = np.minimum.reduceat(found, starts)[cell]
+        if np.array_equal(found, earliest):
+            break
+        np.minimum.at(label, found, earliest)
+        while not np.array_equal(label, label[label]):
+            label = label[label]
+    return label
 
 
 def canonical(matrix: csr_array) -> csc_array:

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import DataError, SamplingError
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
+from holdfast.lattice.exact import to_flint
 from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.product import product_features
 from holdfast.lattice.rows import independent_rows
-from holdfast.plain import special
+from holdfast.system.errors import DataError, SamplingError
+from holdfast.system.files import special
 
 MOST_ENTRIES = 50_000_000
 """Integers in the array of all moves: a bound on memory."""

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 
-Relation = dict[int, int]
+RowCombination = dict[int, int]
 """Coefficients by row; all others are 0."""
 
 
@@ -29,7 +28,7 @@ class Nested:
 
     """
 
-    taken: NDArray[np.bool_]
+    taken: BoolArray
     outer: IntArray
     owner: IntArray
     entry: IntArray
@@ -84,7 +83,7 @@ class Nested:
         places = held, np.searchsorted(self.parts, self.owner[held])
         return csr_array((self.entry[held], places), shape=(self.owner.size, self.parts.size))
 
-    def beyond(self, row: int) -> Relation:
+    def beyond(self, row: int) -> RowCombination:
         """Return a row less those next inside of it."""
         order, ends = self._inside
         inside = order[ends[row] : ends[row + 1]]

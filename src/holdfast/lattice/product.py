@@ -13,15 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import patterns
+from holdfast.lattice.exact import to_flint
 from holdfast.lattice.rows import ones_combination
 
 PAIRS = 20_000_000  # compare rows that share columns up to this many pairs of entries
 ATOMS = 300  # solve for the margins of overlapping rows up to this many
 
 
-class Margins(NamedTuple):
+class AxisMargins(NamedTuple):
     """Whole margins over sets of axes, of cells that are a product of so many levels in row-major order."""
 
     shape: tuple[int, ...]

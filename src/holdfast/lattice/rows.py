@@ -15,10 +15,11 @@ import numpy as np
 from flint import fmpz_mat
 from scipy.sparse import csc_array, csr_array, vstack
 
-from holdfast.errors import InvariantError
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component, components, patterns
-from holdfast.lattice.nested import Nested, Relation
+from holdfast.lattice.exact import to_flint
+from holdfast.lattice.nested import Nested, RowCombination
+from holdfast.system.errors import InvariantError
 
 LARGEST = 1 << 62
 FEW = 8
@@ -153,7 +154,7 @@ def _echelon(part: csc_array) -> Echelon:
     )
 
 
-def _reduced_dense(relations: list[Relation], rows: int) -> dict[int, dict[int, Fraction]]:
+def _reduced_dense(relations: list[RowCombination], rows: int) -> dict[int, dict[int, Fraction]]:
     """Return the last row of each reduced relation in terms of the rows that no relation ends with."""
     matrix = fmpz_mat(len(relations), rows)
     for step, relation in enumerate(relations):
@@ -171,7 +172,7 @@ def _reduced_dense(relations: list[Relation], rows: int) -> dict[int, dict[int, 
     return combination
 
 
-def _reduced_sparse(relations: list[Relation]) -> dict[int, dict[int, Fraction]]:
+def _reduced_sparse(relations: list[RowCombination]) -> dict[int, dict[int, Fraction]]:
     """Return what `_reduced_dense` does: of few relations, or many with few entries, as nested rows have."""
     last: dict[int, dict[int, Fraction]] = {}
     for relation in sorted(relations, key=len):
@@ -196,7 +197,7 @@ def _replace(terms: dict[int, Fraction], row: int, by: Mapping[int, Fraction]) -
             del terms[other]
 
 
-def _relations(part: csc_array) -> list[Relation]:
+def _relations(part: csc_array) -> list[RowCombination]:
     """Return integer vectors c that span {c : c A = 0}.
 
     c A = 0 exactly when c A A' = 0. Take a family of nested rows. What each has beyond those inside of it are
@@ -233,7 +234,7 @@ def _relations(part: csc_array) -> list[Relation]:
         kernel = _kernel(to_flint(crossing.toarray().T))
     inner = -(kernel * weighted)
     for step in range(kernel.nrows()):
-        relation: Relation = {row: common * int(kernel[step, k]) for k, row in enumerate(left.tolist())}
+        relation: RowCombination = {row: common * int(kernel[step, k]) for k, row in enumerate(left.tolist())}
         for place, row in enumerate(parts.tolist()):
             if times := int(inner[step, place]):
                 for other, sign in nested.beyond(row).items():

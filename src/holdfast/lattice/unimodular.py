@@ -9,11 +9,11 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import coo_array, csc_array, csr_array
 
-from holdfast.lattice.arrays import IntArray, to_flint
-from holdfast.lattice.components import canonical, patterns
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.components import canonical, linked_rows, patterns
+from holdfast.lattice.exact import to_flint
 
 MINORS = 20_000  # decide by all minors up to this many
 PAIRS = 20_000_000  # compare rows that share columns up to this many pairs of entries
@@ -44,8 +44,8 @@ def _two_laminar_families(matrix: csr_array) -> bool:
     smaller = np.minimum(size[common.row], size[common.col])
     crossing = (common.data > 0) & (common.data < smaller)
     one, other, count = common.row[crossing], common.col[crossing], matrix.shape[0]
-    graph = csr_array((np.ones(one.size, dtype=np.int8), (one, other + count)), shape=(2 * count, 2 * count))
-    _, label = connected_components(graph, directed=False)
+    edges = np.column_stack([one, other + count]).ravel(), np.arange(0, 2 * one.size + 1, 2)
+    label = linked_rows(csc_array((np.ones(2 * one.size), *edges), shape=(2 * count, one.size)))
     return not bool((label[:count] == label[count:]).any())
 
 

@@ -11,15 +11,14 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.data.grid import Grid, ancestors
 from holdfast.data.invariants import margin_matrix
 from holdfast.data.schema import Schema
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.mechanism import Draws, Law, NoiseLaw
+from holdfast.mechanisms.mechanism import DrawArray, Law, NoiseLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.universe import Universe
 
@@ -47,7 +46,7 @@ class Size:
     exact: bool = False
 
     @classmethod
-    def mean(cls, values: Draws) -> "Size":
+    def mean(cls, values: DrawArray) -> "Size":
         """Return the mean of independent values."""
         return cls(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
 
@@ -70,7 +69,7 @@ class Margin:
         """Its sums, over the possible cells."""
         return csr_array(margin_matrix(self.schema, self.attributes, {})[0][:, self._possible])
 
-    def errors(self, draws: Draws) -> Draws:
+    def errors(self, draws: DrawArray) -> DrawArray:
         """Return the mean absolute error over the sums, one for each draw."""
         grid = self.schema.grid
         if self._possible.size < grid.size:
@@ -86,7 +85,7 @@ class Margin:
                 sums = np.moveaxis(added.reshape(-1, *ahead.shape[1:]), 0, at)
         return np.asarray(np.abs(sums).mean(axis=tuple(range(1, sums.ndim))))
 
-    def size(self, errors: Draws, *, kept: bool = True) -> Size:
+    def size(self, errors: DrawArray, *, kept: bool = True) -> Size:
         """Return the mean of the errors of all draws, for noise that keeps the invariants or not."""
         # an error that was seen settles it; where there is none, algebra has to say that none can be
         if kept and (errors * self._grid.size < 0.5).all() and self.determined:
@@ -168,7 +167,7 @@ class Accuracy:
     margins: Mapping[tuple[str, ...], Size]
     first: int
     width: int
-    shares: NDArray[np.float64]
+    shares: FloatArray
 
 
 def repeats(work: float, most: int, budget: float = WORK) -> int | None:
@@ -178,7 +177,7 @@ def repeats(work: float, most: int, budget: float = WORK) -> int | None:
     return draws if draws >= LEAST else None
 
 
-def batches(law: Law, cells: int, draws: int, seed: int = 0) -> Iterator[Draws]:
+def batches(law: Law, cells: int, draws: int, seed: int = 0) -> Iterator[DrawArray]:
     """Yield seeded draws, a batch of them at a time, one a row."""
     entropy, most = SeededEntropy(seed), max(1, BATCH // max(cells, 1))
     for start in range(0, draws, most):
@@ -191,9 +190,9 @@ def accuracy(noise: NoiseLaw, schema: Schema, universe: Universe) -> Accuracy | 
     if draws is None:
         return None
     of = margins(schema, universe)
-    cell: list[Draws] = []
-    sums: list[list[Draws]] = [[] for _ in of]
-    law: tuple[int, int, NDArray[np.float64]] | None = None
+    cell: list[DrawArray] = []
+    sums: list[list[DrawArray]] = [[] for _ in of]
+    law: tuple[int, int, FloatArray] | None = None
     for sample in batches(noise, universe.cells, draws):
         whole = np.rint(sample).astype(np.int64)  # real noise is told in whole steps, too
         law = _shares(whole) if law is None else law  # a batch has cells enough
@@ -209,7 +208,7 @@ def accuracy(noise: NoiseLaw, schema: Schema, universe: Universe) -> Accuracy | 
     return Accuracy(draws, Size.mean(np.concatenate(cell)), sizes, *law)
 
 
-def _shares(sample: NDArray[np.int64]) -> tuple[int, int, NDArray[np.float64]]:
+def _shares(sample: IntArray) -> tuple[int, int, FloatArray]:
     """Return the first step, the width of steps and the share of each, over all cells of some draws."""
     width = 2 * (int(np.abs(sample).max()) // MOST_STEPS) + 1
     steps = (sample + width // 2) // width

@@ -1,56 +1,100 @@
 """All mechanisms, and from a spec to the one that answers it.
 
 Only public values enter. The guarantee is worked out by the mechanism itself; a target that it does not
-imply is refused.
+imply is refused. A mechanism is loaded when its name is asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import GuaranteeError, SpecError
-from holdfast.mechanisms.conditioned import Conditioned
-from holdfast.mechanisms.k_norm import KNorm
-from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-from holdfast.mechanisms.lattice_laplace import LatticeLaplace
-from holdfast.mechanisms.mechanism import Mechanism, MechanismOptions, TableMechanism, missing
-from holdfast.mechanisms.naive import NaiveGaussian, NaiveLaplace
-from holdfast.mechanisms.noisy_count import NoisyCount
-from holdfast.mechanisms.permutation_swapping import PermutationSwapping
-from holdfast.mechanisms.projected_gaussian import ProjectedGaussian
-from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
-from holdfast.mechanisms.wasserstein.gradient import KNormGradient
+from holdfast import registry
+from holdfast.mechanisms.mechanism import Mechanism, TableMechanism, missing
+from holdfast.mechanisms.records import RecordsMechanism
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.public import Public
-from holdfast.spec.closest import closest
-from holdfast.spec.model import NEEDS, Privacy, Spec
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import NEEDS, Privacy
+from holdfast.system.errors import GuaranteeError, MissingMechanismError, SpecError
+from holdfast.system.ways import about, setting
+from holdfast.version import is_version
 
 AnyMechanism = TableMechanism[Any, Any]
 
-MECHANISMS: tuple[type[Mechanism[Any, Any]], ...] = (
-    LatticeLaplace,
-    LatticeGaussian,
-    KNorm,
-    Conditioned,
-    ProjectedGaussian,
-    NaiveLaplace,
-    NaiveGaussian,
-    NoisyCount,
-    PermutationSwapping,
-    TopDown,
-    WassersteinExponential,
-    KNormGradient,
-)
-"""The only list; equals are preferred in this order."""
 
-OF_TABLES: tuple[type[AnyMechanism], ...] = tuple(
-    kind for kind in MECHANISMS if issubclass(kind, TableMechanism)
-)
-"""Those that release tables of counts, or statistics of them."""
-NAMED: Mapping[str, type[AnyMechanism]] = {kind.name: kind for kind in OF_TABLES}
+if TYPE_CHECKING:
+    MECHANISMS: tuple[type[Mechanism[Any, Any]], ...]
+    OF_TABLES: tuple[type[AnyMechanism], ...]
+
+
+def __getattr__(name: str) -> Any:
+    """Give `MECHANISMS` and `OF_TABLES` to who asks for all: they are loaded then."""
+    if name in ("MECHANISMS", "OF_TABLES"):
+        return mechanisms() if name == "MECHANISMS" else of_tables()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def mechanisms() -> tuple[type[Mechanism[Any, Any]], ...]:
+    """Return all mechanisms, those of other packages last; equals are preferred in this order."""
+    return tuple(map(registry.find, registry.names()))
+
+
+def of_tables() -> tuple[type[AnyMechanism], ...]:
+    """Return the mechanisms that release tables of counts, or statistics of them."""
+    return tuple(kind for kind in mechanisms() if issubclass(kind, TableMechanism))
+
+
+class _TableMechanisms(Mapping[str, type[AnyMechanism]]):
+    """The mechanisms of tables by their names, each loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> type[AnyMechanism]:
+        try:
+            kind = registry.find(name)
+        except MissingMechanismError:
+            raise KeyError(name) from None
+        if not issubclass(kind, TableMechanism):
+            raise KeyError(name)
+        return kind
+
+    def __iter__(self) -> Iterator[str]:
+        return (kind.name for kind in of_tables())
+
+    def __len__(self) -> int:
+        return len(of_tables())
+
+
+NAMED: Mapping[str, type[AnyMechanism]] = _TableMechanisms()
+
+
+def named(name: str) -> type[Mechanism[Any, Any]]:
+    """Return the mechanism of a name; raises ValueError where there is none."""
+    try:
+        return registry.find(name)
+    except MissingMechanismError:
+        raise ValueError(f"{name!r} is no mechanism") from None
+
+
+def of_records(name: str) -> type[RecordsMechanism[Any, Any]]:
+    """Return the mechanism of records of a name; raises ValueError where there is none."""
+    kind = named(name)
+    if not issubclass(kind, RecordsMechanism):
+        raise ValueError(f"{name!r} is no mechanism of records")  # noqa: TRY004
+    return kind
+
+
+def record_of(content: Any) -> Any:
+    """Return the record that a certificate has of a mechanism, as the mechanism of its name reads it.
+
+    Raises MissingMechanismError where it names a package that is not here.
+    """
+    if not isinstance(content, Mapping) or not isinstance(name := content.get("name"), str):
+        return content
+    package, version = content.get("package"), content.get("version")
+    if isinstance(package, str) and is_version(version) and name not in registry.names():
+        raise MissingMechanismError(name, package, version)
+    return named(name).Record.model_validate(content)
 
 
 def target_of(privacy: Privacy) -> Target:
@@ -71,82 +115,51 @@ def _intensity(privacy: Privacy) -> Intensity | None:
     return None
 
 
-Choice = tuple[type[AnyMechanism], MechanismOptions]
+ChosenMechanism = tuple[type[AnyMechanism], MechanismOptions]
 
 
-def named_by(spec: Spec) -> Choice:
+def named_by(spec: Spec) -> ChosenMechanism:
     """Return the mechanism that a spec names, and its options, whether or not it can answer the spec."""
     return _placed(spec, _named_by)
 
 
-def mechanism_of(spec: Spec, *, among_others: bool = False) -> Choice:
-    """Return the mechanism that answers a spec, and its options; raises SpecError before anything is read.
-
-    Where its table is ``among_others`` of one release only mechanisms that can be are proposed.
-    """
-    return _placed(spec, partial(_mechanism_of, among_others=among_others))
+def mechanism_of(spec: Spec) -> ChosenMechanism:
+    """Return the mechanism that answers a spec, and its options; raises SpecError before anything is read."""
+    return _placed(spec, _mechanism_of)
 
 
-def _placed(spec: Spec, find: Callable[[Spec], Choice]) -> Choice:
-    try:
+def _placed(spec: Spec, find: Callable[[Spec], ChosenMechanism]) -> ChosenMechanism:
+    with about(spec.file):
         return find(spec)
-    except SpecError as error:
-        raise SpecError(f"{spec.file}, {error}" if spec.file else str(error)) from None
 
 
-def _named_by(spec: Spec, *, among_others: bool = False) -> Choice:
-    name = spec.mechanism.name
-    known = {kind.name: kind for kind in MECHANISMS}
-    if name not in known:
-        offered = _offered(spec, among_others=among_others)
-        raise SpecError(f"[mechanism] name = {name!r} is not known: {closest(name, offered)}")
-    if name not in NAMED:
+def _named_by(spec: Spec) -> ChosenMechanism:
+    options = spec.mechanism.placed(spec.resolve)
+    if options.of_records:
         raise SpecError(
-            f"[mechanism] name = {name!r} releases records, and this is for tables of counts: name another"
-            ' mechanism, such as "lattice-laplace".'
+            f"{setting('mechanism', 'name')} = {options.name!r} releases records, and this is for tables of"
+            ' counts: name another mechanism, such as "lattice-laplace".'
         )
-    kind = NAMED[name]
-    keys = {
-        key: str(spec.resolve(value)) if key in kind.Options.files and isinstance(value, str) else value
-        for key, value in spec.mechanism.keys.items()
-    }
-    return kind, kind.Options(**keys)
+    return NAMED[options.name], options
 
 
-def _offered(spec: Spec, *, among_others: bool) -> list[str]:
-    """Return the mechanisms that may be meant: of the spec's standard and bounds, if there are any."""
-    bounds, standard = spec.constraints.bounds is not None, spec.privacy.standard
-    tables = [
-        kind
-        for kind in OF_TABLES
-        if kind.released and not (among_others and (kind.estimated or kind.output != "table"))
-    ]
-    able = [
-        kind.name
-        for kind in tables
-        if standard in kind.standards and (kind.bounded if bounds else not kind.needs_bounds)
-    ]
-    records = not among_others and spec.data.count is None and not bounds
-    swaps = [PermutationSwapping.name] if records and standard in PermutationSwapping.standards else []
-    return [*able, *swaps] or [kind.name for kind in tables]
-
-
-def _mechanism_of(spec: Spec, *, among_others: bool = False) -> Choice:
-    kind, options = _named_by(spec, among_others=among_others)
+def _mechanism_of(spec: Spec) -> ChosenMechanism:
+    kind, options = _named_by(spec)
     name, standard = kind.name, spec.privacy.standard
     if standard not in kind.standards:
         able = " or ".join(f'"{one}" with {" and ".join(NEEDS[one])}' for one in kind.standards)
         given = " and ".join(NEEDS[standard])
-        other = [m.name for m in OF_TABLES if standard in m.standards and _could_answer(m, spec)]
+        other = [m.name for m in of_tables() if standard in m.standards and _could_answer(m, spec)]
         raise SpecError(
-            f"[privacy] standard = {standard!r} is not met by {name}: set standard = {able}, in place of"
-            f" {given}" + (f", or name = {other[0]!r} in [mechanism]." if other else ".")
+            f"{setting('privacy', 'standard')} = {standard!r} is not met by {name}: set standard = {able}, in"
+            " place of"
+            f" {given}" + (f", or name = {other[0]!r} in {setting('mechanism')}." if other else ".")
         )
     if (asked := spec.constraints.bounds) is not None and not kind.bounded:
-        able = " or ".join(repr(m.name) for m in OF_TABLES if m.bounded and m.contends)
+        able = " or ".join(repr(m.name) for m in of_tables() if m.bounded and m.contends)
         raise SpecError(
-            f"[constraints] {asked} the release, and {name} may go below any bound: leave it out, or"
-            f" set name = {able} in [mechanism]."
+            f"{setting('constraints', asked)} the release, and {name} may go below any bound: leave it out,"
+            f" or set name = {able} in {setting('mechanism')}."
         )
     if _intensity(spec.privacy) is None and options.sets_intensity is None:
         raise missing("epsilon")
@@ -155,7 +168,7 @@ def _mechanism_of(spec: Spec, *, among_others: bool = False) -> Choice:
 
 def _could_answer(kind: type[AnyMechanism], spec: Spec) -> bool:
     """Whether a mechanism may be proposed for a spec: one that releases such tables, within its bounds."""
-    suits = (kind is TopDown) == bool(spec.data.regions) and kind.output == "table"
+    suits = not spec.data.regions and kind.output == "table"
     bounded = kind.bounded if spec.constraints.bounds is not None else not kind.needs_bounds
     return kind.released and kind.contends and suits and bounded
 
@@ -169,12 +182,12 @@ def answer(spec: Spec, public: Public) -> AnyMechanism:
         given, asked = mechanism.guarantee.intensity, target.intensity
         if options.sets_intensity is not None:
             raise GuaranteeError(
-                f"[mechanism] {options.sets_intensity} gives {_words(given)} here, above the target"
-                f" {_words(asked)} in [privacy]: lower it, or leave one of the two out."
+                f"{setting('mechanism', options.sets_intensity)} gives {_words(given)} here, above the"
+                f" target {_words(asked)} in {setting('privacy')}: lower it, or leave one of the two out."
             )
         raise GuaranteeError(
             f"{kind.name} reaches {_words(given)} here, which does not meet the target {_words(asked)} in"
-            " [privacy]: ask for that much, or choose another mechanism."
+            f" {setting('privacy')}: ask for that much, or choose another mechanism."
         )
     return mechanism
 

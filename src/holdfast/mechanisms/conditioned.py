@@ -19,7 +19,7 @@ conditioned on A y = A x and on inequalities: y >= 0, B y >= b.
   direction x - x' than without truncation, sigma^2. Real noise on a convex set has this property; integer
   noise around a half has a variance of at least 1/4, however small sigma is. No theorem covers it.
 
-Every draw is exact, unless a chain is asked for by name (``by_chain``; see walk.py).
+Every draw is exact, unless a chain is asked for by name (``by_chain``; see chain_draw.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,20 +28,21 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, exp
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, StrictBool, model_validator
 
-from holdfast.errors import GuaranteeError, SamplingError, SpecError
 from holdfast.estimation.stand_in import public_tables
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.markov import read_moves
+from holdfast.mechanisms.chain_draw import ChainDraw, WalkRecord, basis_of
 from holdfast.mechanisms.congeniality import DIGITS, Conditioning, Congeniality, Inequalities
+from holdfast.mechanisms.drawing import drawn_by_chain, drawn_cells
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import (
+    DrawArray,
     Law,
-    MechanismOptions,
     MechanismRecord,
     NoiseLaw,
     Shifted,
@@ -50,23 +51,33 @@ from holdfast.mechanisms.mechanism import (
     drawn_exactly,
     premises_at,
     premises_for,
+    unseen_time,
 )
-from holdfast.mechanisms.unchanged import Chance, Unchanged
-from holdfast.mechanisms.walk import Walk, WalkRecord, basis_of
-from holdfast.premises import Premises
-from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.mechanisms.normaliser import BoundBasis, bases_in_words
+from holdfast.mechanisms.zero_noise import Chance, ZeroNoiseChances
+from holdfast.privacy.claims import Claim, claim
+from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Approximate, Pure
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss
 from holdfast.public import Public
 from holdfast.sampling.bounded.listed import ListedLaw
-from holdfast.sampling.bounded.truncated import Kept, TruncatedLaw
-from holdfast.sampling.decisions.enclosure import ball_of
+from holdfast.sampling.bounded.thinned import RejectionLaw
+from holdfast.sampling.bounded.truncated import TruncatedLaw
+from holdfast.sampling.decisions import ball_of
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.numbers.exponential import checked_rate
+from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Text
-from holdfast.spec.rational import PositiveRational
+from holdfast.spec.values import PositiveRational
+from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.system.ways import setting
 from holdfast.universe.limited import listed
+
+if TYPE_CHECKING:
+    from holdfast.mechanisms.normalised import AnyLikelihood
 
 STEPS = 1 << 12
 """Parameters that a calibration chooses from, between half of what equalities alone allow and all of it."""
@@ -77,6 +88,7 @@ class ConditionedOptions(MechanismOptions):
 
     files: ClassVar = ("moves",)
 
+    name: Literal["conditioned"] = "conditioned"
     epsilon_per_unit: PositiveRational | None = None
     chain: StrictBool = False
     moves: Text | None = None
@@ -117,7 +129,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
     kappa: Fraction
     nonnegative: bool
     inequalities: Inequalities | None = None
-    walk: Walk | None = None
+    walk: ChainDraw | None = None
     given: Literal["by the spec"] | None = None
 
     name = "conditioned"
@@ -143,9 +155,9 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         if not public.nonnegative and not public.inequalities:
             other = "lattice-laplace" if isinstance(target.intensity, Pure | None) else "lattice-gaussian"
             raise SpecError(
-                "[mechanism] name = 'conditioned' is for releases within inequalities, and the spec has none:"
-                f" without them {other} has that law, so set name = {other!r}, or add nonnegative = true to"
-                " [constraints]."
+                f"{setting('mechanism', 'name')} = 'conditioned' is for releases within inequalities, and the"
+                f" spec has none: without them {other} has that law, so set name = {other!r}, or add"
+                f" nonnegative = true to {setting('constraints')}."
             )
         if options.chain:
             return cls._chained(public, target, options)
@@ -162,8 +174,8 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
             )
         else:
             raise SpecError(
-                "[privacy] standard = 'approximate' is met by a chain alone, as exact draws are pure: set"
-                ' standard = "pure", or chain = true in [mechanism].'
+                f"{setting('privacy', 'standard')} = 'approximate' is met by a chain alone, as exact draws"
+                f' are pure: set standard = "pure", or chain = true in {setting("mechanism")}.'
             )
         found.require_drawable(public_tables(public.universe, public.floors))
         return found
@@ -172,7 +184,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
     def of(cls, record: ConditionedRecord, public: Public, unit: Unit) -> "Conditioned":
         """Return the mechanism of a record."""
         premises = premises_at(public, unit)
-        walk = None if record.chain is None else Walk.of(record.chain, public, record.kappa)
+        walk = None if record.chain is None else ChainDraw.of(record.chain, public, record.kappa)
         inequalities = Inequalities.of(public)
         return cls(premises, record.kappa, public.nonnegative, inequalities, walk, record.given)
 
@@ -195,9 +207,9 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         asked = target.intensity
         if not isinstance(asked, Approximate) or not public.nonnegative or public.inequalities:
             raise SpecError(
-                "[mechanism] chain = true draws approximately and keeps counts non-negative: set standard ="
-                ' "approximate" in [privacy], with epsilon and delta, and nonnegative = true in'
-                " [constraints], without inequalities."
+                f"{setting('mechanism', 'chain')} = true draws approximately and keeps counts non-negative:"
+                f' set standard = "approximate" in {setting("privacy")}, with epsilon and delta, and'
+                f" nonnegative = true in {setting('constraints')}, without inequalities."
             )
         premises = premises_for(public, target)
         exact = cls.calibrate(premises, intensity=Pure(asked.epsilon), nonnegative=True)
@@ -269,24 +281,54 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         return
 
     @property
-    def unchanged(self) -> Unchanged | None:
+    def unchanged(self) -> ZeroNoiseChances | None:
         """At least the chance without inequalities: these shut out other releases, and never the table."""
         free = self._laplace.unchanged
-        return None if free is None else Unchanged(None, Chance(free.everything.low, 1.0))
+        return None if free is None else ZeroNoiseChances(None, Chance(free.everything.low, 1.0))
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """How a release is drawn, in sentences that depend on public values only."""
-        cells = f"{self.premises.universe.cells:,} cells within bounds"
+    def methods(self) -> tuple[Claim, ...]:
+        """How a release is drawn, in claims that depend on public values only."""
+        cells = self.premises.universe.cells
         if self._releases is not None:
-            return (f"{cells}, from a list of all releases",)
+            return (drawn_cells(cells, "listed"),)
         if self.walk is not None:
-            return (f"{cells}, by {self.walk.length.iterations:,} steps of a Markov chain",)
-        return (f"{cells}, by dynamic programming or rejection",)
+            return (drawn_by_chain(cells, self.walk.length.iterations),)
+        return (drawn_cells(cells, "dynamic"),)
 
     def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table; no table is refused, but some take longer."""
         return self.walk.law(counts) if self.walk is not None else self._exact_law(counts, patient=True)
+
+    def likelihood(self, released: DrawArray) -> "AnyLikelihood":
+        """Return the law of a release by its totals, by noise within bounds, or over all releases."""
+        from holdfast.mechanisms.normalised import (  # noqa: PLC0415 - for inference alone
+            listed_releases,
+            weighted_totals,
+            within_bounds,
+        )
+
+        if self.walk is not None:
+            return super().likelihood(released)
+        universe, bounds = self.premises.universe, self.inequalities
+        if self.nonnegative:
+            ones = np.ones(released.size)
+            totals = weighted_totals(universe, released, "l1", float(self.kappa), pseudo=ones, bounds=bounds)
+            if totals is not None:
+                return totals
+        noise = LatticeLaplaceLaw(universe.matrix, self.kappa, "l1")
+        bounded = within_bounds(noise, released, bounds, nonnegative=self.nonnegative)
+        listed = None
+        if self.nonnegative and (bounded is None or bounded.seldom):
+            listed = listed_releases(self._log_weights, universe, released)
+        return listed or bounded or super().likelihood(released)
+
+    def _log_weights(self, table: IntArray, releases: IntArray) -> FloatArray:
+        """Return log p(y | x) for releases, one a row, up to one constant: one noise, within the bounds."""
+        inside = (releases >= 0).all(axis=1) if self.nonnegative else True
+        inside = inside & (True if self.inequalities is None else self.inequalities.hold(releases))
+        apart = np.abs(releases - table).sum(axis=1).astype(np.float64)
+        return np.asarray(np.where(inside, -float(self.kappa) * apart, -np.inf))
 
     def require_drawable(self, stand_ins: Sequence[IntArray]) -> None:
         """Raise SamplingError unless *public* tables with the same invariants are drawn in reasonable time.
@@ -321,14 +363,14 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
             return ListedLaw(
                 self._releases, lambda release: -ball_of(self.kappa * int(np.abs(release - counts).sum()))
             )
-        noise: Kept | TruncatedLaw | NoiseLaw = self._laplace.noise
+        noise: RejectionLaw | TruncatedLaw | NoiseLaw = self._laplace.noise
         if self.nonnegative:
             matrix = self.premises.universe.matrix
             noise = TruncatedLaw(matrix, low=-counts, epsilon=self.kappa, patient=patient)
         if self.inequalities is not None:
             rows, least = self.inequalities.rows, self.inequalities.least
             low = least - rows @ counts
-            noise = Kept.by_inequalities(noise, rows, low, effort=noise.work, patient=patient)
+            noise = RejectionLaw.by_inequalities(noise, rows, low, effort=noise.work, patient=patient)
         return Shifted(counts, noise)
 
     def by_chain(
@@ -345,7 +387,9 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
                 "a chain is offered for noise that keeps counts non-negative, and for no other condition:"
                 " draw exactly instead."
             )
-        walk = Walk.planned(self.premises.universe, self.kappa, moves, stand_ins, derived=derived, **plan)
+        walk = ChainDraw.planned(
+            self.premises.universe, self.kappa, moves, stand_ins, derived=derived, **plan
+        )
         return replace(self, walk=walk)
 
     @property
@@ -369,30 +413,34 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
 
     def _evidence(self) -> list[Evidence]:
         cost = self.congeniality
-        multiplies = "multiplies" if cost.exact else "multiplies at most"
         found: list[Evidence] = [
+            Proved(_conditional(self.kappa), "congenial-dp, Theorem 2.1; theory, 4"),
             Proved(
-                f"double geometric noise of parameter {self.kappa}, conditioned on the invariants, loses"
-                f" at most {self.kappa} for each unit of the l1 norm between two tables",
-                "congenial-dp, Theorem 2.1; theory, 4",
-            ),
-            Proved(
-                f"keeping the release within its inequalities {multiplies} that by 1 + gamma, gamma ="
-                f" {float(_up(cost.gamma)):.6g}: {cost.how}",
+                _within(_up(cost.gamma), cost.how, exact=cost.exact),
                 "congenial-dp, Theorem 2.1; holdfast, mechanisms/normaliser.py",
             ),
             *self.premises.evidence("l1"),
         ]
         if self.walk is not None:
             return [*found, *self.walk.evidence]
-        return [
-            *found,
-            *drawn_exactly(floats=self._floats),
-            Assumed(
-                "how long a draw took is known to nobody outside",
-                "the time depends on the table where its release is kept within inequalities",
-            ),
-        ]
+        return [*found, *drawn_exactly(floats=self._floats), unseen_time("inequalities")]
+
+
+@claim("conditioned-laplace")
+def _conditional(kappa: Fraction) -> str:
+    return (
+        f"double geometric noise of parameter {kappa}, conditioned on the invariants, loses at most {kappa}"
+        " for each unit of the l1 norm between two tables"
+    )
+
+
+@claim("congeniality")
+def _within(gamma: Fraction, how: tuple[BoundBasis, ...], *, exact: bool) -> str:
+    multiplies = "multiplies" if exact else "multiplies at most"
+    return (
+        f"keeping the release within its inequalities {multiplies} that by 1 + gamma, gamma ="
+        f" {float(gamma):.6g}: {bases_in_words(how)}"
+    )
 
 
 @lru_cache(maxsize=4)

@@ -5,7 +5,7 @@ on what its releases must satisfy, with gamma between -1 and 1. Conditioning on 
 the normaliser is the same for all tables with the same invariants, so gamma = 0 [theory, 4]. With
 inequalities the normalisers differ, and what they add is worked out here over all pairs of tables that a
 guarantee speaks of, from public values alone (see normaliser.py). Where every table looks like every other
-they do not differ, and gamma is 0 again [holdfast, universe/symmetry.py].
+they do not differ, and gamma is 0 again [holdfast, universe/tables.py].
 
 The paper also finds gamma = -1/2 for the histogram of two bins with a fixed total [congenial-dp, Example 4.1;
 congenial-dp, Section 5.1]. It charges epsilon for each of two steps, removing a record and adding it
@@ -22,18 +22,25 @@ from math import ceil, comb
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.errors import GuaranteeError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import Component
 from holdfast.lattice.unimodular import is_totally_unimodular
-from holdfast.mechanisms.normaliser import NONE, SCALE, Free, Lines, Listed, Losses, Twice
-from holdfast.premises import Premises
+from holdfast.mechanisms.normaliser import (
+    NONE,
+    SCALE,
+    BoundBasis,
+    ComponentLoss,
+    Free,
+    LineBounds,
+    ListedTables,
+    Twice,
+)
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
-from holdfast.universe.enumerate import conforming_tables
-from holdfast.universe.symmetry import looks_alike
+from holdfast.system.errors import GuaranteeError
+from holdfast.universe.tables import conforming_tables, looks_alike
 from holdfast.universe.universe import Universe
 
 TABLES = 1000
@@ -81,7 +88,7 @@ class Inequalities:
             and np.array_equal(self.rows, known.rows.toarray())
         )
 
-    def hold(self, points: IntArray) -> NDArray[np.bool_]:
+    def hold(self, points: IntArray) -> BoolArray:
         """Tell which rows keep them."""
         return np.asarray((points @ self.rows.T >= self.least).all(axis=1))
 
@@ -94,14 +101,14 @@ class Congeniality:
         loss: an upper bound of what the conditioned law loses between two such tables.
         base: what the law loses without the inequalities.
         exact: whether ``loss`` is attained, up to rounding.
-        how: what it rests on, in a few words.
+        how: what it rests on.
 
     """
 
     loss: Fraction
     base: Fraction
     exact: bool
-    how: str
+    how: tuple[BoundBasis, ...]
 
     @property
     def gamma(self) -> Fraction:
@@ -121,7 +128,7 @@ class Conditioning:
     """
 
     premises: Premises
-    parts: tuple[tuple[Losses, int], ...]
+    parts: tuple[tuple[ComponentLoss, int], ...]
     exact: bool
 
     @classmethod
@@ -151,9 +158,10 @@ class Conditioning:
         premises = self.premises
         base = epsilon * (2 * premises.unit.distance if self._by_record else premises.sensitivity.l1)
         if not self.parts:
-            return Congeniality(base, base, self.exact, "the normaliser is the same for all tables")
-        how = "; ".join(sorted({part.how for part, _ in self.parts}))
-        loss = min(_rounded(self._loss(epsilon)), 2 * base)  # [congenial-dp, Theorem 2.1]
+            return Congeniality(base, base, self.exact, ("same",))
+        how = tuple(sorted({part.how for part, _ in self.parts}))
+        rounded = Fraction(ceil(self._loss(epsilon) * DIGITS), DIGITS)
+        loss = min(rounded, 2 * base)  # [congenial-dp, Theorem 2.1]
         return Congeniality(loss, base, self.exact, how)
 
     def per_unit(self, epsilon: Fraction) -> Fraction:
@@ -204,11 +212,7 @@ def _both(one: list[int], other: list[int]) -> list[int]:
     return best
 
 
-def _rounded(loss: Fraction) -> Fraction:
-    return Fraction(ceil(loss * DIGITS), DIGITS)
-
-
-class _Kind(NamedTuple):
+class _AlikeComponents(NamedTuple):
     """Components that are alike: one of them as a universe, whether its sum is fixed, and their number."""
 
     part: Universe
@@ -216,7 +220,7 @@ class _Kind(NamedTuple):
     copies: int
 
 
-def _kinds(universe: Universe) -> list[_Kind]:
+def _kinds(universe: Universe) -> list[_AlikeComponents]:
     """Return the components that some invariant touches, alike ones together, small ones first."""
     alike: dict[tuple[object, ...], list[Component]] = {}
     for block in universe.components:
@@ -231,7 +235,7 @@ def _kinds(universe: Universe) -> list[_Kind]:
             continue
         alike.setdefault(key, []).append(block)
     parts = [(_part(universe, blocks[0]), len(blocks)) for blocks in alike.values()]
-    kinds = [_Kind(part, part.total is not None, copies) for part, copies in parts]
+    kinds = [_AlikeComponents(part, part.total is not None, copies) for part, copies in parts]
     return sorted(kinds, key=lambda kind: kind.part.cells)
 
 
@@ -241,7 +245,7 @@ def _part(universe: Universe, block: Component) -> Universe:
     return Universe(rows, universe.values[block.rows], None)
 
 
-def _components(universe: Universe, tables: int) -> Iterator[tuple[Losses, int]]:
+def _components(universe: Universe, tables: int) -> Iterator[tuple[ComponentLoss, int]]:
     """Yield the losses of each kind of component, with their number."""
     kinds = _kinds(universe)
     free = any(not block.rows.size for block in universe.components)
@@ -250,18 +254,18 @@ def _components(universe: Universe, tables: int) -> Iterator[tuple[Losses, int]]
     step = 2 if balanced else 1
     if free:
         yield Free(step), 1
-    bounds: Counter[Losses] = Counter()
+    bounds: Counter[ComponentLoss] = Counter()
     for part, _, copies in kinds:
         if not part.dimension:
             continue
         found = _listed(part, tables) if _few(part, tables) else None
         if found is not None:
             tables -= found.shape[0]
-            yield Listed(found, found, balanced=balanced), copies
+            yield ListedTables(found, found, balanced=balanced), copies
             continue
         if _few(part, tables):
             tables = 0  # a search that was in vain is not made twice
-        bounds[Lines(step, _longest(part))] += copies
+        bounds[LineBounds(step, _longest(part))] += copies
     yield from bounds.items()
 
 
@@ -276,7 +280,7 @@ def _longest(part: Universe) -> int | None:
     return longest - longest % 2 if even else longest
 
 
-def _whole(universe: Universe, inequalities: Inequalities | None, tables: int) -> Losses:
+def _whole(universe: Universe, inequalities: Inequalities | None, tables: int) -> ComponentLoss:
     """Return the losses where inequalities other than signs tie everything together."""
     found = _listed(universe, tables) if _few(universe, tables) else None
     if found is None:
@@ -286,7 +290,7 @@ def _whole(universe: Universe, inequalities: Inequalities | None, tables: int) -
         raise GuaranteeError(
             "no table of counts with these invariants keeps the inequalities: correct or drop one of them."
         )
-    return Listed(found, releases, balanced=True)
+    return ListedTables(found, releases, balanced=True)
 
 
 def _listed(universe: Universe, limit: int) -> IntArray | None:

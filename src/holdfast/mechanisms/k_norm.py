@@ -13,56 +13,76 @@ Per record of distance, K would be the hull of the vectors 2 u / ||u||_1. On a l
 differences of tables that is the l1 ball, so lattice-laplace in l1 is that mechanism.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
-from holdfast.premises import Premises
+from holdfast.mechanisms.drawing import accepted, rounded
+from holdfast.mechanisms.mechanism import Calibrated, MechanismRecord, drawn_exactly
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Adjacency, Guarantee, Target
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.sampling.lattice.k_norm import KNormLaw
-from holdfast.spec.rational import PositiveRational
-from holdfast.universe.hull.lattice import span_matrix
-from holdfast.universe.hull.moves import require_listable, sensitivity_moves
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.values import PositiveRational
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
+from holdfast.universe.hull.moves import (
+    FurtherSumError,
+    UnlistedError,
+    require_listable,
+    sensitivity_moves,
+    span_matrix,
+)
 from holdfast.universe.hull.norm import HullNorm
+from holdfast.universe.universe import Universe
 
 WORK = 500_000
 """What a search for the semi-adjacency may take before it is clear that K can be listed, as it counts itself:
 a second or two."""
 
 
+class KNormOptions(MechanismOptions):
+    """No keys but the name: the strength follows from the target."""
+
+    name: Literal["k-norm"] = "k-norm"
+
+
 class KNormRecord(MechanismRecord):
-    """Epsilon, and what K is the hull of, in words."""
+    """Epsilon, and what K is the hull of."""
 
     name: Literal["k-norm"]
     epsilon: PositiveRational
-    norm: str
+    norm: Claim
 
 
 @dataclass(frozen=True, eq=False)
-class KNorm(Calibrated[MechanismOptions, KNormRecord]):
+class KNorm(Calibrated[KNormOptions, KNormRecord]):
     """The optimal K-norm mechanism on one universe, in integers."""
 
     epsilon: Fraction
 
     name = "k-norm"
+    Options = KNormOptions
     Record = KNormRecord
     standards = ("pure",)
     intensities = (Pure,)
     most_dimensions = 100
 
     @classmethod
-    def answer(cls, public: Public, target: Target, options: MechanismOptions) -> "KNorm":
+    def answer(cls, public: Public, target: Target, options: KNormOptions) -> "KNorm":
         """Take the parameters that meet the target; what is too large is refused before any long search."""
         _refuse_unit(target.adjacency)
-        require_listable(public.universe)
-        _require_near(public.premises(target.adjacency, target.distance))
+        with _naming_another():
+            require_listable(public.universe)
+            _require_near(public.premises(target.adjacency, target.distance))
         return super().answer(public, target, options)
 
     @classmethod
@@ -74,7 +94,8 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
         """
         _refuse_unit(premises.adjacency)
         mechanism = cls(premises, intensity.epsilon)
-        _ = mechanism.noise  # what cannot be drawn is refused now
+        with _naming_another():
+            _ = mechanism.noise  # what cannot be drawn is refused now
         return mechanism
 
     @cached_property
@@ -85,8 +106,7 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
     @property
     def guarantee(self) -> Guarantee:
         """The loss is epsilon times the largest ||u||_K in S_a, which is 1 [semi-dp, Proposition 30]."""
-        premises = self.premises
-        return Guarantee(premises.scope, premises.unit, Pure(self.epsilon), tuple(self._evidence()))
+        return self.premises.guarantee(Pure(self.epsilon), self._evidence())
 
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
         """Return the epsilon of a target: the norm depends on the universe alone."""
@@ -96,7 +116,14 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Epsilon and K."""
-        return {"epsilon": self.epsilon, "norm": f"the hull of {self._differences}"}
+        moves = self.norm.moves
+        return {"epsilon": self.epsilon, "norm": _hull(2 * len(moves), moves.adjacency, self.premises.whom)}
+
+    @property
+    def methods(self) -> tuple[Claim, ...]:
+        """How the noise is drawn: in l1, and thinned where K is not its ball."""
+        thinned = () if self.norm.additive else (_thinned(rounded(self.noise.acceptance)),)
+        return (*super().methods, *thinned)
 
     @property
     def remark(self) -> str:
@@ -132,41 +159,84 @@ class KNorm(Calibrated[MechanismOptions, KNormRecord]):
     @cached_property
     def noise(self) -> KNormLaw:
         """The law of the noise, which every table shares."""
-        return KNormLaw(span_matrix(self.premises.universe, self.norm.moves), self.epsilon, self.norm)
-
-    @property
-    def _differences(self) -> str:
-        moves = self.norm.moves
-        apart = self.premises.whom.amount(moves.adjacency)
-        return f"the {2 * len(moves):,} differences of tables at most {apart} apart"
+        matrix = span_matrix(self.premises.universe, self.norm.moves)
+        return KNormLaw(matrix, self.epsilon, self.norm, otherwise=f'{_another()} with norm = "l2"')
 
     def _evidence(self) -> list[Evidence]:
+        moves = self.norm.moves
         found: list[Evidence] = [
             Proved(
-                f"noise with probability proportional to exp(-{self.epsilon} ||z||_K) on the lattice of"
-                f" {self._differences}, K their convex hull, loses at most {self.epsilon} between two such"
-                " tables",
+                _loses(self.epsilon, 2 * len(moves), moves.adjacency, self.premises.whom),
                 "semi-dp, Theorem 31; theory, 4",
             ),
             *self.premises.evidence(),
         ]
-        if self.norm.moves.searched and not any(isinstance(item, Assumed) for item in found):
-            found.append(
-                Assumed(
-                    "no difference of two such tables is missing from the list",
-                    "a solver in floating point says which records a table can spare; tables it finds are"
-                    " checked in integers, its finding that there is none is not",
-                )
-            )
+        if moves.searched and not any(isinstance(item, Assumed) for item in found):
+            found.append(Assumed(_complete()))
         return [*found, *drawn_exactly(floats=self.noise.floats)]
+
+
+@claim("k-norm")
+def _loses(epsilon: Fraction, differences: int, distance: int, whom: ProtectedUnit) -> str:
+    return (
+        f"noise with probability proportional to exp(-{epsilon} ||z||_K) on the lattice of"
+        f" {_listed(differences, distance, whom)}, K their convex hull, loses at most {epsilon} between"
+        " two such tables"
+    )
+
+
+@claim("hull-of-differences")
+def _hull(differences: int, distance: int, whom: ProtectedUnit) -> str:
+    return f"the hull of {_listed(differences, distance, whom)}"
+
+
+@claim("thinned-to-k")
+def _thinned(acceptance: float) -> str:
+    return f"thinned to the K-norm{accepted(acceptance)}"
+
+
+def _listed(number: int, distance: int, whom: ProtectedUnit) -> str:
+    return f"the {number:,} differences of tables at most {whom.amount(distance)} apart"
+
+
+@claim("differences-complete")
+def _complete() -> tuple[str, str]:
+    return (
+        "no difference of two such tables is missing from the list",
+        (
+            "a solver in floating point says which records a table can spare; tables it finds are checked in"
+            " integers, its finding that there is none is not"
+        ),
+    )
+
+
+def _another() -> str:
+    return f'set name = "lattice-laplace" in {setting("mechanism")}'
+
+
+@contextmanager
+def _naming_another() -> Iterator[None]:
+    """Let what the hull of differences refuses say which mechanism does without it."""
+    try:
+        yield
+    except UnlistedError as error:
+        raise GuaranteeError(
+            f"{error.fact}, and k-norm noise needs them: {_another()}, or use coarser attributes."
+        ) from error
+    except FurtherSumError as error:
+        raise GuaranteeError(
+            "k-norm noise would publish more than the invariants here, since tables that few records apart"
+            " always agree in some other sum, such as the number of records: make that sum an invariant, or"
+            f" {_another()}."
+        ) from error
 
 
 def _refuse_unit(adjacency: Adjacency) -> None:
     if adjacency == "unit":
         raise GuaranteeError(
-            "k-norm is made for the differences at one distance, and a loss for each record of distance"
-            ' has no such set: set adjacency = "semi" in [privacy], or name = "lattice-laplace" in'
-            " [mechanism], which is the K-norm mechanism for it."
+            "k-norm is made for the differences at one distance, and a loss for each record of distance has"
+            f' no such set: set adjacency = "semi" in {setting("privacy")}, or name = "lattice-laplace" in'
+            f" {setting('mechanism')}, which is the K-norm mechanism for it."
         )
 
 
@@ -174,24 +244,37 @@ def _require_near(premises: Premises) -> None:
     """Raise where the differences cannot be listed as far as one person's change is known to reach.
 
     A short search for the semi-adjacency gives it, or a bound. Where only a long one could show that few
-    enough records change, the noise is refused; a distance that is given needs none.
+    enough records change, the noise is refused; a distance that is given needs none, and is held against the
+    semi-adjacency afterwards.
     """
     universe, records = premises.universe, premises.whom.records
     if premises.distance is not None:
-        require_listable(universe, premises.distance * records)
+        _require_listed(universe, premises.distance * records)
         return
     try:
         found = premises.semi_adjacency_within(WORK)
     except GuaranteeError:
         return  # the whole search says what is missing
     try:
-        require_listable(universe, found.worst_case * records)
-    except GuaranteeError as error:
+        _require_listed(universe, found.worst_case * records)
+    except UnlistedError as error:
         if found.exact:
             raise
         raise GuaranteeError(
             f"no short search shows that one person's change takes fewer than {found.worst_case:,} records"
             f" here, and the differences of tables so far apart cannot all be listed for {universe.cells:,}"
-            ' cells, as k-norm noise needs: set name = "lattice-laplace" in [mechanism], use coarser'
-            " attributes, or set distance in [privacy] to what holdfast audit universe finds."
+            f' cells, as k-norm noise needs: set name = "lattice-laplace" in {setting("mechanism")}, use'
+            " coarser"
+            f" attributes, or set distance in {setting('privacy')} to what holdfast audit universe finds."
         ) from error
+
+
+def _require_listed(universe: Universe, adjacency: int) -> None:
+    """Raise UnlistedError where a sensitivity space cannot be listed; where it is {0}, that is said later."""
+    require_listable(universe, adjacency)
+    try:
+        sensitivity_moves(universe, adjacency)
+    except UnlistedError:
+        raise
+    except GuaranteeError:
+        return

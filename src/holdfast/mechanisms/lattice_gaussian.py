@@ -9,94 +9,189 @@ Definition 13]. For u in L and alpha > 1, completing the square,
 and rho_sigma(L + c) <= rho_sigma(L) by Poisson summation. Hence rho-zCDP with rho = Delta_2^2 / (2 sigma^2),
 the constant of the continuous Gaussian in any dimension [theory, 4]. At u = 0 in the second term (integer
 alpha) the bound is attained.
+
+With queries, ||z||^2 gives way to z'Fz, F = sum of the strength of each query times W'W [holdfast,
+mechanisms/strategy.py]. The proof holds word for word in the norm of F, which is positive on L: rho is the
+largest u'Fu over 2 sigma^2 [theory, 13].
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import floor
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from holdfast.errors import GuaranteeError
-from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, drawn_exactly
-from holdfast.mechanisms.unchanged import Unchanged, on_lattice
-from holdfast.premises import Premises
-from holdfast.privacy.conversion import zcdp_within
+from holdfast.lattice.forms import Form
+from holdfast.mechanisms.mechanism import (
+    Calibrated,
+    DrawArray,
+    drawn_exactly,
+    missing,
+    premises_at,
+    premises_for,
+)
+from holdfast.mechanisms.queries import QueryOptions, WeightedRecord, counted_queries
+from holdfast.mechanisms.strategy import Strategy, form_loss, squared_stretch, summed
+from holdfast.mechanisms.zero_noise import ZeroNoiseChances, on_lattice
+from holdfast.privacy.claims import claim
+from holdfast.privacy.conversion import largest_rho
 from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee
+from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Approximate, ZeroConcentrated
-from holdfast.privacy.profile import SquaredLoss
+from holdfast.privacy.premises import Premises
+from holdfast.privacy.profile import Profile, SquaredLoss
+from holdfast.public import Public
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
-from holdfast.spec.rational import PositiveRational
+from holdfast.spec.values import PositiveRational
 
-DIGITS = 10**9
+if TYPE_CHECKING:
+    from holdfast.mechanisms.normalised import AnyLikelihood
+
+NARROW = (
+    'take lattice-laplace with norm = "l2" and standard = "pure", or keep fewer margins or coarser attributes'
+)
+"""The way out where noise is too narrow to be drawn, beside wider noise."""
 
 
-class LatticeGaussianRecord(MechanismRecord):
-    """The variance of the noise, were it real and free."""
+class LatticeGaussianOptions(QueryOptions):
+    """The queries that noise is to be small in, if any; its strength follows from the target."""
+
+    name: Literal["lattice-gaussian"] = "lattice-gaussian"
+
+
+class LatticeGaussianRecord(WeightedRecord):
+    """The variance of the noise, were it real and free, and the queries where it is weighted."""
 
     name: Literal["lattice-gaussian"]
     sigma_squared: PositiveRational
 
 
 @dataclass(frozen=True, eq=False)
-class LatticeGaussian(Calibrated[MechanismOptions, LatticeGaussianRecord]):
+class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord]):
     """The generalized discrete Gaussian mechanism on one universe."""
 
     sigma_squared: Fraction
+    strategy: Strategy | None = None
 
     name = "lattice-gaussian"
+    Options = LatticeGaussianOptions
     Record = LatticeGaussianRecord
     standards = ("zcdp", "approximate")
     intensities = (ZeroConcentrated, Approximate)
+    beside_records = True
 
     @classmethod
-    def calibrate(cls, premises: Premises, *, intensity: ZeroConcentrated | Approximate) -> "LatticeGaussian":
+    def answer(cls, public: Public, target: Target, options: LatticeGaussianOptions) -> "LatticeGaussian":
+        """Take the variance that meets the target."""
+        if not isinstance(target.intensity, cls.intensities):
+            raise missing("rho")
+        premises = premises_for(public, target)
+        return cls.calibrate(
+            premises, intensity=target.intensity, strategy=Strategy.asked(public, options.queries)
+        )
+
+    @classmethod
+    def of(cls, record: LatticeGaussianRecord, public: Public, unit: Unit) -> "LatticeGaussian":
+        """Return the mechanism of a record."""
+        return cls(premises_at(public, unit), record.sigma_squared, Strategy.recorded(public, record.queries))
+
+    @classmethod
+    def calibrate(
+        cls,
+        premises: Premises,
+        *,
+        intensity: ZeroConcentrated | Approximate,
+        strategy: Strategy | None = None,
+    ) -> "LatticeGaussian":
         """Return the mechanism with the least noise whose guarantee implies the intensity.
 
         An approximate target is met through the largest rho that implies it.
         """
-        rho = largest_rho(intensity) if isinstance(intensity, Approximate) else intensity.rho
-        return cls(premises, premises.squared_stretch("l2") / (2 * rho))
+        rho = (
+            largest_rho(epsilon=intensity.epsilon, delta=intensity.delta)
+            if isinstance(intensity, Approximate)
+            else intensity.rho
+        )
+        return cls(premises, squared_stretch(premises, strategy) / (2 * rho), strategy)
+
+    def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
+        """Return the variance that meets a target with these queries."""
+        del public
+        if not isinstance(target.intensity, self.intensities):
+            return None
+        again = self.calibrate(self.premises, intensity=target.intensity, strategy=self.strategy)
+        return {"sigma_squared": again.sigma_squared}
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The variance, and the queries."""
+        queries = None if self.strategy is None else self.strategy.queries
+        return {"sigma_squared": self.sigma_squared, "queries": queries}
+
+    @property
+    def form(self) -> Form | None:
+        """The form that queries make."""
+        return None if self.strategy is None else self.strategy.form
+
+    @property
+    def remark(self) -> str | None:
+        """The queries, if there are some."""
+        return None if self.strategy is None else f"weighted: {self.strategy.words}"
 
     @property
     def guarantee(self) -> Guarantee:
-        """Rho is the squared stretch over 2 sigma^2 [theory, 4]."""
-        premises, profile = self.premises, SquaredLoss(self.sigma_squared)
-        rho = premises.squared_stretch("l2") / (2 * self.sigma_squared)
-        return Guarantee(
-            premises.scope, premises.unit, ZeroConcentrated(rho), tuple(self._evidence()), profile
-        )
+        """Rho is the squared stretch over 2 sigma^2 [theory, 4; theory, 13]."""
+        premises, twice = self.premises, 2 * self.sigma_squared
+        rho = ZeroConcentrated(squared_stretch(premises, self.strategy) / twice)
+        profile: Profile = SquaredLoss(self.sigma_squared)
+        if self.strategy is not None:
+            profile = form_loss("zcdp", premises, self.strategy.form, 1 / twice)
+        return premises.guarantee(rho, self._evidence(), profile)
 
     @cached_property
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
-        return LatticeGaussianLaw(universe.matrix, self.sigma_squared, universe.margins)
+        return LatticeGaussianLaw(
+            universe.matrix, self.sigma_squared, universe.margins, self.form, otherwise=NARROW
+        )
 
     @cached_property
-    def unchanged(self) -> Unchanged | None:
+    def unchanged(self) -> ZeroNoiseChances | None:
         """The chance of noise 0, where at most one total ties the cells."""
+        if self.strategy is not None:
+            return None
         twice = float(2 * self.sigma_squared)
         return on_lattice(self.premises.universe.matrix, lambda steps: -(steps**2) / twice)
 
+    def likelihood(self, released: DrawArray) -> "AnyLikelihood":
+        """Return the law of a release as a function of the table: with queries, that of their noisy sums."""
+        if self.strategy is None:
+            return super().likelihood(released)
+        return summed(self.strategy.form, released, 1 / (2 * self.sigma_squared))
+
     def _evidence(self) -> list[Evidence]:
-        return [
-            Proved(
-                "noise with probability proportional to exp(-||z||^2 / (2 sigma^2)) on the lattice of the"
-                f" invariants, sigma^2 = {self.sigma_squared}, has Renyi divergences of order alpha of at"
-                " most alpha ||u||^2 / (2 sigma^2) between tables u apart",
-                "theory, 4; canonne2020, Theorem 4",
-            ),
-            *self.premises.evidence("l2"),
-            *drawn_exactly(floats=self.noise.floats),
-        ]
+        drawn = drawn_exactly(floats=self.noise.floats)
+        if self.strategy is None:
+            loses = Proved(_diverges(self.sigma_squared), "theory, 4; canonne2020, Theorem 4")
+            return [loses, *self.premises.evidence("l2"), *drawn]
+        loses = Proved(_diverges_in_form(self.sigma_squared, len(self.strategy.queries)), "theory, 13")
+        return [loses, *self.premises.form_evidence(self.strategy.form), *drawn]
 
 
-def largest_rho(target: Approximate) -> Fraction:
-    """Return the largest rho that is known to imply an approximate guarantee, rounded down."""
-    within = zcdp_within(epsilon=float(target.epsilon), delta=float(target.delta)).value
-    rho = Fraction(floor(within * (1 - 1e-9) * DIGITS), DIGITS)
-    if rho <= 0:
-        raise GuaranteeError("no zCDP guarantee implies this target: give a larger epsilon or delta.")
-    return rho
+@claim("lattice-gaussian")
+def _diverges(sigma_squared: Fraction) -> str:
+    return (
+        "noise with probability proportional to exp(-||z||^2 / (2 sigma^2)) on the lattice of the"
+        f" invariants, sigma^2 = {sigma_squared}, has Renyi divergences of order alpha of at most"
+        " alpha ||u||^2 / (2 sigma^2) between tables u apart"
+    )
+
+
+@claim("lattice-gaussian-weighted")
+def _diverges_in_form(sigma_squared: Fraction, queries: int) -> str:
+    return (
+        "noise with probability proportional to exp(-Q(z) / (2 sigma^2)) on the lattice of the invariants,"
+        f" sigma^2 = {sigma_squared} and Q the weighted sum of squares of {counted_queries(queries)}, has"
+        " Renyi divergences of order alpha of at most alpha Q(u) / (2 sigma^2) between tables u apart"
+    )

@@ -8,43 +8,56 @@ the two laws at any output is kappa (||z + u|| - ||z||) <= kappa ||u|| with u = 
 [integer-subspace-dp, Theorem 10]; z = 0 attains it. Hence at semi-adjacency a the loss is exactly kappa
 times the largest norm in S_a, and per record of distance it is kappa times the largest ||u|| / (||u||_1 / 2).
 The *stretch* is that largest norm; its square is rational.
+
+With queries the norm is the root of z'Fz, F = sum of the strength of each query times W'W [holdfast,
+mechanisms/strategy.py]: a norm on L, so all of this holds [theory, 13].
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from holdfast.mechanisms.mechanism import (
-    Calibrated,
-    MechanismOptions,
-    MechanismRecord,
-    drawn_exactly,
-    premises_for,
-    pure,
-)
-from holdfast.mechanisms.unchanged import Unchanged, on_lattice
-from holdfast.premises import Premises
+from holdfast.lattice.forms import Form
+from holdfast.mechanisms.mechanism import Calibrated, drawn_exactly, premises_at, premises_for, pure
+from holdfast.mechanisms.queries import QueryOptions, WeightedRecord, counted_queries
+from holdfast.mechanisms.strategy import Strategy, form_loss, squared_stretch
+from holdfast.mechanisms.zero_noise import ZeroNoiseChances, on_lattice
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee, Target
+from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Pure
-from holdfast.privacy.profile import NormLoss
+from holdfast.privacy.premises import Premises
+from holdfast.privacy.profile import NormLoss, Profile
 from holdfast.privacy.roots import ceil_root, floor_root
 from holdfast.public import Public
-from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw, Norm
-from holdfast.sampling.lattice.plan import require_few_crossings
-from holdfast.spec.rational import PositiveRational
+from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw, require_few_crossings
+from holdfast.spec.values import PositiveRational
+from holdfast.system.errors import SpecError
+
+CROSSING = (
+    'take norm = "l2" or the mechanism lattice-gaussian, which draw whole margins of any size, or keep fewer'
+    " margins or coarser attributes"
+)
+"""The way out where the l1 norm cannot be drawn."""
 
 
-class LatticeLaplaceOptions(MechanismOptions):
-    """The norm, and a parameter in place of a target."""
+class LatticeLaplaceOptions(QueryOptions):
+    """The norm, queries that weigh it, and a parameter in place of a target."""
 
-    norm: Norm = "l1"
+    name: Literal["lattice-laplace"] = "lattice-laplace"
+    norm: LaplaceNorm = "l1"
     epsilon_per_unit: PositiveRational | None = None
+
+    @model_validator(mode="after")
+    def _weighted_in_l2(self) -> Self:
+        if self.queries and self.norm != "l2":
+            raise ValueError('queries go with the l2 norm: set norm = "l2", or leave them out')
+        return self
 
     @property
     def sets_intensity(self) -> str | None:
@@ -52,11 +65,11 @@ class LatticeLaplaceOptions(MechanismOptions):
         return None if self.epsilon_per_unit is None else f"epsilon_per_unit = {self.epsilon_per_unit}"
 
 
-class LatticeLaplaceRecord(MechanismRecord):
-    """Kappa and the norm."""
+class LatticeLaplaceRecord(WeightedRecord):
+    """Kappa and the norm, and the queries where it is weighted."""
 
     name: Literal["lattice-laplace"]
-    norm: Norm
+    norm: LaplaceNorm
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
     given: Literal["by the spec"] | None = Field(default=None, exclude_if=lambda given: given is None)
     """Who gave kappa, where it does not follow from the target."""
@@ -66,67 +79,109 @@ class LatticeLaplaceRecord(MechanismRecord):
 class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     """The generalized discrete Laplace mechanism on one universe."""
 
-    norm: Norm
+    norm: LaplaceNorm
     kappa: Fraction
     given: Literal["by the spec"] | None = None
+    strategy: Strategy | None = None
 
     name = "lattice-laplace"
     Options = LatticeLaplaceOptions
     Record = LatticeLaplaceRecord
     standards = ("pure",)
     intensities = (Pure,)
+    beside_records = True
+    drawable: ClassVar = {"norm": "l2"}
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: LatticeLaplaceOptions) -> "LatticeLaplace":
         """Take the parameter of the spec, or the one that meets the target."""
         if options.norm == "l1" and public.margins is not None:
-            require_few_crossings(public.margins)
-        premises = premises_for(public, target)
+            require_few_crossings(public.margins, CROSSING)
+        premises, strategy = premises_for(public, target), Strategy.asked(public, options.queries)
         if options.epsilon_per_unit is not None:
-            return cls(premises, options.norm, options.epsilon_per_unit, given="by the spec")
-        return cls.calibrate(premises, norm=options.norm, intensity=pure(target))
+            return cls(premises, options.norm, options.epsilon_per_unit, "by the spec", strategy)
+        return cls.calibrate(premises, norm=options.norm, intensity=pure(target), strategy=strategy)
 
     @classmethod
-    def calibrate(cls, premises: Premises, *, intensity: Pure, norm: Norm = "l1") -> "LatticeLaplace":
+    def of(cls, record: LatticeLaplaceRecord, public: Public, unit: Unit) -> "LatticeLaplace":
+        """Return the mechanism of a record."""
+        strategy = Strategy.recorded(public, record.queries)
+        if strategy is not None and record.norm != "l2":
+            raise SpecError("queries go with the l2 norm, and the record has another.")
+        return cls(premises_at(public, unit), record.norm, record.kappa, record.given, strategy)
+
+    @classmethod
+    def calibrate(
+        cls,
+        premises: Premises,
+        *,
+        intensity: Pure,
+        norm: LaplaceNorm = "l1",
+        strategy: Strategy | None = None,
+    ) -> "LatticeLaplace":
         """Return the mechanism with the least noise whose guarantee meets the intensity."""
-        square = premises.squared_stretch(norm)
+        square = premises.squared_stretch(norm) if norm == "l1" else squared_stretch(premises, strategy)
         kappa = floor_root(intensity.epsilon**2 / square)
         if ceil_root(kappa**2 * square) > intensity.epsilon:  # an irrational root: round once more
             kappa *= 1 - Fraction(1, 10**10)
-        return cls(premises, norm, kappa)
+        return cls(premises, norm, kappa, None, strategy)
 
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
         """Return the kappa that meets a target; None where the spec gave one."""
         del public
         if target.intensity is None or self.given is not None:
             return None
-        return {"kappa": self.calibrate(self.premises, norm=self.norm, intensity=pure(target)).kappa}
+        again = self.calibrate(self.premises, norm=self.norm, intensity=pure(target), strategy=self.strategy)
+        return {"kappa": again.kappa}
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Kappa, the norm, and the queries."""
+        queries = None if self.strategy is None else self.strategy.queries
+        return {"norm": self.norm, "kappa": self.kappa, "given": self.given, "queries": queries}
+
+    @cached_property
+    def _squared_stretch(self) -> Fraction:
+        if self.norm == "l1":
+            return self.premises.squared_stretch("l1")
+        return squared_stretch(self.premises, self.strategy)
 
     @cached_property
     def epsilon(self) -> Fraction:
         """Kappa times the stretch, rounded up where that is irrational."""
-        return ceil_root(self.kappa**2 * self.premises.squared_stretch(self.norm))
+        return ceil_root(self.kappa**2 * self._squared_stretch)
 
     @property
     def guarantee(self) -> Guarantee:
         """The loss is kappa times the stretch [integer-subspace-dp, Theorem 10]."""
-        profile = NormLoss(self.kappa, self.norm)
         premises = self.premises
-        return Guarantee(premises.scope, premises.unit, Pure(self.epsilon), tuple(self._evidence()), profile)
+        profile: Profile = NormLoss(self.kappa, self.norm)
+        if self.strategy is not None:
+            profile = form_loss("pure", premises, self.strategy.form, self.kappa**2)
+        return premises.guarantee(Pure(self.epsilon), self._evidence(), profile)
+
+    @property
+    def form(self) -> Form | None:
+        """The form that queries make."""
+        return None if self.strategy is None else self.strategy.form
 
     @property
     def remark(self) -> str | None:
-        """The norm, where it is not l1."""
+        """The norm, where it is not l1, and the queries."""
+        if self.strategy is not None:
+            return f"in the l2 norm, weighted: {self.strategy.words}"
         return None if self.norm == "l1" else "in the l2 norm"
 
     @cached_property
     def noise(self) -> LatticeLaplaceLaw:
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
-        return LatticeLaplaceLaw(universe.matrix, self.kappa, self.norm, universe.margins)
+        return LatticeLaplaceLaw(
+            universe.matrix, self.kappa, self.norm, universe.margins, self.form, otherwise=CROSSING
+        )
 
     @cached_property
-    def unchanged(self) -> Unchanged | None:
+    def unchanged(self) -> ZeroNoiseChances | None:
         """The chance of noise 0, where the law is a product over cells that at most one total ties."""
         if self.norm == "l2":
             return None
@@ -134,13 +189,27 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         return on_lattice(self.premises.universe.matrix, lambda steps: -kappa * np.abs(steps))
 
     def _evidence(self) -> list[Evidence]:
-        return [
-            Proved(
-                f"noise with probability proportional to exp(-{self.kappa} ||z||) on the lattice of the"
-                f" invariants, in the {self.norm} norm, loses at most {self.kappa} for each unit of the"
-                " norm between two tables",
-                "integer-subspace-dp, Theorem 10; theory, 4",
-            ),
-            *self.premises.evidence(self.norm),
-            *drawn_exactly(floats=self.noise.floats),
-        ]
+        drawn = drawn_exactly(floats=self.noise.floats)
+        if self.strategy is None:
+            loses = Proved(_loses(self.kappa, self.norm), "integer-subspace-dp, Theorem 10; theory, 4")
+            return [loses, *self.premises.evidence(self.norm), *drawn]
+        told = _loses_in_form(self.kappa, len(self.strategy.queries))
+        loses = Proved(told, "integer-subspace-dp, Theorem 10; theory, 13")
+        return [loses, *self.premises.form_evidence(self.strategy.form), *drawn]
+
+
+@claim("lattice-laplace")
+def _loses(kappa: Fraction, norm: LaplaceNorm) -> str:
+    return (
+        f"noise with probability proportional to exp(-{kappa} ||z||) on the lattice of the invariants, in the"
+        f" {norm} norm, loses at most {kappa} for each unit of the norm between two tables"
+    )
+
+
+@claim("lattice-laplace-weighted")
+def _loses_in_form(kappa: Fraction, queries: int) -> str:
+    return (
+        f"noise with probability proportional to exp(-{kappa} sqrt(Q(z))) on the lattice of the invariants,"
+        f" Q the weighted sum of squares of {counted_queries(queries)}, loses at most {kappa} sqrt(Q(u))"
+        " between tables u apart"
+    )

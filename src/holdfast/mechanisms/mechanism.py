@@ -2,44 +2,76 @@
 
 A mechanism owns itself: its name, its keys of [mechanism] in a spec, the standards it meets, what may be
 relied on of its releases, its calibration, its guarantee, its law, and its record in a certificate with the
-way back. One class in one file, and one line in the list of `mechanisms/catalogue.py`.
+way back. One class in one file, and one line in the list of `registry.py`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from holdfast.errors import SpecError
-from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.unchanged import Unchanged
+from holdfast import registry
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.forms import Form
+from holdfast.mechanisms.details import MechanismDetails, ReleasedFiles
+from holdfast.mechanisms.drawing import drawn_by_blocks
+from holdfast.mechanisms.zero_noise import ZeroNoiseChances
 from holdfast.outputs import Output, TableOutput
-from holdfast.premises import Premises
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee, Promise, Target, Unit
+from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Intensity, Pure, Standard, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.plan import Block
-from holdfast.spec.part import Part, Text
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.system.checks import Check
+from holdfast.system.errors import ReleaseError, SpecError
+from holdfast.system.ways import setting
 
-Draws = NDArray[Any]
+if TYPE_CHECKING:
+    from holdfast.mechanisms.normalised import AnyLikelihood, Observed
+    from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+
+DrawArray = NDArray[Any]
 """Draws, one a row: whole numbers, or real ones for statistics and for studies."""
+Timed = Literal["inequalities", "estimate", "release", "step"]
+"""What the time of a draw depends on, where it depends on the table."""
+
+
+@dataclass(frozen=True, repr=False)
+class Making:
+    """How a release is made of what is drawn, where that takes long: nothing of it changes the draw."""
+
+    engine: str = "embedded"
+    """Where it is made."""
+    microdata: bool = False
+    """Whether counts are written out as records, too."""
+    drawn: Output | None = None
+    """What a run that was ended had drawn, which is not drawn again."""
+    keep: Callable[[Output], None] | None = None
+    """Takes what is drawn before anything is made of it."""
+
+
+AT_ONCE = Making()
+"""On this machine, the draw and what is made of it."""
 
 
 class Law(Protocol):
     """A law of vectors that can be drawn from and evaluated."""
 
-    def sample(self, entropy: Entropy, size: int) -> Draws:
+    def sample(self, entropy: Entropy, size: int) -> DrawArray:
         """Return ``size`` independent draws, one a row."""
         ...
 
-    def log_prob(self, points: Any) -> NDArray[np.float64]:
+    def log_prob(self, points: Any) -> FloatArray:
         """Return the log probability, or density, of each row, up to one constant."""
         ...
 
@@ -49,11 +81,6 @@ class NoiseLaw(Law, Protocol):
 
     A law that says so by name has the last three as they are here: drawn at once, all kept, in integers.
     """
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """What is done, in sentences."""
-        ...
 
     @property
     def work(self) -> float:
@@ -97,22 +124,6 @@ class Traits:
     nonnegative: bool = False
 
 
-class MechanismOptions(Part):
-    """The keys of [mechanism] in a spec: each mechanism has its own beside the name."""
-
-    section: ClassVar = ("mechanism",)
-    in_file: ClassVar = True
-    files: ClassVar[tuple[str, ...]] = ()
-    """The keys that name files, relative to the spec."""
-
-    name: Text
-
-    @property
-    def sets_intensity(self) -> str | None:
-        """The key and value from which the strength follows, so that [privacy] need not give one."""
-        return None
-
-
 class MechanismRecord(BaseModel):
     """What a certificate says of a mechanism: with what is public, its parameters determine its law."""
 
@@ -121,8 +132,11 @@ class MechanismRecord(BaseModel):
     name: str
     additive: bool
     """Whether the noise has one law for all tables, which is then public."""
-    sampling: tuple[str, ...]
-    """How the release was drawn, in sentences."""
+    sampling: tuple[Claim, ...]
+    """How the release was drawn."""
+    package: str | None = Field(default=None, exclude_if=lambda package: package is None)
+    version: str | None = Field(default=None, exclude_if=lambda version: version is None)
+    """The package that has the mechanism, and its version; none where it is Holdfast's own."""
 
     def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, as text; ``write`` writes those that are rationals."""
@@ -151,6 +165,10 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     Options: ClassVar[type[MechanismOptions]] = MechanismOptions
     """Its keys of [mechanism]: the name alone, unless it has others."""
     Record: ClassVar[type[MechanismRecord]]
+    Details: ClassVar[type[MechanismDetails] | None] = None
+    """What a certificate says of it beside its record, where that is anything."""
+    page: ClassVar[str | None] = None
+    """The template that tells of its noise on the page of a certificate, if it has one of its own."""
     standards: ClassVar[tuple[Standard, ...]]
     """The standards of the targets that it can meet."""
     output: ClassVar[str] = "table"
@@ -159,22 +177,44 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """Whether a spec may release with it; if not, it is there to compare with."""
     estimated: ClassVar[tuple[str, ...]] = ()
     """What else it releases, made of the output alone."""
+    extras: ClassVar[tuple[str, ...]] = ()
+    """What it can release beside that, where it is asked for."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
     needs_bounds: ClassVar[bool] = False
     """Whether it is for releases within inequalities alone."""
+    resumable: ClassVar[bool] = False
+    """Whether a run that was ended after its draw can go on from there [holdfast, releases/checkpoint.py]."""
+    engines: ClassVar[tuple[str, ...]] = ("embedded",)
+    """Where a release can be made."""
+    reports: ClassVar[bool] = False
+    """Whether a report for the curator's eyes goes with a release."""
     contends: ClassVar[bool] = True
     """Whether a comparison looks at it without being asked: not where its options are what matters."""
+    beside_records: ClassVar[bool] = False
+    """Whether it is compared with a swap of records, on a tabulation of them."""
+    drawable: ClassVar[Mapping[str, Any]] = {}
+    """Options of a law that can be drawn where the usual one cannot, if there is such a law."""
 
     @property
     @abstractmethod
-    def guarantee(self) -> Promise:
+    def guarantee(self) -> Guarantee:
         """What is proved of every release: the one place where the mechanism's theorem is applied."""
 
     @property
     @abstractmethod
-    def methods(self) -> tuple[str, ...]:
-        """How a release is drawn, in sentences that depend on public values only."""
+    def methods(self) -> tuple[Claim, ...]:
+        """How a release is drawn, in claims that depend on public values only."""
+
+    @property
+    def releases(self) -> Literal["table", "release"]:
+        """What a release is called: a table, where it is one."""
+        return "table" if self.output == "table" else "release"
+
+    @property
+    def noise(self) -> NoiseLaw | None:
+        """The law of the noise, where all data share it; None where it depends on them."""
+        return None
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -186,14 +226,21 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
         """What may be relied on of its releases."""
         return Traits()
 
+    @classmethod
+    def published(cls) -> tuple[str, ...]:
+        """Return what it releases by the names of the files, the one that readers take first."""
+        return (*cls.estimated, cls.output)
+
     def record(self) -> MechanismRecord:
         """Return what a certificate says of it."""
+        provider = registry.provider(self.name)
         return self.Record.model_validate(
             {
                 "name": self.name,
                 **self.parameters,
                 "additive": self.traits.additive,
                 "sampling": self.methods,
+                **({} if provider is None else provider._asdict()),
             }
         )
 
@@ -216,46 +263,120 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
 
     @property
     @abstractmethod
-    def guarantee(self) -> Guarantee:
-        """What is proved of every release: the one place where the mechanism's theorem is applied."""
-
-    @property
-    @abstractmethod
     def noise(self) -> NoiseLaw | None:
         """The law of the noise, where every table shares it; None where it depends on the table."""
 
+    @property
+    def form(self) -> Form | None:
+        """The quadratic form whose norm its noise has; None where all cells have noise alike, or no norm."""
+        return None
+
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
         """Return the parameters that a target settles by itself; None where some were chosen beside it."""
-        if target.intensity is None or self.Options is not MechanismOptions:
+        if target.intensity is None or set(self.Options.model_fields) != {"name"}:
             return None
-        return type(self).answer(public, target, MechanismOptions(name=self.name)).parameters  # type: ignore[arg-type]
+        options: Any = self.Options(name=self.name)
+        return type(self).answer(public, target, options).parameters
 
     @property
     def remark(self) -> str | None:
         """What else is to be known of the law when mechanisms are compared."""
         return None
 
-    @property
-    def caveat(self) -> str | None:
-        """What readers have to know where the law of a release depends on the confidential table."""
-        if self.traits.additive:
-            return None
-        return (
-            "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
-            " come out too large on average, and by how much depends on the confidential table: no error is"
-            " stated."
-        )
+    def caveats(self, public: Public) -> tuple[Claim, ...]:
+        """Return what readers have to know, as where the law depends on the confidential table."""
+        del public
+        return () if self.traits.additive else (_within_inequalities(),)
+
+    def restored(self, file: Path) -> Output:
+        """Return what was drawn, from its file; of a resumable mechanism alone."""
+        raise NotImplementedError(f"what {self.name} draws is not kept: {file}")
 
     @property
-    def unchanged(self) -> Unchanged | None:
+    def plan_details(self) -> Mapping[str, Any]:
+        """What a plan tells beside the parameters and the steps of a draw."""
+        return {}
+
+    @property
+    def file_size(self) -> int:
+        """About as many bytes as files take beside that of the table."""
+        return 0
+
+    @property
+    def unchanged(self) -> ZeroNoiseChances | None:
         """How likely its noise leaves a cell, or everything, as it is; None where no formula tells."""
         return None
+
+    def details(
+        self, public: Public, extras: tuple[str, ...] = (), simulated: MechanismDetails | None = None
+    ) -> MechanismDetails | None:
+        """Return what a certificate says beside the record, of a release with ``extras``.
+
+        Numbers that take a simulation are taken from ``simulated`` where that is given.
+        """
+        del public, extras, simulated
+        return None
+
+    def check(self, public: Public, files: ReleasedFiles, *, whole: bool) -> Iterator[Check]:
+        """Check what stands beside a table that it released; ``whole`` derives the table again."""
+        del public, files, whole
+        return iter(())
 
     @abstractmethod
     def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table, given by the counts of its possible cells."""
 
-    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
+    def likelihood(self, released: DrawArray) -> "AnyLikelihood":
+        """Return the law of a release as a function of the table, from the counts of its possible cells.
+
+        Raises ReleaseError where no formula tells it, or none that can be worked with.
+        """
+        from holdfast.mechanisms.likelihood import AddedNoise  # noqa: PLC0415 - for inference alone
+        from holdfast.mechanisms.normalised import any_law  # noqa: PLC0415
+
+        if self.traits.kind != "exact":
+            raise ReleaseError(
+                "this release was drawn by a Markov chain, whose law has no formula: a posterior needs a"
+                " release that was drawn exactly."
+            )
+        if self.noise is not None:
+            return AddedNoise(self.noise, released, np.arange(released.size))
+        return any_law(self.name, self.law, released)
+
+    def observed(
+        self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
+    ) -> "Observed":
+        """Return what the release in a folder says of a table of counts, for inference.
+
+        ``counts`` are those of all cells of its table, if it has one; ``level`` is one of a geography whose
+        counts are meant.
+        """
+        from holdfast.mechanisms.normalised import Observed  # noqa: PLC0415 - for inference alone
+
+        if level is not None:
+            raise SpecError(
+                f"{setting('model', 'level')} is for top-down releases, and {folder} has no measurements:"
+                " leave it out."
+            )
+        if counts is None:
+            raise ReleaseError(
+                f"{folder} holds the {self.output} of {self.name}, and no table: a posterior of counts needs"
+                " a release of counts."
+            )
+        cells = counts[public.possible]
+        return Observed(public.schema, public.possible, self.likelihood(cells), cells, public.geography)
+
+    def measured_nodes(self, folder: Path) -> "MeasuredNodes | None":  # noqa: ARG002 - most measure none
+        """Return what the release in a folder measured of the nodes of a geography, if it measured them."""
+        return None
+
+    def outputs(
+        self,
+        law: Law,
+        public: Public,
+        entropy: Entropy,
+        making: Making = AT_ONCE,  # noqa: ARG002 - of those that make more of a draw
+    ) -> Mapping[str, Output]:
         """Draw one release by the law of the confidential table: what is published, by name."""
         return {"table": TableOutput.of(public, law.sample(entropy, 1)[0])}
 
@@ -280,21 +401,52 @@ def pure(target: Target) -> Pure:
 
 def missing(name: str) -> SpecError:
     """Return the error that a target lacks a number."""
-    return SpecError(f'[privacy] {name} is missing: give a positive budget such as "1/2".')
+    return SpecError(f'{setting("privacy", name)} is missing: give a positive budget such as "1/2".')
 
 
 def drawn_exactly(*, floats: bool) -> list[Evidence]:
     """Return the evidence for exact draws; ``floats`` says that they sort out the clear cases."""
-    proof = Proved("the noise is drawn exactly, in integers", "holdfast, sampling/decisions; canonne2020")
-    if not floats:
-        return [proof]
-    return [
-        proof,
-        Assumed(
-            "the mathematical functions of this computer are right to one part in 2^48",
-            "floats tell which draws are clear; enclosures decide all the others",
-        ),
-    ]
+    proof = Proved(in_integers(), "holdfast, sampling/decisions.py; canonne2020")
+    return [proof, *([Assumed(_functions())] if floats else [])]
+
+
+def unseen_time(depends: Timed) -> Assumed:
+    """Return the assumption that nobody sees how long a draw took, and what that depends on."""
+    return Assumed(_time(depends))
+
+
+@claim("within-inequalities")
+def _within_inequalities() -> str:
+    return (
+        "The law of this release keeps it within inequalities, such as counts of at least 0. Small counts"
+        " come out too large on average, and by how much depends on the confidential table: no error is"
+        " stated."
+    )
+
+
+@claim("drawn-in-integers")
+def in_integers() -> str:
+    """Claim exact draws."""
+    return "the noise is drawn exactly, in integers"
+
+
+@claim("functions-of-the-computer")
+def _functions() -> tuple[str, str]:
+    return (
+        "the mathematical functions of this computer are right to one part in 2^48",
+        "floats tell which draws are clear; enclosures decide all the others",
+    )
+
+
+@claim("time-unseen")
+def _time(depends: Timed) -> tuple[str, str]:
+    why = {
+        "inequalities": "the time depends on the table where its release is kept within inequalities",
+        "estimate": "the time depends on the table whose estimate is drawn",
+        "release": "the time depends on the table where its release is not the table plus noise",
+        "step": "the time of a step depends on the table that a chain is at",
+    }
+    return "how long a draw took is known to nobody outside", why[depends]
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,11 +456,11 @@ class Shifted:
     counts: IntArray = field(repr=False)
     noise: Law
 
-    def sample(self, entropy: Entropy, size: int) -> Draws:
+    def sample(self, entropy: Entropy, size: int) -> DrawArray:
         """Return ``size`` independent releases, one a row."""
         return self.counts + self.noise.sample(entropy, size)
 
-    def log_prob(self, points: Any) -> NDArray[np.float64]:
+    def log_prob(self, points: Any) -> FloatArray:
         """Return the log probability of each release, up to one constant."""
         return self.noise.log_prob(points - self.counts)
 
@@ -322,9 +474,9 @@ class Additive(TableMechanism[OptionsT, RecordT]):
         """The law of the noise."""
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """How the noise is drawn, in sentences."""
-        return self.noise.methods
+    def methods(self) -> tuple[Claim, ...]:
+        """How the noise is drawn: the parts that its law tells of."""
+        return drawn_by_blocks(self.noise.steps)
 
     def law(self, counts: IntArray) -> Shifted:
         """Return the law of the release of a table."""

@@ -22,15 +22,31 @@ import numpy as np
 from pydantic import Field
 from scipy.sparse import csr_array
 
-from holdfast.mechanisms.mechanism import Calibrated, MechanismOptions, MechanismRecord, Traits, drawn_exactly
-from holdfast.premises import Premises
+from holdfast.mechanisms.mechanism import (
+    Calibrated,
+    MechanismRecord,
+    OptionsT,
+    RecordT,
+    Traits,
+    drawn_exactly,
+)
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, SquaredLoss
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
-from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.spec.rational import PositiveRational
+from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.values import PositiveRational
+
+
+class NaiveLaplaceOptions(MechanismOptions):
+    """No keys but the name: it is there to compare with."""
+
+    name: Literal["naive-laplace"] = "naive-laplace"
 
 
 class NaiveLaplaceRecord(MechanismRecord):
@@ -38,6 +54,12 @@ class NaiveLaplaceRecord(MechanismRecord):
 
     name: Literal["naive-laplace"]
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
+
+
+class NaiveGaussianOptions(MechanismOptions):
+    """No keys but the name: it is there to compare with."""
+
+    name: Literal["naive-gaussian"] = "naive-gaussian"
 
 
 class NaiveGaussianRecord(MechanismRecord):
@@ -48,21 +70,38 @@ class NaiveGaussianRecord(MechanismRecord):
 
 
 @dataclass(frozen=True, eq=False)
-class NaiveLaplace(Calibrated[MechanismOptions, NaiveLaplaceRecord]):
-    """Double geometric noise in every cell; no invariant is kept."""
+class Naive(Calibrated[OptionsT, RecordT]):
+    """Noise in every cell, on the lattice of no invariants."""
 
-    kappa: Fraction
-
-    name = "naive-laplace"
-    Record = NaiveLaplaceRecord
-    standards = ("pure",)
-    intensities = (Pure,)
     released = False
 
     @property
     def traits(self) -> Traits:
         """No invariant is kept, unless there is none."""
-        return _traits(self.premises)
+        return Traits(keeps_invariants=self.premises.universe.rank == 0)
+
+    @property
+    def no_invariants(self) -> csr_array:
+        """The matrix of the lattice that the noise is on."""
+        return csr_array((0, self.premises.universe.cells), dtype=np.int64)
+
+    def in_groups(self, loses: Evidence, norm: LaplaceNorm) -> tuple[Evidence, ...]:
+        """Say why a loss for one record is one for a records, and for which tables."""
+        group = Proved(_group(self.premises.whom, norm), "theory, 1; semi-dp, Proposition 15")
+        return (loses, group, *self.premises.evidence(), *drawn_exactly(floats=self.noise.floats))
+
+
+@dataclass(frozen=True, eq=False)
+class NaiveLaplace(Naive[NaiveLaplaceOptions, NaiveLaplaceRecord]):
+    """Double geometric noise in every cell; no invariant is kept."""
+
+    kappa: Fraction
+
+    name = "naive-laplace"
+    Options = NaiveLaplaceOptions
+    Record = NaiveLaplaceRecord
+    standards = ("pure",)
+    intensities = (Pure,)
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: Pure) -> "NaiveLaplace":
@@ -72,42 +111,28 @@ class NaiveLaplace(Calibrated[MechanismOptions, NaiveLaplaceRecord]):
     @property
     def guarantee(self) -> Guarantee:
         """Epsilon is kappa for each of the 2 a units between tables [integer-subspace-dp, Theorem 10]."""
-        premises = self.premises
-        claim = Proved(
-            f"double geometric noise of parameter {self.kappa} in every cell loses at most"
-            f" {self.kappa} for each unit of l1 between any two tables",
-            "integer-subspace-dp, Theorem 10",
-        )
-        return Guarantee(
-            premises.scope,
-            premises.unit,
-            Pure(2 * premises.unit.distance * self.kappa),
-            (claim, *_group_evidence(premises, "2 in l1"), *drawn_exactly(floats=self.noise.floats)),
-            NormLoss(self.kappa, "l1"),
-        )
+        loses = Proved(_geometric(self.kappa), "integer-subspace-dp, Theorem 10")
+        epsilon = Pure(2 * self.premises.unit.distance * self.kappa)
+        return self.premises.guarantee(epsilon, self.in_groups(loses, "l1"), NormLoss(self.kappa, "l1"))
 
     @cached_property
     def noise(self) -> LatticeLaplaceLaw:
         """The law of the noise, which every table shares."""
-        return LatticeLaplaceLaw(_no_invariants(self.premises), self.kappa, "l1")
+        return LatticeLaplaceLaw(self.no_invariants, self.kappa, "l1")
 
 
 @dataclass(frozen=True, eq=False)
-class NaiveGaussian(Calibrated[MechanismOptions, NaiveGaussianRecord]):
+class NaiveGaussian(Naive[NaiveGaussianOptions, NaiveGaussianRecord]):
     """Discrete Gaussian noise in every cell; no invariant is kept."""
 
     sigma_squared: Fraction
 
     name = "naive-gaussian"
+    Options = NaiveGaussianOptions
     Record = NaiveGaussianRecord
     standards = ("zcdp",)
     intensities = (ZeroConcentrated,)
-    released = False
-
-    @property
-    def traits(self) -> Traits:
-        """No invariant is kept, unless there is none."""
-        return _traits(self.premises)
+    beside_records = True
 
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: ZeroConcentrated) -> "NaiveGaussian":
@@ -117,43 +142,33 @@ class NaiveGaussian(Calibrated[MechanismOptions, NaiveGaussianRecord]):
     @property
     def guarantee(self) -> Guarantee:
         """Rho is that of one record, 1 / sigma^2 [canonne2020, Theorem 4], times a^2 [semi-dp, Lemma 39]."""
-        premises = self.premises
-        claim = Proved(
-            f"discrete Gaussian noise in every cell, sigma^2 = {self.sigma_squared}, has Renyi divergences"
-            " of order alpha of at most alpha ||u||^2 / (2 sigma^2) between any two tables u apart",
-            "canonne2020, Theorem 4",
-        )
-        return Guarantee(
-            premises.scope,
-            premises.unit,
-            ZeroConcentrated(1 / self.sigma_squared).group(premises.unit.distance),
-            (
-                claim,
-                *_group_evidence(premises, "the root of 2 in l2"),
-                *drawn_exactly(floats=self.noise.floats),
-            ),
-            SquaredLoss(self.sigma_squared),
-        )
+        loses = Proved(_gaussian(self.sigma_squared), "canonne2020, Theorem 4")
+        rho = ZeroConcentrated(1 / self.sigma_squared).group(self.premises.unit.distance)
+        return self.premises.guarantee(rho, self.in_groups(loses, "l2"), SquaredLoss(self.sigma_squared))
 
     @cached_property
     def noise(self) -> LatticeGaussianLaw:
         """The law of the noise, which every table shares."""
-        return LatticeGaussianLaw(_no_invariants(self.premises), self.sigma_squared)
+        return LatticeGaussianLaw(self.no_invariants, self.sigma_squared)
 
 
-def _traits(premises: Premises) -> Traits:
-    return Traits(keeps_invariants=premises.universe.rank == 0)
-
-
-def _no_invariants(premises: Premises) -> csr_array:
-    return csr_array((0, premises.universe.cells), dtype=np.int64)
-
-
-def _group_evidence(premises: Premises, step: str) -> tuple[Evidence, ...]:
-    """Say why a loss for one record is one for a records, and for which tables."""
-    group = Proved(
-        f"one {premises.whom.record} moves a table by at most {step}, and the loss of several is that of a"
-        " group",
-        "theory, 1; semi-dp, Proposition 15",
+@claim("naive-laplace")
+def _geometric(kappa: Fraction) -> str:
+    return (
+        f"double geometric noise of parameter {kappa} in every cell loses at most {kappa} for each unit of l1"
+        " between any two tables"
     )
-    return (group, *premises.evidence())
+
+
+@claim("naive-gaussian")
+def _gaussian(sigma_squared: Fraction) -> str:
+    return (
+        f"discrete Gaussian noise in every cell, sigma^2 = {sigma_squared}, has Renyi divergences of order"
+        " alpha of at most alpha ||u||^2 / (2 sigma^2) between any two tables u apart"
+    )
+
+
+@claim("group-of-records")
+def _group(whom: ProtectedUnit, norm: LaplaceNorm) -> str:
+    step = "2 in l1" if norm == "l1" else "the root of 2 in l2"
+    return f"one {whom.record} moves a table by at most {step}, and the loss of several is that of a group"

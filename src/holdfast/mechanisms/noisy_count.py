@@ -17,24 +17,21 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 
-from holdfast.data.attributes import Attribute, Attributes
-from holdfast.data.invariants import margin_block
-from holdfast.data.schema import Schema
 from holdfast.data.two_by_two import Margins
-from holdfast.errors import GuaranteeError, SpecError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap, canonical
 from holdfast.mechanisms.canonical.grid import LARGEST
-from holdfast.mechanisms.canonical.noise import Floats
 from holdfast.mechanisms.mechanism import (
+    AT_ONCE,
+    DrawArray,
     Law,
-    MechanismOptions,
+    Making,
     MechanismRecord,
     TableMechanism,
     Traits,
@@ -42,20 +39,35 @@ from holdfast.mechanisms.mechanism import (
     premises_at,
     premises_for,
 )
-from holdfast.mechanisms.unchanged import Chance, Unchanged
+from holdfast.mechanisms.zero_noise import Chance, ZeroNoiseChances
 from holdfast.outputs import Output, StatisticOutput
-from holdfast.premises import Premises
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile, SquaredLoss
 from holdfast.privacy.roots import floor_root
-from holdfast.public import Held, Public
+from holdfast.public import Public, public_margins
 from holdfast.sampling.entropy import Entropy
-from holdfast.spec.rational import PositiveRational
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.values import PositiveRational
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.ways import setting
+
+if TYPE_CHECKING:
+    from holdfast.mechanisms.likelihood import NoisyStatistic
+    from holdfast.mechanisms.normalised import Observed
 
 WINDOW = 2.0**-12
 """The width at which the law of the noise is told."""
+
+
+class NoisyCountOptions(MechanismOptions):
+    """No keys but the name: the strength follows from the target."""
+
+    name: Literal["noisy-count"] = "noisy-count"
 
 
 class NoisyCountRecord(MechanismRecord):
@@ -93,12 +105,12 @@ class CountWithNoise:
     counts: IntArray = field(repr=False)
     noise: CanonicalNoise
 
-    def sample(self, entropy: Entropy, size: int) -> Floats:
+    def sample(self, entropy: Entropy, size: int) -> FloatArray:
         """Return ``size`` independent draws, one a row."""
         drawn = self.noise.add_to(np.tile(self.counts, size), entropy)
         return drawn.reshape(size, self.counts.size)
 
-    def log_prob(self, points: Floats) -> NDArray[np.float64]:
+    def log_prob(self, points: FloatArray) -> FloatArray:
         """Return the log probability of a window around each row."""
         apart = -np.abs(points - self.counts)  # the noise is symmetric, and floats are fine near 0, not 1
         mass = self.noise.cdf(apart + WINDOW / 2) - self.noise.cdf(apart - WINDOW / 2)
@@ -107,7 +119,7 @@ class CountWithNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
+class NoisyCount(TableMechanism[NoisyCountOptions, NoisyCountRecord]):
     """The mechanism that releases x_11 of each table with noise."""
 
     premises: Premises
@@ -116,20 +128,21 @@ class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
     intensity: Intensity
 
     name = "noisy-count"
+    Options = NoisyCountOptions
     Record = NoisyCountRecord
     standards = ("pure", "approximate", "zcdp", "gaussian")
     output = "statistic"
 
     @classmethod
-    def answer(cls, public: Public, target: Target, options: MechanismOptions) -> "NoisyCount":
+    def answer(cls, public: Public, target: Target, options: NoisyCountOptions) -> "NoisyCount":
         """Take the noise that spends the target in full."""
         del options  # it has none
         if target.intensity is None:
             raise missing("epsilon")
         if target.adjacency == "unit":
             raise SpecError(
-                "[privacy] adjacency = 'unit' is not offered by noisy-count, whose noise is made for one"
-                ' distance: set adjacency = "semi".'
+                f"{setting('privacy', 'adjacency')} = 'unit' is not offered by noisy-count, whose noise is"
+                ' made for one distance: set adjacency = "semi".'
             )
         margins = margins_of(public)
         if all(each.lowest == each.highest for each in margins):
@@ -139,8 +152,8 @@ class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
             )
         if max(each.highest for each in margins) >= LARGEST:
             raise SpecError(
-                "[mechanism] name = 'noisy-count' leaves no room for noise beside counts of 2^30 or more: use"
-                " lattice-laplace."
+                f"{setting('mechanism', 'name')} = 'noisy-count' leaves no room for noise beside counts of"
+                " 2^30 or more: use lattice-laplace."
             )
         premises = premises_for(public, target)
         noise, reached = _noise(target.intensity, premises.unit.distance // 2)
@@ -162,7 +175,7 @@ class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
         It holds for tables at most ``records`` apart, by default the semi-adjacency of the margins.
         """
         target = Target("semi", intensity, records)
-        return cls.answer(public_margins(margins), target, MechanismOptions(name=cls.name))
+        return cls.answer(public_margins(margins), target, NoisyCountOptions())
 
     @property
     def steps(self) -> int:
@@ -172,8 +185,7 @@ class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What holds of the released counts, and of all that is computed from them [semi-dp, Theorem 37]."""
-        premises = self.premises
-        return Guarantee(premises.scope, premises.unit, self.intensity, self._evidence(), self._profile())
+        return self.premises.guarantee(self.intensity, self._evidence(), self._profile())
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -191,43 +203,60 @@ class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
         return
 
     @property
-    def methods(self) -> tuple[str, ...]:
+    def methods(self) -> tuple[Claim, ...]:
         """How the statistic is drawn."""
-        tables = "one 2 x 2 table" if len(self.margins) == 1 else f"{len(self.margins):,} tables of 2 x 2"
-        return (f"{tables}: the first count plus canonical noise, on a grid of 2^-32",)
+        return (_drawn(len(self.margins)),)
 
     @property
-    def unchanged(self) -> Unchanged:
+    def unchanged(self) -> ZeroNoiseChances:
         """The chance that a count, rounded, is the true one, and that all of them are."""
         stays = 1 - 2 * float(self.canonical.cdf(np.array([-0.5]))[0])
-        return Unchanged(Chance(stays, stays), Chance(*(2 * (stays ** len(self.margins),))))
+        return ZeroNoiseChances(Chance(stays, stays), Chance(*(2 * (stays ** len(self.margins),))))
 
     def law(self, counts: IntArray) -> CountWithNoise:
         """Return the law of the statistics of tables, which are given by rows, one after the other."""
         return CountWithNoise(counts[0::4], self.canonical)
 
-    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
+    def likelihood(self, released: DrawArray) -> "NoisyStatistic":
+        """Return the law of statistics, one for each stratum, as a function of the tables."""
+        from holdfast.mechanisms.likelihood import NoisyStatistic  # noqa: PLC0415 - for inference alone
+
+        values = np.asarray(released, dtype=np.float64)
+        return NoisyStatistic(self.canonical, self.law(np.zeros(4 * values.size, dtype=np.int64)), values)
+
+    def observed(
+        self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
+    ) -> "Observed":
+        """Return what the statistics in a folder say of the tables."""
+        from holdfast.mechanisms.normalised import Observed  # noqa: PLC0415 - for inference alone
+
+        if level is not None:
+            return super().observed(folder, public, counts, level)
+        values = np.array(StatisticOutput.read(folder / f"{self.output}.csv").values)
+        nothing = np.zeros(0, dtype=np.int64)
+        return Observed(public.schema, public.possible, self.likelihood(values), nothing, public.geography)
+
+    def outputs(
+        self,
+        law: Law,
+        public: Public,
+        entropy: Entropy,
+        making: Making = AT_ONCE,  # noqa: ARG002 - a few numbers
+    ) -> Mapping[str, Output]:
         """Draw one statistic for each stratum."""
         del public
         return {"statistic": StatisticOutput(tuple(law.sample(entropy, 1)[0].tolist()))}
 
     def _evidence(self) -> tuple[Evidence, ...]:
-        what = "x_11" if len(self.margins) == 1 else "the x_11 of all strata together"
+        whom, distance = self.premises.whom, self.premises.unit.distance
         evidence: list[Evidence] = [
             *self.canonical.evidence,
             *self.premises.evidence(),
-            Proved(
-                "tables with the same margins that differ in at most"
-                f" {self.premises.whom.amount(self.premises.unit.distance)} differ by at most {self.steps}"
-                f" in {what}",
-                "theory, 9",
-            ),
-            Proved("test and interval use the release and the margins only", "semi-dp, Proposition 23"),
+            Proved(_moved(self.steps, distance, whom, len(self.margins)), "theory, 9"),
+            Proved(_test(), "semi-dp, Proposition 23"),
         ]
         if isinstance(self.intensity, ZeroConcentrated):
-            evidence.append(
-                Proved("normal noise of mu has a rho of mu^2 / 2 in zCDP", "bun2016, Proposition 1.6")
-            )
+            evidence.append(Proved(_concentrated(), "bun2016, Proposition 1.6"))
         return tuple(evidence)
 
     def _profile(self) -> Profile | None:
@@ -245,22 +274,29 @@ class NoisyCount(TableMechanism[MechanismOptions, NoisyCountRecord]):
         return None
 
 
-def public_margins(margins: Sequence[Margins]) -> Public:
-    """Return what is public of 2 x 2 tables with these margins: one table, or one for each stratum."""
-    two = ("1", "2")
-    strata = tuple(str(number) for number in range(1, len(margins) + 1))
-    each = (Attribute("stratum", strata),) if len(strata) > 1 else ()
-    schema = Schema(Attributes((*each, Attribute("row", two), Attribute("column", two))))
-    within = schema.names[:-2]
-    rows, columns = ([m.rows for m in margins], [m.columns for m in margins])
-    return Public(
-        schema,
-        "count",
-        (
-            Held(margin_block(schema, (*within, "row"), "row totals"), np.array(rows).ravel()),
-            Held(margin_block(schema, (*within, "column"), "column totals"), np.array(columns).ravel()),
-        ),
+@claim("counts-drawn-on-a-grid")
+def _drawn(tables: int) -> str:
+    which = "one 2 x 2 table" if tables == 1 else f"{tables:,} tables of 2 x 2"
+    return f"{which}: the first count plus canonical noise, on a grid of 2^-32"
+
+
+@claim("first-counts")
+def _moved(steps: int, distance: int, whom: ProtectedUnit, strata: int) -> str:
+    what = "x_11" if strata == 1 else "the x_11 of all strata together"
+    return (
+        f"tables with the same margins that differ in at most {whom.amount(distance)} differ by at most"
+        f" {steps} in {what}"
     )
+
+
+@claim("test-of-a-count")
+def _test() -> str:
+    return "test and interval use the release and the margins only"
+
+
+@claim("normal-zcdp")
+def _concentrated() -> str:
+    return "normal noise of mu has a rho of mu^2 / 2 in zCDP"
 
 
 def margins_of(public: Public) -> tuple[Margins, ...]:
@@ -270,9 +306,9 @@ def margins_of(public: Public) -> tuple[Margins, ...]:
     nested = bool(public.schema.nestings)
     if nested or public.schema.shape[-2:] != (2, 2) or set(public.cliques or ()) != wanted:
         raise SpecError(
-            "[mechanism] name = 'noisy-count' is for 2 x 2 tables, in strata if any, that keep both margins"
-            " of each: let the last two attributes have two levels, and keep the two margins of all"
-            " attributes but one of them."
+            f"{setting('mechanism', 'name')} = 'noisy-count' is for 2 x 2 tables, in strata if any, that keep"
+            " both margins of each: let the last two attributes have two levels, and keep the two margins of"
+            " all attributes but one of them."
         )
     strata = prod(public.schema.shape[:-2])
     totals = []

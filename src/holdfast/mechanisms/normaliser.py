@@ -12,9 +12,9 @@ with equality at y = x where x is in R. For R = {y >= 0 : A y = t} both R and C 
 connected components of A, so the losses of components add up, and so does v. Each class below bounds the
 loss of one component for every v, whatever the confidential table is:
 
-* ``Listed`` lists all tables and releases of a small component. C(x) is a polynomial in exp(-epsilon) with
-  whole coefficients: exact up to enclosures [johansson2017].
-* ``Lines`` is for every component. Split R into lines {y_0 + k u} along u = x' - x and let g(k) be the
+* ``ListedTables`` lists all tables and releases of a small component. C(x) is a polynomial in exp(-epsilon)
+  with whole coefficients: exact up to enclosures [johansson2017].
+* ``LineBounds`` is for every component. Split R into lines {y_0 + k u} along u = x' - x and let g(k) be the
   weight exp(-epsilon ||y_0 + k u - x||_1) of the k-th point of one, k = 0, 1, ..., K within R. Around x' the
   same points weigh g(-1), ..., g(K - 1), so C(x') / C(x) is at most the largest ratio of a line,
   1 + (g(-1) - g(K)) / (g(0) + ... + g(K)). A step changes log g by at most epsilon v, so
@@ -35,15 +35,16 @@ loss of one component for every v, whatever the confidential table is:
 * ``Twice`` is the bound of [congenial-dp, Theorem 2.1] for any conditions on the release.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Literal, Protocol
 
 import flint
 import numpy as np
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import enclose, exp_of_minus
+from holdfast.sampling.decisions import enclose, exp_of_minus
 
 SCALE = 40
 """Losses are whole multiples of 2^-SCALE, rounded up."""
@@ -52,7 +53,36 @@ NONE = -1
 """Stands for: no two tables are so far apart."""
 
 
-class Losses(Protocol):
+BoundBasis = Literal[
+    "same",
+    "summed",
+    "lines",
+    "record by record",
+    "as much again",
+    "same, factor 2 dropped",
+    "factor 2",
+    "every two tables",
+]
+"""What a bound of the cost of the normaliser rests on."""
+_HOW: dict[BoundBasis, str] = {
+    "same": "the normaliser is the same for all tables",
+    "summed": "the normaliser was summed for every table of the universe",
+    "lines": "the normaliser was bounded along lines between two tables",
+    "record by record": "the normaliser was bounded for one record at a time",
+    "as much again": "the normaliser was taken to cost as much as the noise",
+    "same, factor 2 dropped": "the normaliser is the same for all tables, so the factor 2 that would pay for"
+    " it is dropped",
+    "factor 2": "the normaliser was taken to cost as much as the loss, a factor 2",
+    "every two tables": "loss and normaliser were worked out for every two tables of the universe",
+}
+
+
+def bases_in_words(how: Iterable[BoundBasis]) -> str:
+    """Return what bounds rest on, in words."""
+    return "; ".join(sorted(_HOW[one] for one in how))
+
+
+class ComponentLoss(Protocol):
     """Bounds of the loss of one component between its tables."""
 
     @property
@@ -61,8 +91,8 @@ class Losses(Protocol):
         ...
 
     @property
-    def how(self) -> str:
-        """What the bounds rest on, in a few words."""
+    def how(self) -> BoundBasis:
+        """What the bounds rest on."""
         ...
 
     def at(self, epsilon: Fraction, reach: int) -> list[int]:
@@ -74,14 +104,14 @@ class Losses(Protocol):
         ...
 
 
-class Listed:
+class ListedTables:
     """All tables of a component and all its releases, in rows.
 
     ``balanced`` leaves out pairs of tables with different sums; without it some may be counted that other
     components do not allow.
     """
 
-    how = "the normaliser was summed for every table of the universe"
+    how: BoundBasis = "summed"
 
     def __init__(self, tables: IntArray, releases: IntArray, *, balanced: bool) -> None:
         self.exact = balanced
@@ -143,7 +173,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineBounds:
     """Any component, releases non-negative.
 
     ``step`` is 1 where tables may be an odd distance apart, else 2. ``longest`` is the longest piece that a
@@ -154,7 +184,7 @@ class Lines:
     longest: int | None = None
 
     exact = False
-    how = "the normaliser was bounded along lines between two tables"
+    how: BoundBasis = "lines"
 
     def at(self, epsilon: Fraction, reach: int) -> list[int]:
         """Return epsilon v and the log of the bound for each piece; long pieces cost most."""
@@ -180,7 +210,7 @@ class Free:
     step: int = 2
 
     exact = False
-    how = "the normaliser was bounded for one record at a time"
+    how: BoundBasis = "record by record"
 
     def at(self, epsilon: Fraction, reach: int) -> list[int]:
         """Return epsilon v and log(1 + a - a^2) for each record that a cell gains."""
@@ -200,7 +230,7 @@ class Twice:
 
     step: int = 2
     exact = False
-    how = "the normaliser was taken to cost as much as the noise"
+    how: BoundBasis = "as much again"
 
     def at(self, epsilon: Fraction, reach: int) -> list[int]:
         """Return 2 epsilon v [congenial-dp, Theorem 2.1]."""

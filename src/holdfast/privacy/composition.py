@@ -6,20 +6,21 @@ parts do not bound it [theory, 10]. Each release then answers, through its profi
 (semi-DP first), and the intensities add up [semi-dp, Proposition 21].
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import block_diag, csr_array, vstack
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
 from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
 from holdfast.privacy.order import tradeoff
-from holdfast.privacy.profile import NormLoss, PerRecord, Profile, SquaredLoss
-from holdfast.privacy.semi import semi_evidence
+from holdfast.privacy.premises import semi_evidence
+from holdfast.privacy.profile import FormLoss, NormLoss, PerRecord, Profile, SquaredLoss
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
+from holdfast.system.errors import GuaranteeError
 from holdfast.universe.limits import Limits, together
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.sensitivity import sensitivity
@@ -115,8 +116,13 @@ def both_orders(intensities: Sequence[Intensity], semi_adjacency: int) -> Orders
 
 def post_processed(guarantee: Guarantee, step: str) -> Guarantee:
     """Return the guarantee after a step that sees only release and invariants [semi-dp, Proposition 23]."""
-    kept = Proved(f"{step} uses the release and the invariants only", "semi-dp, Proposition 23")
+    kept = Proved(_processed(step), "semi-dp, Proposition 23")
     return replace(guarantee, evidence=(*guarantee.evidence, kept))
+
+
+@claim("post-processing")
+def _processed(step: str) -> str:
+    return f"{step} uses the release and the invariants only"
 
 
 def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
@@ -176,6 +182,9 @@ def _weakest(profiles: Sequence[Profile | None]) -> Profile:
     squares = [p for p in profiles if isinstance(p, SquaredLoss)]
     if len(squares) == len(profiles):  # ||u||_2^2 adds up over the strata
         return SquaredLoss(min(p.sigma_squared for p in squares))
+    forms = [p for p in profiles if isinstance(p, FormLoss)]
+    if len(forms) == len(profiles) and {p.standard for p in forms} == {"zcdp"}:  # u'Fu adds up, too
+        return FormLoss("zcdp", max(p.record for p in forms), max(p.largest for p in forms))
     records = [p.intensity for p in profiles if isinstance(p, PerRecord)]
     for kind in (Pure, ZeroConcentrated, GaussianDP):
         same = [i for i in records if isinstance(i, kind)]
@@ -204,8 +213,8 @@ def _intersection(scopes: Sequence[Scope]) -> Scope:
     )
     return Scope.of(
         universe,
-        invariants=_distinct(name for scope in scopes for name in scope.invariants),
-        constraints=_distinct(name for scope in scopes for name in scope.constraints),
+        invariants=tuple(dict.fromkeys(name for scope in scopes for name in scope.invariants)),
+        constraints=tuple(dict.fromkeys(known for scope in scopes for known in scope.constraints)),
     )
 
 
@@ -224,16 +233,12 @@ def _recomputed(
     """Return the evidence for the joint distance, and for the norms that the releases use."""
     profiles = [g.profile for g in guarantees]
     norms = {p.norm for p in profiles if isinstance(p, NormLoss)}
-    norms |= {"l2" for p in profiles if isinstance(p, SquaredLoss)}
+    norms |= {"l2" for p in profiles if isinstance(p, SquaredLoss | FormLoss)}
     return semi_evidence(adjacency, sensitivity(universe, adjacency.worst_case), frozenset(norms))
 
 
 def _gathered(guarantees: Sequence[Guarantee]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(item for g in guarantees for item in g.evidence))
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
 
 
 def _nothing_left() -> GuaranteeError:

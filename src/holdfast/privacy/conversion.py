@@ -11,20 +11,20 @@ is a ``lower`` bound on the most that may be spent. All conversions of Gaussian 
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import exp, expm1, log, log1p, sqrt
+from math import exp, expm1, floor, log, log1p, sqrt
 
 import numpy as np
-from scipy.special import log_expit, ndtri_exp
+import scipy
 
-from holdfast.privacy.tradeoff.bound import Bound
-from holdfast.privacy.tradeoff.epsilon_delta import EpsilonDelta
-from holdfast.privacy.tradeoff.function import Tradeoff
-from holdfast.privacy.tradeoff.gaussian import Gaussian
-from holdfast.privacy.tradeoff.losses import INTERVAL, Losses
+from holdfast.privacy.roots import zero
+from holdfast.privacy.tradeoff.closed_forms import EpsilonDelta, Gaussian
+from holdfast.privacy.tradeoff.composition import INTERVAL, LossDistributions
+from holdfast.privacy.tradeoff.function import Bound, Tradeoff
 from holdfast.privacy.tradeoff.profile import POINTS, TAIL, from_profile
-from holdfast.privacy.zero import zero
+from holdfast.system.errors import GuaranteeError
 
 PROFILE = "privacy profile of the Gaussian [balle2018, Theorem 8]"
+RHO_DIGITS = 10**9
 CLASSIC = "[bun2016, Proposition 1.3]"
 TIGHT = "best Renyi order [canonne2020, Corollary 13]"
 
@@ -58,7 +58,7 @@ def gdp_within(*, epsilon: float, delta: float) -> Bound[float]:
         return Gaussian(mu).log_delta_at(epsilon) - wanted
 
     # Phi(-epsilon/mu + mu/2) <= delta is enough for delta, and (1 + delta) / 2 too much at epsilon = 0
-    low = _mu_with(epsilon, float(ndtri_exp(wanted)))
+    low = _mu_with(epsilon, float(scipy.special.ndtri_exp(wanted)))
     high = max(2 * low, 1.0)
     while excess(high) < 0:
         high *= 2
@@ -137,6 +137,15 @@ def zcdp_within(*, epsilon: float, delta: float) -> Bound[float]:
     return Bound(max(0.0, rho_at(t)), "lower", TIGHT)
 
 
+def largest_rho(*, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest rho that is known to imply an approximate guarantee, rounded down."""
+    within = zcdp_within(epsilon=float(epsilon), delta=float(delta)).value
+    rho = Fraction(floor(within * (1 - 1e-9) * RHO_DIGITS), RHO_DIGITS)
+    if rho <= 0:
+        raise GuaranteeError("no zCDP guarantee implies this target: give a larger epsilon or delta.")
+    return rho
+
+
 def zcdp_to_epsilon_classic(*, rho: float, delta: float) -> Bound[float]:
     """Return rho + 2 sqrt(rho log(1 / delta)) [bun2016, Proposition 1.3], [semi-dp, Lemma 40].
 
@@ -186,7 +195,7 @@ def pure_to_gdp(*, epsilon: float) -> Bound[float]:
     with the same ends: f_epsilon >= G_mu exactly when a >= G_mu(a) = Phi(Phi^-1(1 - a) - mu)
     [liu2022]. No mu is implied by (epsilon, delta) with delta > 0, as G_mu(0) = 1.
     """
-    mu = -2 * float(ndtri_exp(log_expit(-epsilon)))
+    mu = -2 * float(scipy.special.ndtri_exp(scipy.special.log_expit(-epsilon)))
     return Bound(max(0.0, mu), "exact", "corner of the tradeoff function")
 
 
@@ -225,7 +234,7 @@ def compose_profile(
     losses are rounded up to multiples of ``interval`` and convolved [doroshenko2022, Algorithm 1].
     ``tensor(*releases).epsilon_at(delta)`` is exact where the product laws can be enumerated.
     """
-    value = Losses.of(releases, interval).epsilon_at(delta)
+    value = LossDistributions.of(releases, interval).epsilon_at(delta)
     return Bound(value, "upper", f"privacy loss distributions on a grid of {interval:g}, rounded up")
 
 

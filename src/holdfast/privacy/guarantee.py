@@ -14,38 +14,56 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.errors import GuaranteeError
 from holdfast.lattice.rows import check_consistent, independent_rows
+from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import Evidence
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
-from holdfast.spec.whom import Whom
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import decimal
+from holdfast.system.ways import setting
 from holdfast.universe.universe import Universe
-from holdfast.words import decimal
 
 Adjacency = Literal["semi", "unit"]
+DataKind = Literal["table", "tables", "records"]
+"""What a release is of: one table, several tables of one file, or a file of records.
+
+Files are compared in no order: their distance is half the size of the symmetric difference of the two as
+multisets of records [swapping-slides].
+"""
+CLOSEST = 2
+"""Records in which two files of one scope differ at least."""
 NEAR, NINTH = 0.1, 9
 """How near to 1 a factor is told by what it is beyond 1, and to which place."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The universe a guarantee speaks of: tables with these invariants, within public bounds.
+    """The data that a guarantee compares: all with these invariants, within public bounds [theory, 10].
 
-    ``induced`` ones are kept by the mechanism without being asked for. ``digest`` identifies the system
-    A x = t, B x >= b; it is a function of what is published anyway.
+    Attributes:
+        data: whether that is one table, the file behind several tables, or a file of records.
+        invariants: the names of what was asked for.
+        induced: the names of what the mechanism keeps without being asked.
+        constraints: what is known without the data.
+        digest: identifies all that the data share; it is a function of what is published anyway.
+
     """
 
+    data: DataKind
     invariants: tuple[str, ...]
-    constraints: tuple[str, ...]
+    constraints: tuple[Claim, ...]
     digest: str
-    universe: Universe = field(repr=False, compare=False)
     induced: tuple[str, ...] = ()
+    tables: Universe | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, universe: Universe, *, invariants: tuple[str, ...], constraints: tuple[str, ...]) -> "Scope":
-        """Name the conforming tables of a universe."""
+    def of(
+        cls, universe: Universe, *, invariants: tuple[str, ...], constraints: tuple[Claim, ...]
+    ) -> "Scope":
+        """Name the conforming tables of a universe, by the system A x = t, B x >= b."""
         digest = hashlib.sha256()
         systems = [(universe.matrix, universe.values)]
         if universe.limits is not None:
@@ -53,15 +71,26 @@ class Scope:
         for matrix, values in systems:
             for part in (np.array(matrix.shape), matrix.indptr, matrix.indices, matrix.data, values):
                 digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
-        return cls(invariants, constraints, digest.hexdigest(), universe)
+        return cls("table", invariants, constraints, digest.hexdigest(), tables=universe)
+
+    @property
+    def universe(self) -> Universe:
+        """The conforming tables, where one table is compared."""
+        if self.tables is None:
+            raise GuaranteeError(
+                "the guarantee is about files, and this is worked out for one table: take that of a table."
+            )
+        return self.tables
 
     def within(self, other: "Scope") -> bool:
-        """Whether every table of this scope belongs to the other one: it has all the other's invariants.
+        """Whether all data of this scope belong to the other one: they have all the other's invariants.
 
-        That is so when the other's equations follow from this scope's; it is decided exactly, over Q. The
-        other's bounds have to be shown to follow, too.
+        Of tables that is so when the other's equations follow from this scope's; it is decided exactly, over
+        Q. The other's bounds have to be shown to follow, too. Of files it is known of the same scope only.
         """
-        mine, theirs = self.universe, other.universe
+        if self.tables is None or other.tables is None:
+            return self == other
+        mine, theirs = self.tables, other.tables
         if mine.cells != theirs.cells:
             raise GuaranteeError(
                 f"guarantees for tables of {mine.cells} and of {theirs.cells} cells cannot be compared:"
@@ -89,9 +118,9 @@ class Unit:
     records: int = 1
 
     @property
-    def whom(self) -> Whom:
-        """Whom it protects, in words."""
-        return Whom(self.name, self.records)
+    def whom(self) -> ProtectedUnit:
+        """ProtectedUnit it protects, in words."""
+        return ProtectedUnit(self.name, self.records)
 
 
 @dataclass(frozen=True)
@@ -101,64 +130,6 @@ class Target:
     adjacency: Adjacency
     intensity: Intensity | None
     distance: int | None = None
-
-
-class NamedScope(Protocol):
-    """Which data a guarantee compares, by the names of what they share."""
-
-    @property
-    def invariants(self) -> tuple[str, ...]:
-        """What was asked for."""
-        ...
-
-    @property
-    def induced(self) -> tuple[str, ...]:
-        """What the mechanism keeps without being asked."""
-        ...
-
-    @property
-    def constraints(self) -> tuple[str, ...]:
-        """What is known without the data."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """What identifies all that they share."""
-        ...
-
-
-class Promise(Protocol):
-    """A guarantee of any kind of data."""
-
-    @property
-    def domain(self) -> str:
-        """The kind of data that it is about."""
-        ...
-
-    @property
-    def scope(self) -> NamedScope:
-        """Which data are compared."""
-        ...
-
-    @property
-    def unit(self) -> Unit:
-        """Which of them are protected against each other."""
-        ...
-
-    @property
-    def intensity(self) -> Intensity:
-        """How strongly."""
-        ...
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """Why it should be believed."""
-        ...
-
-    @property
-    def statement(self) -> str:
-        """The guarantee in one sentence."""
-        ...
 
 
 class Weighed(Protocol):
@@ -185,38 +156,19 @@ class Guarantee:
     @property
     def domain(self) -> str:
         """The kind of data that it is about."""
-        counted = self.unit.whom.counted
-        return f"tables of counts of {counted}, the {counted} of equal cells alike"
+        return domain(self.scope.data, self.unit.whom)
 
     @property
     def statement(self) -> str:
         """The guarantee in one sentence."""
-        whom, several = self.unit.whom, self.unit.records > 1
-        has = f"one {whom.one} has at most {whom.records}"
-        if self.unit.adjacency == "semi":
-            pairs = (
-                "For any two tables with the same invariants that differ in at most"
-                f" {whom.amount(self.unit.distance)}"
-                + (f", as {has} and others must change along with them," if several else ",")
-            )
-        elif isinstance(self.intensity, ZeroConcentrated):  # the divergence grows with the square
-            apart = f"d times {whom.amount(whom.records)}, as {has}" if several else f"d {whom.counted}"
-            return (
-                f"For any two tables with the same invariants that differ in {apart}, the Renyi divergence"
-                f" of order alpha is at most {shown(self.intensity.rho)} d^2 alpha, for every alpha (zCDP)."
-            )
-        else:
-            each = f"every {whom.amount(whom.records)}" if several else f"each {whom.record}"
-            tail = f", as {has}," if several else ","
-            pairs = f"For {each} in which two tables with the same invariants differ{tail}"
-        return f"{pairs} {promise(self.intensity)}"
+        return statement(self.scope.data, self.unit, self.intensity)
 
     def meets(self, target: Target) -> bool:
         """Whether this guarantee meets a target set for its own universe."""
         if self.unit.adjacency != target.adjacency:
             raise GuaranteeError(
                 f"a guarantee for adjacency {self.unit.adjacency!r} cannot be compared with a target"
-                f" for {target.adjacency!r}: set the same adjacency in [privacy]."
+                f" for {target.adjacency!r}: set the same adjacency in {setting('privacy')}."
             )
         return target.intensity is None or at_least_as_strong(self.intensity, target.intensity)
 
@@ -260,10 +212,49 @@ def _pairs(guarantee: Guarantee) -> str:
     return f"{kept} invariant, at most {guarantee.unit.whom.amount(guarantee.unit.distance)} apart"
 
 
-def shown(value: Fraction) -> str:
+def domain(data: DataKind, whom: ProtectedUnit) -> str:
+    """Return the kind of data that a guarantee is about, in words."""
+    match data:
+        case "table":
+            return f"tables of counts of {whom.counted}, the {whom.counted} of equal cells alike"
+        case "tables":
+            return "files of records, of which each table counts some attributes"
+        case "records":
+            return f"files of {whom.counted}, in no order"
+
+
+def statement(data: DataKind, unit: Unit, intensity: Intensity) -> str:
+    """Return a guarantee in one sentence."""
+    whom, several = unit.whom, unit.records > 1
+    has = f"one {whom.one} has at most {whom.records}"
+    alike = f"two {_ALIKE[data]}"
+    if unit.adjacency == "semi":
+        along = f", as {has} and others must change along with them," if several else ","
+        pairs = f"For any {alike} that differ in at most {whom.amount(unit.distance)}{along}"
+    elif isinstance(intensity, ZeroConcentrated):  # the divergence grows with the square
+        apart = f"d times {whom.amount(whom.records)}, as {has}" if several else f"d {whom.counted}"
+        return (
+            f"For any {alike} that differ in {apart}, the Renyi divergence of order alpha is at most"
+            f" {format_parameter(intensity.rho)} d^2 alpha, for every alpha (zCDP)."
+        )
+    else:
+        each = f"every {whom.amount(whom.records)}" if several else f"each {whom.record}"
+        pairs = f"For {each} in which {alike} differ{f', as {has},' if several else ','}"
+    return f"{pairs} {promise(intensity)}"
+
+
+_ALIKE: dict[DataKind, str] = {
+    "table": "tables with the same invariants",
+    "tables": "files with the same invariants of all tables",
+    "records": "files with the same invariants",
+}
+
+
+def format_parameter(value: Fraction) -> str:
     """Return a parameter as a decimal or a short fraction, or rounded up to nine digits.
 
-    >>> [shown(Fraction(text)) for text in ("1/2", "1/3", "1000000000/3000000007", "1.999999999547")]
+    >>> numbers = ("1/2", "1/3", "1000000000/3000000007", "1.999999999547")
+    >>> [format_parameter(Fraction(text)) for text in numbers]
     ['0.5', '1/3', '0.333333333', '2']
     """
     if (whole := decimal(value)) is not None and len(whole.replace(".", "").lstrip("0")) <= 9:
@@ -281,17 +272,18 @@ def promise(intensity: Intensity) -> str:
             return "every release is exactly as likely under one as under the other."
         case Pure(epsilon):
             return (
-                f"no release is more than exp({shown(epsilon)}) = {times(epsilon)} times as likely"
+                f"no release is more than exp({format_parameter(epsilon)}) = {times(epsilon)} times as likely"
                 " under one as under the other."
             )
         case Approximate(epsilon, delta):
             return (
-                f"no set of releases is more than exp({shown(epsilon)}) = {times(epsilon)} times as"
-                f" likely under one as under the other, but for a probability of {probability(delta)}."
+                f"no set of releases is more than exp({format_parameter(epsilon)}) = {times(epsilon)} times"
+                f" as likely under one as under the other, but for a probability of {probability(delta)}."
             )
         case ZeroConcentrated(rho):
             return (
-                f"the Renyi divergence of order alpha is at most {shown(rho)} alpha, for every alpha (zCDP)."
+                f"the Renyi divergence of order alpha is at most {format_parameter(rho)} alpha, for every"
+                " alpha (zCDP)."
             )
         case Functional():
             return (
@@ -300,7 +292,7 @@ def promise(intensity: Intensity) -> str:
         case GaussianDP(mu):
             return (
                 "telling by a release which of them is true is no easier than telling N(0, 1) from"
-                f" N({shown(mu)}, 1) by one draw."
+                f" N({format_parameter(mu)}, 1) by one draw."
             )
 
 

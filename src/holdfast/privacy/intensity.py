@@ -13,9 +13,9 @@ from typing import ClassVar, Literal, TypeVar
 
 import flint
 
-from holdfast.errors import GuaranteeError
 from holdfast.privacy.roots import ceil_root
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
+from holdfast.system.errors import GuaranteeError
 
 Standard = Literal["pure", "approximate", "zcdp", "gaussian", "f"]
 
@@ -140,10 +140,10 @@ def total(intensities: Sequence[Intensity]) -> Intensity:
             return Functional(tensor(*(i.f for i in _all(intensities, Functional))))
 
 
-Kind = TypeVar("Kind", Pure, Approximate, ZeroConcentrated, GaussianDP, Functional)
+IntensityT = TypeVar("IntensityT", Pure, Approximate, ZeroConcentrated, GaussianDP, Functional)
 
 
-def _all(intensities: Sequence[Intensity], kind: type[Kind]) -> list[Kind]:
+def _all(intensities: Sequence[Intensity], kind: type[IntensityT]) -> list[IntensityT]:
     same = [i for i in intensities if isinstance(i, kind)]
     if len(same) < len(intensities):
         names = ", ".join(sorted({i.standard for i in intensities}))

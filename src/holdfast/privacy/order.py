@@ -7,7 +7,6 @@ from fractions import Fraction
 from math import ceil
 from typing import TypeVar
 
-from holdfast.errors import GuaranteeError
 from holdfast.privacy.conversion import (
     approximate_to_tradeoff,
     gdp_to_delta,
@@ -28,6 +27,7 @@ from holdfast.privacy.intensity import (
     ZeroConcentrated,
 )
 from holdfast.privacy.tradeoff import Tradeoff, at_least
+from holdfast.system.errors import GuaranteeError
 
 SLACK = 1 + 1e-9
 """Covers the rounding of a conversion in floats many times over."""
@@ -104,10 +104,10 @@ def tradeoff(one: Intensity) -> Tradeoff:
             return f
 
 
-Kind = TypeVar("Kind", Pure, ZeroConcentrated, GaussianDP)
+IntensityT = TypeVar("IntensityT", Pure, ZeroConcentrated, GaussianDP)
 
 
-def _same(one: Intensity, kind: type[Kind], other: Intensity) -> Kind:
+def _same(one: Intensity, kind: type[IntensityT], other: Intensity) -> IntensityT:
     if isinstance(one, kind):
         return one
     raise GuaranteeError(

@@ -3,6 +3,21 @@
 A guarantee at one semi-adjacency says nothing at another. When invariants are added, as composition does,
 the semi-adjacency changes and the loss is asked for again: that is what a profile can answer. It can also
 answer per record of distance, for releases that are accounted for so [theory, 10].
+
+The loss of noise whose density depends on its norm alone [congenial-dp, Theorem A.1].
+
+Let f > 0 on a normed space be (i) decreasing in |x|, and let (ii) f(x) exp(alpha |x|) increase in |x|. Then
+
+    f(x - a) / f(x - b) <= exp(alpha |a - b|)    for all x, a, b.
+
+*Proof.* If |x - a| > |x - b| the ratio is at most 1 by (i). Else (ii) bounds it by exp(alpha (|x - b| - |x
+- a|)), and the triangle inequality does the rest.
+
+With f(x) = h(|x|), (i) and (ii) say that -log h rises, and nowhere faster than alpha: the least alpha is
+its largest slope. It is needed, too, as a = 0 and x, b on one line show. So it is the loss for each unit of
+distance, and post-processed noise can be looked at by its own density: an L1 projection of two Laplace
+counts to their known sum, with the weight beta on the first, loses epsilon / (2 max(beta, 1 - beta)), where
+its proof as post-processing gives epsilon.
 """
 
 from collections.abc import Mapping
@@ -10,9 +25,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from holdfast.errors import GuaranteeError
+import numpy as np
+from numpy.typing import ArrayLike
+
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.roots import ceil_root
+from holdfast.system.errors import GuaranteeError
 from holdfast.universe.sensitivity import Sensitivity
 
 
@@ -59,6 +77,34 @@ class SquaredLoss:
 
 
 @dataclass(frozen=True)
+class FormLoss:
+    """A loss by a quadratic form of x - x' = u: rho, or the square of a pure epsilon [theory, 13].
+
+    It is at most ``record`` d^2 for tables d records apart, and at most ``largest`` ||u||_2^2.
+    """
+
+    standard: Literal["zcdp", "pure"]
+    record: Fraction
+    largest: Fraction
+
+    def at(self, distance: int, sensitivity: Sensitivity) -> Intensity:
+        """Return the loss for tables at most ``distance`` records apart."""
+        return self._intensity(min(self.record * distance**2, self.largest * sensitivity.l2_squared))
+
+    def per_record(self, spread: Fraction) -> Intensity:
+        """Return the loss for each record of distance, ||u||_2^2 being at most spread d^2."""
+        return self._intensity(min(self.record, self.largest * spread))
+
+    def _intensity(self, size: Fraction) -> Intensity:
+        return ZeroConcentrated(size) if self.standard == "zcdp" else Pure(ceil_root(size))
+
+    def to_dict(self) -> dict[str, str]:
+        """Return what `profile_of` reads."""
+        sizes = {"record": str(self.record), "largest": str(self.largest)}
+        return {"kind": "form", "standard": self.standard, **sizes}
+
+
+@dataclass(frozen=True)
 class PerRecord:
     """An intensity for one record of distance; more records weaken it [semi-dp, Proposition 15]."""
 
@@ -82,7 +128,7 @@ class PerRecord:
         return {"kind": "record", "standard": self.intensity.standard, **numbers}
 
 
-Profile = NormLoss | SquaredLoss | PerRecord
+Profile = NormLoss | SquaredLoss | FormLoss | PerRecord
 
 
 def profile_of(content: Mapping[str, str]) -> Profile:
@@ -92,6 +138,13 @@ def profile_of(content: Mapping[str, str]) -> Profile:
             return NormLoss(Fraction(kappa), norm)
         case {"kind": "squared", "sigma_squared": sigma_squared}:
             return SquaredLoss(Fraction(sigma_squared))
+        case {
+            "kind": "form",
+            "standard": "zcdp" | "pure" as standard,
+            "record": record,
+            "largest": largest,
+        }:
+            return FormLoss(standard, Fraction(record), Fraction(largest))
         case {"kind": "record", "standard": standard, **numbers}:
             return PerRecord(intensity_of(standard, numbers))
     raise GuaranteeError(f"the loss {dict(content)} is not known: it was written by another version.")
@@ -109,3 +162,29 @@ def intensity_of(standard: str, numbers: Mapping[str, str]) -> Intensity:
         case "gaussian", {"mu": mu}:
             return GaussianDP(mu)
     raise GuaranteeError(f"the standard {standard!r} is not known: it was written by another version.")
+
+
+def radial_loss(radii: ArrayLike, log_density: ArrayLike) -> float:
+    """Return the least alpha of the theorem over listed radii: the largest fall of log f for each unit.
+
+    Where the radii are all that there are, as 0, 1, 2, ... for the l1 norm of whole numbers, this is the
+    theorem; between radii of real noise, and beyond the last one, nothing is said. Raises GuaranteeError
+    where f rises somewhere.
+
+    >>> radial_loss([0, 1, 2, 3], [0.0, -0.5, -1.0, -1.5])
+    0.5
+    """
+    r, values = np.asarray(radii, dtype=np.float64), np.asarray(log_density, dtype=np.float64)
+    if r.shape != values.shape or r.ndim != 1 or r.size < 2 or not (np.diff(r) > 0).all() or r[0] < 0:
+        raise GuaranteeError(
+            "radii are two at least, rising from 0, each with its log density: correct them."
+        )
+    if not np.isfinite(values).all():
+        raise GuaranteeError("the density must be positive at every radius: give those where it is.")
+    slopes = -np.diff(values) / np.diff(r)
+    if (slopes < 0).any():
+        place = float(r[1:][slopes < 0][0])
+        raise GuaranteeError(
+            f"the density rises up to the radius {place:g}: the theorem is for falling ones."
+        )
+    return float(slopes.max())

@@ -2,8 +2,11 @@
 
 Both are the root itself where it is rational. Otherwise they have twelve significant digits more than
 the root's size asks for, so that printed parameters stay readable.
+
+Brent's method, loaded when first used: most runs never need a root.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 from math import isqrt
 
@@ -37,3 +40,10 @@ def _root(square: Fraction) -> tuple[Fraction, Fraction]:
     small = max(0, (len(str(q)) - len(str(p)) + 1) // 2)  # leading zeros of the root
     scale = 10 ** (DIGITS + small)
     return Fraction(isqrt(p * scale * scale // q), scale), Fraction(1, scale)
+
+
+def zero(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float) -> float:
+    """Return where a continuous function changes sign between low and high."""
+    from scipy.optimize import brentq  # noqa: PLC0415
+
+    return float(brentq(function, low, high, xtol=xtol, rtol=rtol))

@@ -23,11 +23,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit, promise
 from holdfast.privacy.intensity import Intensity
 from holdfast.privacy.order import at_least_as_strong
+from holdfast.system.errors import GuaranteeError
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,7 @@ class SubspaceGuarantee:
         """Return what it promises of tables with the same invariants, at most so many records apart."""
         if distance < 1:
             raise GuaranteeError("a distance of one record at least is compared: give a positive number.")
-        claim = (
-            f"tables {distance} records apart are {distance} one-record changes apart, and those with the"
-            " same invariants share all that the projection leaves out"
-        )
-        found = Proved(claim, "semi-dp, Proposition 15; semi-dp, Proposition 23")
+        found = Proved(_changes(distance), "semi-dp, Proposition 15; semi-dp, Proposition 23")
         unit = Unit("record", "semi", distance)
         return Guarantee(self.scope, unit, self.intensity.group(distance), (*self.evidence, found))
 
@@ -100,3 +97,11 @@ class SubspaceGuarantee:
                 "the guarantees are not comparable: subspace privacy is about the release without its own"
                 " invariants, and the other keeps others; state it for the same invariants."
             )
+
+
+@claim("one-record-changes")
+def _changes(distance: int) -> str:
+    return (
+        f"tables {distance} records apart are {distance} one-record changes apart, and those with the same"
+        " invariants share all that the projection leaves out"
+    )

@@ -1,5 +1,9 @@
-"""Programs given to HiGHS: ``solver`` is the one file that knows it, others ask one kind of question each.
+"""Linear, integer and quadratic programs.
 
-What comes back was found in floats. ``integer`` checks its points in integers; the others return suggestions
-that their callers check.
+solver.py     HiGHS: the one file that knows it; a vertex of a linear program
+integer.py    integer programs, whose points are checked in integers
+decompose.py  a point as a combination of moves with the least weight
+quadratic/    convex quadratic programs, the same bits on every machine
+
+What comes back of the others was found in floats: suggestions that their callers check.
 """

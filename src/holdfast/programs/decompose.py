@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.programs.solver import Model, Sides, Status
+from holdfast.programs.solver import HighsModel, Sides, Status
+from holdfast.system.errors import SamplingError
 
 ALL = 3_000  # take in all moves up to this many
 MORE = 50  # moves taken in at once, the most violated ones
@@ -34,7 +34,7 @@ class Decomposition:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class OptimalBasis:
     """An optimal basis: moves with their signs, and the coordinates whose equation is redundant in it."""
 
     moves: IntArray
@@ -73,10 +73,10 @@ class Decompose:
         used = np.flatnonzero(net)
         return Decomposition(self._taken[used], net[used], direction)
 
-    def basis(self) -> Basis:
+    def basis(self) -> OptimalBasis:
         """Return the basis behind the last solution."""
         columns, slack = self._model.basis()
-        return Basis(self._taken[columns // 2], 1 - 2 * (columns % 2), slack)
+        return OptimalBasis(self._taken[columns // 2], 1 - 2 * (columns % 2), slack)
 
     def _take_violated(self, direction: FloatArray) -> bool:
         """Take in the moves that the direction prices highest above 1; say whether there are any."""
@@ -90,10 +90,10 @@ class Decompose:
             self._taken = np.concatenate([self._taken, over])
         return over.size > 0
 
-    def _first(self) -> Model:
+    def _first(self) -> HighsModel:
         """Return a model with the first moves."""
         zero, count = np.zeros(self._moves.shape[1]), 2 * self._start.size
-        return Model(
+        return HighsModel(
             csr_array(self._signed(self._start).T),
             Sides.of(zero, zero),
             Sides.of(np.zeros(count), np.full(count, np.inf)),

@@ -12,14 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.programs.solver import Model, Sides, Status
+from holdfast.programs.solver import HighsModel, Sides, Status
 
 NODES = 2_000  # branch-and-bound nodes for each solve: a deterministic limit
 INTEGRAL = 1e-6  # a relaxed value this close to an integer is one
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class IntegerSolution:
     """The status of a solve, and the integer point where there is one.
 
     A point may come with the status UNKNOWN: it satisfies everything but may not be optimal.
@@ -46,7 +46,9 @@ class Program:
         self._most = most
         self._least = np.zeros_like(most) if least is None else least
         rows, columns = Sides.of(low, high), Sides.of(self._least, most)
-        self._model = Model(self._matrix, rows, columns, whole=True, mip_rel_gap=0.0, mip_max_nodes=NODES)
+        self._model = HighsModel(
+            self._matrix, rows, columns, whole=True, mip_rel_gap=0.0, mip_max_nodes=NODES
+        )
 
     def solve(
         self,
@@ -54,7 +56,7 @@ class Program:
         maximise: IntArray | FloatArray | None = None,
         least: Mapping[int, int] | None = None,
         most: Mapping[int, int] | None = None,
-    ) -> Outcome:
+    ) -> IntegerSolution:
         """Maximise an objective (or find any point) under tighter bounds for this call."""
         lower, upper = self._least.copy(), self._most.copy()
         for index, bound in (least or {}).items():
@@ -62,7 +64,7 @@ class Program:
         for index, bound in (most or {}).items():
             upper[index] = min(upper[index], bound)
         if (lower > upper).any():
-            return Outcome(Status.INFEASIBLE)
+            return IntegerSolution(Status.INFEASIBLE)
         if upper.size == 0:
             return self._checked(Status.SOLVED, lower, lower, upper)
         cost = np.zeros(upper.size) if maximise is None else -maximise.astype(np.float64)
@@ -73,17 +75,17 @@ class Program:
             return relaxed
         return self._run(lower, upper, relax=False)
 
-    def _run(self, lower: IntArray, upper: IntArray, *, relax: bool) -> Outcome:
+    def _run(self, lower: IntArray, upper: IntArray, *, relax: bool) -> IntegerSolution:
         self._model.set(solve_relaxation=relax)
         found = self._model.run()
         if found.values is None:
-            return Outcome(found.status)
+            return IntegerSolution(found.status)
         point = np.rint(found.values).astype(np.int64)
         if relax and np.abs(found.values - point).max() > INTEGRAL:
-            return Outcome(Status.UNKNOWN)  # its rounding may be feasible, but not optimal
+            return IntegerSolution(Status.UNKNOWN)  # its rounding may be feasible, but not optimal
         return self._checked(found.status, point, lower, upper)
 
-    def _checked(self, status: Status, point: IntArray, lower: IntArray, upper: IntArray) -> Outcome:
+    def _checked(self, status: Status, point: IntArray, lower: IntArray, upper: IntArray) -> IntegerSolution:
         """Keep the point only if it satisfies everything in integers."""
         sums = self._matrix @ point
         kept = (
@@ -93,5 +95,5 @@ class Program:
             and (point <= upper).all()
         )
         if upper.size == 0 and not kept:
-            return Outcome(Status.INFEASIBLE)
-        return Outcome(status, point) if kept else Outcome(Status.UNKNOWN)
+            return IntegerSolution(Status.INFEASIBLE)
+        return IntegerSolution(status, point) if kept else IntegerSolution(Status.UNKNOWN)

@@ -13,7 +13,7 @@ from enum import Enum
 
 import highspy
 import numpy as np
-from scipy.sparse import csr_array, eye_array, tril
+from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 
@@ -67,7 +67,7 @@ class Sides:
         return bool((sides[np.isfinite(sides)] <= FAR).all())
 
 
-class Model:
+class HighsModel:
     """A program that HiGHS holds: minimise cost v with rows.low <= M v <= rows.high and bounds on v."""
 
     def __init__(
@@ -78,10 +78,9 @@ class Model:
         *,
         cost: FloatArray | None = None,
         whole: bool = False,
-        squares: bool | csr_array = False,
         **options: Option,
     ) -> None:
-        """Pass the program: ``whole`` asks for integers, ``squares`` H adds v^T H v / 2, H = I where True."""
+        """Pass the program: ``whole`` asks for integers."""
         self._near = rows.near, columns.near
         count = matrix.shape[1]
         model = highspy.HighsModel()
@@ -96,12 +95,6 @@ class Model:
         lp.a_matrix_.value_ = matrix.data.astype(np.float64)
         if whole:
             lp.integrality_ = [highspy.HighsVarType.kInteger] * count
-        if squares is not False:
-            lower = tril(eye_array(count) if squares is True else squares, format="csc")
-            model.hessian_.dim_, model.hessian_.format_ = count, highspy.HessianFormat.kTriangular
-            model.hessian_.start_ = lower.indptr.astype(np.int32)
-            model.hessian_.index_ = lower.indices.astype(np.int32)
-            model.hessian_.value_ = lower.data.astype(np.float64)
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         self.set(**ALWAYS, **options)
         self._highs.passModel(model)
@@ -165,3 +158,9 @@ class Model:
         columns = np.flatnonzero([status == basic for status in basis.col_status])
         rows = np.flatnonzero([status == basic for status in basis.row_status])
         return columns, rows
+
+
+def suggest(cost: FloatArray, matrix: csr_array, rows: Sides, columns: Sides) -> FloatArray | None:
+    """Return a vertex v with the least cost v that keeps the bounds on M v and on v, None without one."""
+    found = HighsModel(matrix, rows, columns, cost=cost, solver="simplex").run()
+    return found.values if found.status is Status.SOLVED else None

@@ -1,4 +1,4 @@
-"""Where randomness comes from: uniform 64-bit words.
+"""Where randomness comes from: uniform 64-bit words; and what a law is, which turns them into draws.
 
 A release draws from the operating system's generator. A seeded source exists for tests and studies;
 whatever it touches is marked, because ``secure`` travels with the source into the certificate.
@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from holdfast.lattice.arrays import FloatArray, IntArray, WordArray
+
 ShortWords = NDArray[np.uint32]
 
 
@@ -20,11 +21,9 @@ class Entropy(Protocol):
     @property
     def secure(self) -> bool:
         """Whether a release may be drawn from this source."""
-        ...
 
-    def words(self, size: int) -> Words:
+    def words(self, size: int) -> WordArray:
         """Return the next ``size`` words."""
-        ...
 
 
 class SystemEntropy:
@@ -35,7 +34,7 @@ class SystemEntropy:
 
     secure = True
 
-    def words(self, size: int) -> Words:
+    def words(self, size: int) -> WordArray:
         """Return ``size`` words, read in one block."""
         return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
 
@@ -49,30 +48,22 @@ class SeededEntropy:
         self.seed = seed
         self._bits = np.random.Philox(seed)
 
-    def words(self, size: int) -> Words:
+    def words(self, size: int) -> WordArray:
         """Return the next ``size`` words of the stream that the seed fixes."""
-        raw: Words = self._bits.random_raw(size)
+        raw: WordArray = self._bits.random_raw(size)
         return raw
-
-
-class Replay:
-    """Gives out the words it was given, then those of another source.
-
-    The same words replayed draw the same values, so a test can force a refinement, and a rare path can
-    be walked again. Chosen words are not random: it is never secure.
-    """
-
-    secure = False
-
-    def __init__(self, words: Words, then: Entropy) -> None:
-        self._words, self._then = words, then
-
-    def words(self, size: int) -> Words:
-        """Return the next ``size`` words."""
-        given, self._words = self._words[:size], self._words[size:]
-        return given if given.size == size else np.concatenate([given, self._then.words(size - given.size)])
 
 
 def short_words(entropy: Entropy, size: int) -> ShortWords:
     """Return ``size`` uniform 32-bit words, two from each word of the source."""
     return entropy.words((size + 1) // 2).view(np.uint32)[:size]
+
+
+class IntegerLaw(Protocol):
+    """A probability law on integer vectors: something that can be drawn from and evaluated."""
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent draws, one a row."""
+
+    def log_prob(self, points: IntArray) -> FloatArray:
+        """Return the log probability of each row, up to one constant."""

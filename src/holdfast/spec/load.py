@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import SpecError
-from holdfast.plain import special
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
-from holdfast.strict import require_shallow
+from holdfast.system.errors import SpecError
+from holdfast.system.files import special
+from holdfast.system.text import require_shallow
+from holdfast.system.ways import setting
 
 MOST_BYTES = 10 * 2**20
 
@@ -19,8 +20,8 @@ def read_spec(path: str | Path) -> Spec:
     spec = read_any_spec(path)
     if isinstance(spec, TablesSpec):
         raise SpecError(
-            f"{path} has [[tables]], and this is for a spec of one table: give the table that is meant a"
-            " spec of its own."
+            f"{path} has {setting('tables')}, and this is for a spec of one table: give the table that is"
+            " meant a spec of its own."
         )
     return spec
 

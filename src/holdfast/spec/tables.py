@@ -7,17 +7,22 @@ Every table becomes the spec of one table, so that nothing else has to know of s
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from holdfast.errors import SpecError
-from holdfast.plain import plain_name
-from holdfast.spec.closest import closest
-from holdfast.spec.model import Data, MechanismChoice, Privacy, Spec
-from holdfast.spec.part import Part, Text, of_a_file
-from holdfast.spec.rational import Rational, positive
+from holdfast.spec.data import Data
+from holdfast.spec.mechanism import options_of, suitable
+from holdfast.spec.model import Spec
+from holdfast.spec.part import Part, Text
+from holdfast.spec.privacy import Privacy
+from holdfast.spec.values import Rational, positive
+from holdfast.system.errors import SpecError
+from holdfast.system.files import plain_name
+from holdfast.system.text import closest
+from holdfast.system.ways import of_a_file, setting
 
 Division = Literal["equal", "weights", "least-error"]
 PER_TABLE = ("cells", "invariants", "constraints")
@@ -89,7 +94,7 @@ class TablesSpec(Part):
     data: Mapping[str, Any]
     privacy: Privacy = Privacy()
     budget: Budget = Budget()
-    mechanism: Any = MechanismChoice()
+    mechanism: Any = Field(default_factory=dict)
     tables: tuple[TableChoice, ...]
     others: Mapping[str, Any] = Field(default_factory=dict)
     """Sections of a spec that all tables share as they are."""
@@ -107,10 +112,11 @@ class TablesSpec(Part):
         shared = [key for key in Spec.model_fields if key not in (*own, *PER_TABLE, "folder", "file")]
         for key in values:
             if key in PER_TABLE:
-                raise SpecError(
-                    f"the spec has {key} beside [[tables]]: move them into the tables they are of, as"
-                    f" {'[[tables.invariants]]' if key == 'invariants' else f'[tables.{key}]'}."
-                )
+                with of_a_file():
+                    raise SpecError(
+                        f"the spec has {key} beside {setting('tables')}: move them into the tables they are"
+                        f" of, as {setting(f'tables.{key}')}."
+                    )
             if key not in (*own, *shared):
                 raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, [*own, *shared])}")
         others = {key: value for key, value in values.items() if key in shared}
@@ -122,39 +128,46 @@ class TablesSpec(Part):
     @classmethod
     def _double_brackets(cls, tables: object) -> object:
         if isinstance(tables, Mapping):
-            raise ValueError("is one table: write each under its own [[tables]]")  # noqa: TRY004
+            raise ValueError(f"is one table: write each under its own {setting('tables')}")  # noqa: TRY004
         return tables
 
     @model_validator(mode="after")
     def _no_laws(self) -> Self:
         if self.privacy.laws is not None:
-            raise SpecError("[privacy] laws speaks of one table, and the spec has [[tables]]: leave it out.")
+            raise SpecError(
+                f"{setting('privacy', 'laws')} speaks of one table, and the spec has {setting('tables')}:"
+                " leave it out."
+            )
         return self
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:
         if not self.tables:
-            raise SpecError("[[tables]] is empty: name at least one table.")
+            raise SpecError(f"{setting('tables')} is empty: name at least one table.")
         seen: set[str] = set()
         for table in self.tables:
             if table.name.lower() in seen:
                 raise SpecError(
-                    f"[[tables]] has two tables of the name {table.name!r}, and each is a file: rename one."
+                    f"{setting('tables')} has two tables of the name {table.name!r}, and each is a file:"
+                    " rename one."
                 )
             seen.add(table.name.lower())
             if table.weight is not None and self.budget.division == "equal":
                 raise SpecError(
-                    f"[[tables]] {table.name!r} has a weight, which an equal division does not use: write"
-                    ' division = "weights" in [budget], or leave it out.'
+                    f"{setting('tables')} {table.name!r} has a weight, which an equal division does not use:"
+                    f' write division = "weights" in {setting("budget")}, or leave it out.'
                 )
         if "cells" in self.data:
-            raise SpecError("[data] has cells and there are [[tables]]: move the cells into the tables.")
+            raise SpecError(
+                f"{setting('data')} has cells and there are {setting('tables')}: move the cells into the"
+                " tables."
+            )
         for key, names in self._by_attribute():
             listed = sorted({cell for table in self.tables for cell in table.cells})
             for name in names:
                 if name not in listed:
                     raise SpecError(
-                        f"[data] {key} names {name!r}, which is not among the cells of any table:"
+                        f"{setting('data', key)} names {name!r}, which is not among the cells of any table:"
                         f" {closest(name, listed)}"
                     )
         within = self.data.get("within")
@@ -163,8 +176,8 @@ class TablesSpec(Part):
             for name in (*within, *within.values()):
                 if name not in known or (name in within and not self._leads(name)):
                     raise SpecError(
-                        f"[data] within names {name!r}, which is not among the cells of any table:"
-                        f" {closest(str(name), sorted(map(str, known - {name})))}"
+                        f"{setting('data', 'within')} names {name!r}, which is not among the cells of any"
+                        f" table: {closest(str(name), sorted(map(str, known - {name})))}"
                     )
         for table in self.tables:
             self.spec(table)
@@ -188,7 +201,12 @@ class TablesSpec(Part):
     def spec(self, table: TableChoice, privacy: Privacy | None = None) -> Spec:
         """Return the spec of one table, with a part of the budget if that is given."""
         mechanism = self.mechanism if table.mechanism is None else table.mechanism
+        said = table.constraints if isinstance(table.constraints, Mapping) else {}
+        bounds = bool(said.get("nonnegative") or said.get("inequalities"))
+        suits = partial(suitable, self.privacy.standard, bounds=bounds, records=False, among_others=True)
         try:
+            if isinstance(mechanism, Mapping):
+                mechanism = options_of(mechanism, suits)
             return Spec(
                 **self.others,
                 data=self._data(table.cells),  # type: ignore[arg-type]
@@ -200,7 +218,7 @@ class TablesSpec(Part):
                 file=self.file,
             )
         except SpecError as error:
-            raise SpecError(f"[[tables]] {table.name!r}: {error}") from None
+            raise SpecError(f"{setting('tables')} {table.name!r}: {error}") from None
 
     def _data(self, cells: Sequence[str]) -> dict[str, Any]:
         """Return what [data] says of some attributes."""

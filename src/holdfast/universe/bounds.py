@@ -39,26 +39,94 @@ are the case of disjoint cliques, and records x and y of different blocks occur 
 exchanged.
 """
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.components import components
 from holdfast.lattice.unimodular import is_totally_unimodular
-from holdfast.universe.cliques import junction_order, maximal
-from holdfast.universe.features import blocks_of
-from holdfast.universe.universe import Universe
+from holdfast.universe.universe import Universe, blocks_of
+
+Clique = frozenset[str]
+Support = frozenset[tuple[str, ...]]
+"""The combinations of levels that a margin counts at least once, the attributes in alphabetical order."""
+
+
+def maximal(cliques: Iterable[Clique]) -> tuple[Clique, ...]:
+    """Return the nonempty cliques that no other clique contains, in a fixed order."""
+    distinct = sorted({clique for clique in cliques if clique}, key=sorted)
+    return tuple(one for one in distinct if not any(one < other for other in distinct))
+
+
+def junction_order(cliques: Iterable[Clique]) -> list[tuple[Clique, Clique]] | None:
+    """Return the maximal cliques, each with its separator; None where they are not decomposable.
+
+    Sets of attributes C_1, ..., C_q are decomposable when they can be ordered so that each meets all those
+    before it in a part of one of them, its *separator*. What is asked of such margins is answered set by set,
+    however many cells the product of all levels has [theory, 2; theory, 10].
+
+    The next clique is one that shares most with a single one before it: a spanning tree of largest weight is
+    a junction tree exactly where there is one.
+    """
+    left, walked, order = list(maximal(cliques)), list[Clique](), list[tuple[Clique, Clique]]()
+    while left:
+        shared = {clique: max((clique & one for one in walked), key=len, default=Clique()) for clique in left}
+        clique = max(left, key=lambda one: len(shared[one]))
+        if clique & frozenset().union(*walked) != shared[clique]:
+            return None
+        order.append((clique, shared[clique]))
+        walked.append(clique)
+        left.remove(clique)
+    return order
+
+
+def one_table(margins: Mapping[Clique, Support]) -> bool:
+    """Whether decomposable margins leave one table over the attributes they are over.
+
+    Walk the junction order, and keep the table over the attributes walked so far, as long as there is one.
+    Where a level of the separator meets two combinations on either side, two tables agree with the margins,
+    and either can be continued. Otherwise the levels beyond are joined in the only way [theory, 10].
+    """
+    attributes: tuple[str, ...] = ()
+    table: set[tuple[str, ...]] = {()}
+    for clique, separator in junction_order(margins) or ():
+        names = sorted(clique)
+        new = [place for place, name in enumerate(names) if name not in separator]
+        before = _grouped(table, [attributes.index(name) for name in sorted(separator)])
+        beyond = _grouped(margins[clique], [names.index(name) for name in sorted(separator)])
+        if any(len(before[level]) > 1 and len(beyond[level]) > 1 for level in beyond):
+            return False
+        table = {
+            (*one, *(other[place] for place in new))
+            for level, others in beyond.items()
+            for one in before[level]
+            for other in others
+        }
+        attributes = (*attributes, *(names[place] for place in new))
+    return True
+
+
+def _grouped(
+    rows: Iterable[tuple[str, ...]], places: list[int]
+) -> defaultdict[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the rows by their levels at some places."""
+    groups: defaultdict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[place] for place in places)].append(row)
+    return groups
 
 
 @dataclass(frozen=True)
-class Bound:
+class AdjacencyBound:
     """An upper bound on the worst-case semi-adjacency, and why it holds."""
 
     value: int
     reference: str
 
 
-def upper_bound(universe: Universe) -> Bound | None:
+def upper_bound(universe: Universe) -> AdjacencyBound | None:
     """Return the smallest of the known upper bounds, or None when there is none."""
     named = decomposable_bound(universe.cliques)
     found = named or product_bound(universe)
@@ -68,12 +136,12 @@ def upper_bound(universe: Universe) -> Bound | None:
     return min(known, key=lambda bound: bound.value, default=None)
 
 
-def decomposable_bound(cliques: tuple[frozenset[str], ...] | None) -> Bound | None:
+def decomposable_bound(cliques: tuple[frozenset[str], ...] | None) -> AdjacencyBound | None:
     """Return q + 1 for the q maximal cliques of a decomposable model, else None."""
     if cliques is None:
         return None
     order = junction_order(cliques)
-    return None if order is None else Bound(len(order) + 1, "theory, 2; semi-dp, Theorem 16")
+    return None if order is None else AdjacencyBound(len(order) + 1, "theory, 2; semi-dp, Theorem 16")
 
 
 def literal_is_two(cliques: tuple[frozenset[str], ...] | None) -> bool:
@@ -84,14 +152,14 @@ def literal_is_two(cliques: tuple[frozenset[str], ...] | None) -> bool:
     return len(sets) <= 2 or sum(map(len, sets)) == len(frozenset().union(*sets))
 
 
-def total_bound(universe: Universe) -> Bound | None:
+def total_bound(universe: Universe) -> AdjacencyBound | None:
     """Return the number of records, where the invariants determine it."""
     if universe.total is None:
         return None
-    return Bound(universe.total, "theory, 2")
+    return AdjacencyBound(universe.total, "theory, 2")
 
 
-def unimodular_bound(universe: Universe) -> Bound | None:
+def unimodular_bound(universe: Universe) -> AdjacencyBound | None:
     """Return (rank + 1) // 2 + 1 with the largest rank of a component, when A is unimodular."""
     matrix = universe.patterns.columns
     if universe.total is None:
@@ -100,10 +168,10 @@ def unimodular_bound(universe: Universe) -> Bound | None:
     if not is_totally_unimodular(matrix):
         return None
     rank = max((block.rows.size for block in components(matrix)), default=0)
-    return Bound((rank + 1) // 2 + 1, "theory, 2")
+    return AdjacencyBound((rank + 1) // 2 + 1, "theory, 2")
 
 
-def product_bound(universe: Universe) -> Bound | None:
+def product_bound(universe: Universe) -> AdjacencyBound | None:
     """Return q + 1, and 2 at least, when every block is a full product of at most q features."""
     most = 1
     for part, block in zip(universe.pattern_components, blocks_of(universe), strict=False):
@@ -111,4 +179,4 @@ def product_bound(universe: Universe) -> Bound | None:
             most = max(most, len(block.features))
         elif part.rows.size:
             return None
-    return Bound(most + 1, "semi-dp, Theorem 16 and Remark 17, for products of features")
+    return AdjacencyBound(most + 1, "semi-dp, Theorem 16 and Remark 17, for products of features")

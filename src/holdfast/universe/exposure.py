@@ -22,18 +22,15 @@ A maximum is infinite exactly when some integer v >= 0 with A v = 0 and B v >= 0
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.product import product_features
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.universe.capacity import capacities
+from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
-
-BoolArray = NDArray[np.bool_]
 
 WORK = 60_000_000  # the limit of all programs together, in about microseconds: counted, never timed
 
@@ -67,7 +64,7 @@ class Exposure:
 def exposure(universe: Universe) -> Exposure:
     """Return the interval of every cell of the universe."""
     groups = universe.kinds
-    found = _Intervals(universe)
+    found = _PatternIntervals(universe)
     found.settle_single_rows()
     for block in components(groups.columns):
         if block.rows.size and not found.settled[block.cells].all():
@@ -80,7 +77,7 @@ def exposure(universe: Universe) -> Exposure:
     )
 
 
-class _Intervals:
+class _PatternIntervals:
     """The intervals of the patterns, settled block by block."""
 
     def __init__(self, universe: Universe) -> None:

@@ -28,10 +28,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, csr_array, eye_array, vstack
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
 from holdfast.universe.limited import listed
@@ -148,7 +147,7 @@ def _within(universe: Universe, limits: Limits) -> tuple[int | None, int | None]
 class _Questions:
     """Whether files of some kind exist, each by an integer program over patterns; None where left open."""
 
-    def __init__(self, universe: Universe, several: NDArray[np.bool_]) -> None:
+    def __init__(self, universe: Universe, several: BoolArray) -> None:
         self._universe, self._several = universe, several
         self._columns, self._count = universe.patterns.columns, several.size
         self._most = np.full(self._count, UNBOUNDED)

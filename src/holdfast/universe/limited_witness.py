@@ -18,16 +18,15 @@ with equal sums of columns. Cells with equal columns of A and of B are one kind,
 from math import comb
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, eye_array, vstack
+from scipy.sparse import block_array, csr_array, eye_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import Outcome, Program
+from holdfast.programs.integer import IntegerSolution, Program
 from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.universe.avoiding import UNKNOWN, avoiding
-from holdfast.universe.compensators import Supports
 from holdfast.universe.limits import Limits
-from holdfast.universe.space import steps_of_size
+from holdfast.universe.space import Supports, steps_of_size
 from holdfast.universe.universe import Universe
+from holdfast.universe.witness import UNKNOWN, Search, avoiding, fewest_changes
 
 KINDS = 200  # kinds of cells that are searched
 SETS = 50_000  # multisets of one size that are compared
@@ -35,27 +34,16 @@ ENTRIES = 8_000_000  # entries of the steps of one size
 WORK = 12_000_000  # the limit of one search, in about microseconds: counted, never timed
 
 
-class LimitedWitnesses:
+class LimitedWitnesses(Search):
     """Questions about the changes x -> y within bounds, within a deterministic work limit."""
 
     def __init__(self, universe: Universe, limits: Limits, work: int | None = None) -> None:
-        self.universe = universe
-        self.count = universe.kinds.count
-        self.columns = csr_array(universe.kinds.columns[: universe.rank])
+        super().__init__(universe, csr_array(universe.kinds.columns[: universe.rank]), WORK, work)
         self._bounds, self._least = csr_array(universe.kinds.columns[universe.rank :]), limits.least
-        ones = csr_array(np.ones((1, self.count), dtype=np.int64))
-        self._moves = csr_array(vstack([self.columns, ones], format="csr"))
         self._tables = self._program()
         self._steps: dict[int, IntArray | None] = {}
-        self._work = 0
-        self._limit = WORK if work is None else min(work, WORK)
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether the work limit has been reached."""
-        return self._work > self._limit
-
-    def any_table(self, least: dict[int, int]) -> Outcome:
+    def any_table(self, least: dict[int, int]) -> IntegerSolution:
         """Return a table with at least these counts."""
         self._spend(0)
         return self._trim(self._tables.solve(least=least))
@@ -74,7 +62,7 @@ class LimitedWitnesses:
                 settled = settled and (found.point is not None or found.status is Status.INFEASIBLE)
         return tables, settled
 
-    def expensive(self, x: int, y: int, level: int) -> Outcome:
+    def expensive(self, x: int, y: int, level: int) -> IntegerSolution:
         """Return a table with a record x that cannot turn to y by fewer than `level` changes."""
         steps = [self._making(y, size) for size in range(1, level)]
         known = [some for some in steps if some is not None]
@@ -83,7 +71,7 @@ class LimitedWitnesses:
         known[-1] = known[-1][known[-1][:, x] < 0]
         return self._avoiding(np.concatenate(known), {x: 1}, y, empty=level > 2)
 
-    def unmade(self, y: int, size: int) -> Outcome:
+    def unmade(self, y: int, size: int) -> IntegerSolution:
         """Return a table without a record y in which no `size` records or fewer can become one."""
         steps = [self._making(y, number) for number in range(1, size + 1)]
         known = [some for some in steps if some is not None]
@@ -91,7 +79,7 @@ class LimitedWitnesses:
             return UNKNOWN
         return self._avoiding(np.concatenate(known), {}, y, empty=True)
 
-    def still(self) -> Outcome:
+    def still(self) -> IntegerSolution:
         """Return a table in which nobody can move alone."""
         taken = self._alone()
         return (
@@ -122,39 +110,14 @@ class LimitedWitnesses:
         return np.concatenate([self._taken(one), self._taken(-one), within[self.universe.kinds.size > 1]])
 
     def cheapest(self, x: int, y: int) -> int | None:
-        """Return the fewest changes that turn a record x to y, over all tables with a record x.
-
-        None when the solver leaves it open; 0 when no table allows the change at all.
-        """
+        """Return what `fewest_changes` does within the bounds, over all tables with a record x."""
         self._spend(0)
-        keep = eye_array(self.count, dtype=np.int64)
-        rows = block_array(
-            [
-                [self.columns, None, None],
-                [self._bounds, None, None],
-                [self._bounds, self._bounds, -self._bounds],
-                [None, self._moves, -self._moves],
-                [keep, None, -keep],
-            ],
-            format="csr",
+        most = np.full(3 * self.count, UNBOUNDED)
+        return fewest_changes(
+            self.columns, self.universe.values, most, x, y, bounds=self._bounds, least=self._least
         )
-        taken = self._bounds[:, [x]] - self._bounds[:, [y]]
-        needed = (self._moves[:, [x]] - self._moves[:, [y]]).toarray().ravel()
-        low = [self.universe.values, self._least, self._least + taken.toarray().ravel(), needed]
-        free = np.full(2 * self._least.size, UNBOUNDED)
-        high = np.concatenate([self.universe.values, free, needed, np.full(self.count, UNBOUNDED)])
-        record = (np.arange(self.count) == x).astype(np.int64)
-        most, zeros = np.full(3 * self.count, UNBOUNDED), np.zeros(self.count, dtype=np.int64)
-        outcome = Program(csr_array(rows), np.concatenate([*low, record]), high, most=most).solve(
-            maximise=np.concatenate([zeros, zeros - 1, zeros]), least={x: 1}
-        )
-        if outcome.status is Status.INFEASIBLE:
-            return 0
-        if outcome.status is not Status.SOLVED or outcome.point is None:
-            return None
-        return 1 + int(outcome.point[self.count : 2 * self.count].sum())
 
-    def _avoiding(self, steps: IntArray, least: dict[int, int], y: int, *, empty: bool) -> Outcome:
+    def _avoiding(self, steps: IntArray, least: dict[int, int], y: int, *, empty: bool) -> IntegerSolution:
         """Return a table with these counts, and a record y in another of its size, that allows no step."""
         held, most = np.zeros_like(self._most), self._most.copy()
         for z, count in least.items():
@@ -170,7 +133,7 @@ class LimitedWitnesses:
         taken: IntArray = np.maximum(np.hstack([-steps, -(steps @ self._bounds.T)]), 0)
         return taken
 
-    def _without(self, taken: IntArray, held: IntArray, most: IntArray) -> Outcome:
+    def _without(self, taken: IntArray, held: IntArray, most: IntArray) -> IntegerSolution:
         """Return a table within these counts that holds no row of what is taken."""
         caps, sets = _demands(np.unique(taken, axis=0))
         most[: caps.size] = np.minimum(most[: caps.size], caps)
@@ -215,12 +178,6 @@ class LimitedWitnesses:
             low, high = np.append(low, [*least_of_y, 0]), np.append(high, [*most_of_y, 0])
         self._most = np.full(rows.shape[1], UNBOUNDED)
         return Program(rows, low, high, most=self._most)
-
-    def _trim(self, outcome: Outcome) -> Outcome:
-        """Keep the table X of the solver's point."""
-        if outcome.point is None:
-            return outcome
-        return Outcome(outcome.status, outcome.point[: self.count])
 
 
 def _demands(taken: IntArray) -> tuple[IntArray, Supports]:

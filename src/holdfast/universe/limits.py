@@ -20,15 +20,11 @@ from functools import cached_property
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array, eye_array, vstack
 
-from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.components import patterns
-from holdfast.programs.linear import suggest
-from holdfast.programs.solver import UNBOUNDED, Sides
-
-BoolArray = NDArray[np.bool_]
+from holdfast.programs.solver import UNBOUNDED, Sides, suggest
 
 PROGRAMS = 200  # bounds that are asked about one by one
 WORK = 400_000  # bounds times kinds of cells up to which linear programs are asked
@@ -121,7 +117,7 @@ def follows(matrix: csr_array, values: IntArray, known: Limits | None, limits: L
 def _breakable(matrix: csr_array, values: IntArray, limits: Limits) -> Limits:
     """Leave out what the invariants imply."""
     left = limits.take(_least_seen(matrix, values, limits.rows) < limits.least)
-    if not 0 < left.count <= PROGRAMS or (system := _System.of(matrix, values, left)) is None:
+    if not 0 < left.count <= PROGRAMS or (system := _LimitedSystem.of(matrix, values, left)) is None:
         return left
     rows = system.limits.rows.toarray()
     implied = [system.shows(rows[k], int(left.least[k]), by_limits=False) for k in range(left.count)]
@@ -171,7 +167,7 @@ def _contained(inner: csr_array, outer: csr_array) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _LimitedSystem:
     """A x = t and B x >= b over the kinds of cells, those with equal columns of both."""
 
     matrix: csr_array
@@ -179,7 +175,7 @@ class _System:
     limits: Limits
 
     @classmethod
-    def of(cls, matrix: csr_array, values: IntArray, limits: Limits) -> "_System | None":
+    def of(cls, matrix: csr_array, values: IntArray, limits: Limits) -> "_LimitedSystem | None":
         """Return the system; None where it is too large for programs."""
         kinds = patterns(csr_array(vstack([matrix, limits.rows])))
         if kinds.count * limits.count > WORK:
@@ -252,7 +248,7 @@ def _columns(system: csr_array, row: IntArray) -> Iterator[tuple[list[int], list
 def _equations(matrix: csr_array, values: IntArray, limits: Limits) -> BoolArray:
     """Tell which bounds hold with equality in every table."""
     tight = _opposite(limits)
-    if 0 < limits.count <= PROGRAMS and (system := _System.of(matrix, values, limits)) is not None:
+    if 0 < limits.count <= PROGRAMS and (system := _LimitedSystem.of(matrix, values, limits)) is not None:
         rows = system.limits.rows.toarray()
         for one in system.always_tight.tolist():
             tight[one] |= system.shows(-rows[one], -int(limits.least[one]), by_limits=True)

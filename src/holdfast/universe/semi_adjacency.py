@@ -21,24 +21,30 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.errors import GuaranteeError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import patterns
 from holdfast.programs.solver import Status
-from holdfast.universe.bounds import Bound, decomposable_bound, literal_is_two, product_bound, upper_bound
-from holdfast.universe.features import blocks_of
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
+from holdfast.universe.bounds import (
+    AdjacencyBound,
+    decomposable_bound,
+    literal_is_two,
+    product_bound,
+    upper_bound,
+)
 from holdfast.universe.limited import limited_bound, listed, one_limited_table, readings
 from holdfast.universe.limited_witness import KINDS, LimitedWitnesses
 from holdfast.universe.limits import Limits
-from holdfast.universe.universe import Universe
+from holdfast.universe.universe import Universe, blocks_of
 from holdfast.universe.witness import Witnesses
 
+# Limits of patience: beyond them the bound of a theorem is told.
 BLOCKS = 20  # blocks looked at for one that attains a theorem's bound
 PATTERNS = 1_500  # search all pairs of patterns up to this many
 SEARCH = "theory, 2"
-Questions = Witnesses | LimitedWitnesses
+WitnessSearch = Witnesses | LimitedWitnesses
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,11 @@ def semi_adjacency(universe: Universe, work: int | None = None) -> SemiAdjacency
 
 
 def _searched(
-    witnesses: Questions, possible: IntArray, tables: list[IntArray], bound: Bound | None, start: int
+    witnesses: WitnessSearch,
+    possible: IntArray,
+    tables: list[IntArray],
+    bound: AdjacencyBound | None,
+    start: int,
 ) -> SemiAdjacency:
     """Return both readings from questions about tables, as far as they are answered."""
     proved = bound
@@ -142,7 +152,7 @@ def _of_nested(sizes: IntArray, counts: IntArray) -> SemiAdjacency:
 
 
 def _of_products(universe: Universe) -> SemiAdjacency | None:
-    """Return what a theorem gives where some block of features attains it [features.py], else None."""
+    """Return what a theorem gives where some block of features attains it [`FeatureBlock`], else None."""
     bound = decomposable_bound(universe.cliques) or product_bound(universe)
     if bound is None or bound.value < 3 or _fixed_patterns(universe):
         return None
@@ -154,14 +164,14 @@ def _of_products(universe: Universe) -> SemiAdjacency | None:
     return None
 
 
-def _below(value: int, proved: Bound | None) -> bool:
+def _below(value: int, proved: AdjacencyBound | None) -> bool:
     """Whether a value is smaller than what a theorem gives."""
     return proved is None or value < proved.value
 
 
-def _bound(universe: Universe) -> Bound | None:
+def _bound(universe: Universe) -> AdjacencyBound | None:
     """Return the best upper bound; 2 when t and n fix every pattern: y is there to exchange."""
-    return Bound(2, SEARCH) if _fixed_patterns(universe) else upper_bound(universe)
+    return AdjacencyBound(2, SEARCH) if _fixed_patterns(universe) else upper_bound(universe)
 
 
 def _fixed_patterns(universe: Universe) -> bool:
@@ -173,12 +183,13 @@ def _exactly(value: int) -> SemiAdjacency:
     return SemiAdjacency(value, value, exact=True, reference=SEARCH)
 
 
-def _only(universe: Universe, bound: Bound | None) -> SemiAdjacency:
+def _only(universe: Universe, bound: AdjacencyBound | None) -> SemiAdjacency:
     """Return what the bound alone says."""
     if bound is None and universe.limits is not None:
         raise GuaranteeError(
             "how many records one person's change takes within these inequalities is out of reach, and no"
-            ' bound of it is known: set adjacency = "unit" in [privacy], or bound single cells only.'
+            f' bound of it is known: set adjacency = "unit" in {setting("privacy")}, or bound single cells'
+            " only."
         )
     if bound is None:
         raise GuaranteeError(
@@ -203,8 +214,8 @@ def _unique(witnesses: Witnesses, tables: list[IntArray], possible: IntArray) ->
 
 
 def _made_first(
-    witnesses: Questions, possible: IntArray, bound: Bound | None
-) -> tuple[Bound | None, list[tuple[int, int]]]:
+    witnesses: WitnessSearch, possible: IntArray, bound: AdjacencyBound | None
+) -> tuple[AdjacencyBound | None, list[tuple[int, int]]]:
     """Return a bound of d(X; x -> y) by c + 1, where c changes make a record y in any table.
 
     Let c(X, y) be the fewest changes of a table X, X_y = 0, to a conforming table X' of the same size
@@ -227,11 +238,15 @@ def _made_first(
             return bound, hard
     if bound is not None and c + 1 >= bound.value:
         return bound, hard
-    return Bound(c + 1, SEARCH), hard
+    return AdjacencyBound(c + 1, SEARCH), hard
 
 
 def _worst_case(
-    witnesses: Questions, possible: IntArray, bound: Bound | None, start: int, hard: list[tuple[int, int]]
+    witnesses: WitnessSearch,
+    possible: IntArray,
+    bound: AdjacencyBound | None,
+    start: int,
+    hard: list[tuple[int, int]],
 ) -> int | None:
     """Return the largest d(X; x -> y), or None when the search does not settle it.
 
@@ -252,7 +267,7 @@ def _worst_case(
     return best if settled and not witnesses.exhausted else None
 
 
-def _pairs(witnesses: Questions, possible: IntArray) -> Iterator[tuple[int, int]]:
+def _pairs(witnesses: WitnessSearch, possible: IntArray) -> Iterator[tuple[int, int]]:
     """Yield the ordered pairs of patterns, the least alike first: they cost most."""
     columns = witnesses.columns[:, possible]
     gram = (columns.T @ columns).toarray()
@@ -269,7 +284,7 @@ def _pairs(witnesses: Questions, possible: IntArray) -> Iterator[tuple[int, int]
     yield from zip(possible[ones[order]].tolist(), possible[others[order]].tolist(), strict=True)
 
 
-def _literal(witnesses: Questions, possible: IntArray, tables: list[IntArray], start: int) -> int | None:
+def _literal(witnesses: WitnessSearch, possible: IntArray, tables: list[IntArray], start: int) -> int | None:
     """Return the largest over x, y of the smallest d(X; x -> y), or None when left open.
 
     Records x and y of one table exchange places, so that is 2, or 1 where bounds alone tell x and y apart.
@@ -309,7 +324,7 @@ def _literal(witnesses: Questions, possible: IntArray, tables: list[IntArray], s
     return best if best >= 2 else _alone(witnesses, together & (column[:, None] == column), best)
 
 
-def _alone(witnesses: Questions, pairs: NDArray[np.bool_], best: int) -> int | None:
+def _alone(witnesses: WitnessSearch, pairs: BoolArray, best: int) -> int | None:
     """Return the literal reading over pairs in one table that bounds alone tell apart: it is 2 at most."""
     for x, y in np.argwhere(pairs & ~np.eye(len(pairs), dtype=bool)).tolist():
         value = None if witnesses.exhausted else witnesses.cheapest(x, y)

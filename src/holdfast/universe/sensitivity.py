@@ -11,21 +11,25 @@ programs both tables keep them, over kinds of cells with equal columns of A and 
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.lattice.components import Patterns, patterns
+from holdfast.lattice.exact import to_flint
+from holdfast.lattice.product import AxisMargins
 from holdfast.lattice.rows import independent_rows
 from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.universe.capacity import capacities
-from holdfast.universe.features import blocks_of, product_of, small_product
+from holdfast.programs.solver import UNBOUNDED, Sides, Status, suggest
 from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
-from holdfast.universe.universe import Universe
+from holdfast.universe.tables import capacities
+from holdfast.universe.universe import Universe, blocks_of, product_of, small_product
 
+# Limits of patience: they bound how many integer programs are solved, and beyond them a bound is told.
 CLASSES = 400  # solve for each pattern up to this many
-LIMITED = 100  # the same where bounds tell cells apart
+LIMITED = 100  # the same where bounds tell cells apart, or some cells count and others do not
 FEW = 20_000  # patterns up to which programs over all tables are tried
 BLOCKS = 20  # blocks of features looked at for such a pattern
 TRIES = 20  # patterns tried for a simple pair of cells
@@ -65,7 +69,7 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
             return trivial(int((part.patterns.size > 1).any()))
         if (known := _of_product(part, b)) is not None:
             return known.l1, known.l2_squared, known.linf
-        found = _norms(_Moves(part, b, tables=False, symmetric=symmetric), upper)
+        found = _norms(_MovePrograms(part, b, tables=False, symmetric=symmetric), upper)
         return found.l1, found.l2_squared, found.linf
 
     def exact(part: Universe, b: int, upper: Norms) -> tuple[Norms, bool]:
@@ -73,7 +77,7 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
             return trivial(b), True
         if (known := _of_product(part, b)) is not None:
             return (known.l1, known.l2_squared, known.linf), known.exact
-        found = _norms(_Moves(part, b), upper)
+        found = _norms(_MovePrograms(part, b), upper)
         return (found.l1, found.l2_squared, found.linf), found.exact
 
     product = Product(parts, a, bound, exact)
@@ -86,11 +90,11 @@ def _limited(universe: Universe, a: int) -> Sensitivity:
     upper = sensitivity(universe.unlimited, a)
     if universe.kinds.count > LIMITED:
         return replace(upper, exact=False)
-    return _norms(_Moves(universe, a), (upper.l1, upper.l2_squared, upper.linf))
+    return _norms(_MovePrograms(universe, a), (upper.l1, upper.l2_squared, upper.linf))
 
 
 def _of_product(universe: Universe, a: int) -> Sensitivity | None:
-    """Return the norms where the universe is one product of features [features.py], else None.
+    """Return the norms where the universe is one product of features [`FeatureBlock`], else None.
 
     Where levels are rarely in use and there are many patterns, these are bounds.
     """
@@ -104,8 +108,50 @@ def _of_product(universe: Universe, a: int) -> Sensitivity | None:
     matrix = small_product(levels)
     matrix = csr_array(matrix[independent_rows(matrix)])
     small = Universe(matrix, matrix @ np.full(matrix.shape[1], a), None)
-    found = _norms(_Moves(small, a, tables=False, symmetric=True), trivial(a))
+    found = _norms(_MovePrograms(small, a, tables=False, symmetric=True), trivial(a))
     return replace(found, exact=found.exact and held)
+
+
+def largest_part(universe: Universe, adjacency: int, cells: BoolArray, space: Sensitivity) -> int:
+    """Return the largest sum of |u| over some cells in S_a, a = adjacency; its largest norms are ``space``.
+
+    An upper bound where there are many patterns: of products of features whose corner is left out, by
+    moves of as many levels as records change, beside the corner's; of others, the largest ||u||_1.
+    """
+    if (small := _of_corner(universe, adjacency, cells)) is not None:
+        universe, cells = small
+        tables = False
+    else:
+        tables = True
+        if universe.kinds.count > LIMITED:
+            return space.l1
+    moves = _MovePrograms(universe, adjacency, tables=tables, apart=cells)
+    return moves.largest_part(max(1, min(space.linf, adjacency)), space.l1)
+
+
+def _of_corner(universe: Universe, a: int, cells: BoolArray) -> tuple[Universe, BoolArray] | None:
+    """Return a small table whose moves bound those of a large one, where the cells are all but a corner.
+
+    Let the universe be one product of features and the cells be those that are off one level of at least two
+    of them. As in `FeatureBlock`, u lies in a levels a feature: by permuting levels other than the corner's,
+    in the first a + 1 of each.
+    """
+    block = product_of(universe)
+    if block is None or block.several or universe.limits is not None or universe.patterns.count <= LIMITED:
+        return None
+    off = np.zeros(universe.cells, dtype=np.int64)
+    for feature in block.features:
+        level = feature.level[universe.patterns.of_cell]
+        off += level != np.bincount(level[~cells], minlength=feature.count.size).argmax()
+    if not np.array_equal(off >= 2, cells):
+        return None
+    levels = block.levels(a + 1)
+    if np.prod(levels) > CLASSES:
+        return None
+    matrix = small_product(levels)
+    small = np.count_nonzero(np.indices(levels).reshape(len(levels), -1), axis=0) >= 2
+    matrix = csr_array(matrix[independent_rows(matrix)])
+    return Universe(matrix, matrix @ np.full(matrix.shape[1], a), None), small
 
 
 def least_distance(universe: Universe, above: int = 0) -> int | None:
@@ -118,7 +164,7 @@ def least_distance(universe: Universe, above: int = 0) -> int | None:
         return None
     parts = None if universe.limits is not None else separate(universe, FARTHEST)
     universes = [universe] if parts is None else [part.universe for part in parts]
-    found = [_Moves(part, FARTHEST).smallest_sum(above) for part in universes]
+    found = [_MovePrograms(part, FARTHEST).smallest_sum(above) for part in universes]
     return None if None in found else min((distance for distance in found if distance), default=None)
 
 
@@ -126,11 +172,11 @@ def _together(universe: Universe, a: int, *, symmetric: bool) -> Sensitivity:
     """Return the norms from programs over all cells."""
     l1, square, linf = trivial(a)
     if symmetric:
-        linf, _ = _Moves(universe, a, tables=False, symmetric=True).largest_entry(linf)
-    return _norms(_Moves(universe, a), (l1, square, linf))
+        linf, _ = _MovePrograms(universe, a, tables=False, symmetric=True).largest_entry(linf)
+    return _norms(_MovePrograms(universe, a), (l1, square, linf))
 
 
-def _norms(moves: "_Moves", upper: Norms) -> Sensitivity:
+def _norms(moves: "_MovePrograms", upper: Norms) -> Sensitivity:
     """Return the largest norms of the moves, given upper bounds."""
     linf, linf_exact = moves.largest_entry(upper[ENTRY])
     l1, l1_exact = moves.largest_sum(linf, upper[L1])
@@ -158,16 +204,26 @@ def _one_cell_can_give_all_to_another(universe: Universe, a: int) -> bool:
     return any(program.solve(least={int(z): a}).point is not None for z in candidates if bound[z] >= a)
 
 
-class _Moves:
+class _MovePrograms:
     """Programs over (X, P, Q): X conforms, X - Q >= 0, and P - Q changes at most a records.
 
     Without tables X, programs over (P, Q): all moves in the lattice. Then, if symmetric, the first
-    pattern stands for all.
+    pattern stands for all. Cells that are ``apart`` are no part of a pattern with others.
     """
 
-    def __init__(self, universe: Universe, a: int, *, tables: bool = True, symmetric: bool = False) -> None:
+    def __init__(
+        self,
+        universe: Universe,
+        a: int,
+        *,
+        tables: bool = True,
+        symmetric: bool = False,
+        apart: BoolArray | None = None,
+    ) -> None:
         self._universe, self._a = universe, a
         self._groups = universe.kinds if tables else universe.patterns
+        if apart is not None:
+            self._groups, self._inside = _set_apart(self._groups, apart)
         self._count = self._groups.count
         self._skip = self._count if tables else 0
         self._considered = 1 if symmetric and not tables else self._count
@@ -197,6 +253,17 @@ class _Moves:
         if outcome.status is Status.SOLVED or reached == upper:
             return reached, True
         return upper, False
+
+    def largest_part(self, linf: int, upper: int) -> int:
+        """Return the largest sum of |u| over the cells that are apart, or ``upper``."""
+        program = self._program(*self._disjoint(*self._rows(), linf))
+        objective = np.zeros(self._skip + 2 * self._count + self._single.size, dtype=np.int64)
+        for begin in (self._skip, self._skip + self._count):
+            objective[begin : begin + self._count] = self._inside
+        outcome = program.solve(maximise=objective)
+        if outcome.point is None or outcome.status is not Status.SOLVED:
+            return upper
+        return min(upper, int(objective @ outcome.point))
 
     def smallest_sum(self, above: int) -> int | None:
         """Return the smallest ||u||_1 / 2 above a number, 0 where no u is that long, None when left open."""
@@ -323,3 +390,96 @@ class _Moves:
 
     def _program(self, matrix: csr_array, low: IntArray, high: IntArray) -> Program:
         return Program(matrix, low, high, most=self._most(matrix.shape[1]))
+
+
+def _set_apart(groups: Patterns, apart: BoolArray) -> tuple[Patterns, BoolArray]:
+    """Return the groups with some cells as groups of their own, and which of them these are."""
+    cells = np.arange(apart.size)
+    of = csr_array((np.ones(apart.size, dtype=np.int64), (groups.of_cell, cells)))
+    found = patterns(csr_array(vstack([of, csr_array(apart[None].astype(np.int64))], format="csr")))
+    first = np.full(found.count, apart.size)
+    np.minimum.at(first, found.of_cell, cells)
+    columns = csr_array(groups.columns[:, groups.of_cell[first]])
+    return replace(found, columns=columns), apart[first]
+
+
+ALWAYS = Fraction(2)
+SPREAD_CLASSES = 400  # one linear program for each pattern up to this many
+AXES = 10  # whole margins of up to so many attributes
+DENSE = 20_000_000  # entries of columns
+DENOMINATOR = 10_000
+
+
+def spread(universe: Universe) -> Fraction:
+    """Return an upper bound on the largest (2 ||u||_2 / ||u||_1)^2 over the lattice, at most 2.
+
+    For a difference u of two tables, ||u||_1 / 2 records change. Noise scaled to ||u||_2 is calibrated
+    by the largest (2 ||u||_2 / ||u||_1)^2 over the lattice {u integer : A u = 0, sum u = 0}. As
+    ||u||_2^2 <= ||u||_inf ||u||_1 it is at most
+
+        4 / min { ||u||_1 : u real, A u = 0, sum u = 0, u_z = 1 for some cell z }.
+
+    By duality, any rational mu with |b_k mu| <= 1 in all cells k other than z shows that this minimum
+    is at least 1 - b_z mu, where b_k is the column of cell k with a 1 appended. The solver only
+    suggests mu; the bound is checked in rationals. It never exceeds 2, since sum u = 0.
+    """
+    if universe.dimension == 0:
+        return Fraction(0)
+    if (universe.patterns.size > 1).any():
+        return ALWAYS  # one record moves between cells with equal columns: attained
+    # summed over the other levels u keeps its largest entry, and ||u||_1 does not grow
+    margins = universe.margins
+    if margins is not None and margins.sets and len(margins.shape) <= AXES:
+        return _spread_at(_with_ones(_of_two_levels(margins)), 0)
+    if (block := product_of(universe)) is not None:
+        return _spread_at(_with_ones(small_product(block.levels(2))), 0)
+    count = universe.patterns.count
+    # permuting levels maps any cell to any other, so one cell stands for all
+    classes = range(1 if universe.cliques is not None else count)
+    if len(classes) > SPREAD_CLASSES or count * universe.rank > DENSE:
+        return ALWAYS
+    columns = _with_ones(universe.patterns.columns)
+    return max(_spread_at(columns, z) for z in classes)
+
+
+def _of_two_levels(margins: AxisMargins) -> csr_array:
+    """Return the rows of the same margins of a table with two levels of each attribute, at the most."""
+    shape = tuple(min(size, 2) for size in margins.shape)
+    codes = np.indices(shape).reshape(len(shape), -1)
+    rows = []
+    for axes in map(sorted, margins.sets):
+        sizes = [shape[axis] for axis in axes]
+        place = np.ravel_multi_index([*codes[axes]], sizes) if axes else np.zeros_like(codes[0])
+        rows.append(csr_array((np.arange(np.prod(sizes, dtype=np.int64))[:, None] == place).astype(np.int64)))
+    return csr_array(vstack(rows, format="csr"))
+
+
+def _with_ones(columns: csr_array) -> IntArray:
+    """Return the columns b_k, one a row."""
+    ones = csr_array(np.ones((1, columns.shape[1]), dtype=np.int64))
+    return csr_array(vstack([columns, ones])).toarray().T.copy()
+
+
+def _spread_at(columns: IntArray, z: int) -> Fraction:
+    """Return an upper bound on 4 ||u||_inf / ||u||_1 for u that are largest in cell z."""
+    others = np.delete(columns, z, axis=0)
+    ones, free = np.ones(others.shape[0]), np.full(columns.shape[1], np.inf)
+    mu = suggest(
+        columns[z].astype(np.float64), csr_array(others), Sides.of(-ones, ones), Sides.of(-free, free)
+    )
+    if mu is not None:
+        return min(ALWAYS, 4 / _certified_minimum(columns, z, mu))
+    # without a minimum no u has a nonzero entry there: column z is independent of the others
+    fixed = to_flint(others).rank() < to_flint(columns).rank()
+    return Fraction(0) if fixed else ALWAYS
+
+
+def _certified_minimum(columns: IntArray, z: int, mu: FloatArray) -> Fraction:
+    """Return a proved lower bound on ||u||_1 with u_z = 1, from a suggested dual solution."""
+    exact = [Fraction(float(value)).limit_denominator(DENOMINATOR) for value in mu]
+    products = [
+        sum((int(entry) * exact[i] for i, entry in enumerate(column) if entry), Fraction(0))
+        for column in columns
+    ]
+    scale = max([Fraction(1), *(abs(v) for k, v in enumerate(products) if k != z)])
+    return max(Fraction(2), 1 - products[z] / scale)

@@ -22,20 +22,21 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import ones_combination
-from holdfast.universe.capacity import capacities
+from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
 
+# Limits of patience, as in sensitivity.py: what exceeds them is left to programs over all cells.
 KINDS = 64  # distinct matrices of components
 CHANGES = 12  # a, for which each b <= a may be asked
 WORK = 10_000  # patterns of the components solved exactly, in total
 
 L1, SQUARE, ENTRY = range(3)
 Norms = tuple[int, int, int]
-Choice = list[tuple[int, int]]  # (part, changes)
+PartChanges = list[tuple[int, int]]  # (part, changes)
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ProductPart:
     """Components with the same matrix and the same values.
 
     Attributes:
@@ -52,7 +53,7 @@ class Part:
     kind: object
 
 
-def separate(universe: Universe, adjacency: int) -> list[Part] | None:
+def separate(universe: Universe, adjacency: int) -> list[ProductPart] | None:
     """Return the components that can change, those with more room for it first.
 
     None when the number of records in each is not an invariant, or a is large.
@@ -80,7 +81,7 @@ def separate(universe: Universe, adjacency: int) -> list[Part] | None:
     order = sorted(found, key=lambda key: -found[key][2])
     # permuting levels maps any component of full margins to any other
     alike = universe.cliques is not None
-    return [Part(*found[key][:2], copies[key], None if alike else key[0]) for key in order]
+    return [ProductPart(*found[key][:2], copies[key], None if alike else key[0]) for key in order]
 
 
 class Product:
@@ -96,7 +97,7 @@ class Product:
 
     def __init__(
         self,
-        parts: list[Part],
+        parts: list[ProductPart],
         adjacency: int,
         bound: Callable[[Universe, int, Norms], Norms],
         exact: Callable[[Universe, int, Norms], tuple[Norms, bool]],
@@ -150,7 +151,7 @@ class Product:
             self._open.add((index, b))
         return True
 
-    def _entry(self) -> tuple[int, Choice]:
+    def _entry(self) -> tuple[int, PartChanges]:
         """Return the largest entry and a part that has it, best known and with few changes."""
         entries = self._upper[:, :, ENTRY]
         value = int(entries.max(initial=0))
@@ -160,14 +161,14 @@ class Product:
         _, b, index = min((int(self._missing[i, b]), b, i) for i, b in ties)
         return value, [(index, b)]
 
-    def _knapsack(self, norm: int) -> tuple[int, Choice]:
+    def _knapsack(self, norm: int) -> tuple[int, PartChanges]:
         """Return the largest sum with at most a changes and a choice of parts that has it.
 
         Among such choices, one that is best known and has few changes.
         """
         unit = 2 * self._a + 1  # more than can be missing
         # best[c]: the largest sum with at most c changes
-        best: list[tuple[int, Choice]] = [(0, []) for _ in range(self._a + 1)]
+        best: list[tuple[int, PartChanges]] = [(0, []) for _ in range(self._a + 1)]
         for index, values in self._items(unit * self._upper[:, :, norm] - self._missing):
             for c in range(self._a, 0, -1):
                 for b in range(1, c + 1):

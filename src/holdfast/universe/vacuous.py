@@ -15,20 +15,18 @@ Public bounds may leave one table where the invariants alone leave many [limited
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import block_array, csr_array
 
-from holdfast.errors import GuaranteeError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.product import product_features
 from holdfast.programs.integer import Program
 from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.spec.whom import RECORD, Whom
+from holdfast.spec.privacy import RECORD, ProtectedUnit
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
 from holdfast.universe.limited import one_limited_table
 from holdfast.universe.sensitivity import Sensitivity, least_distance
 from holdfast.universe.universe import Universe
-
-BoolArray = NDArray[np.bool_]
 
 PATTERNS = 1_000  # one program for each pattern of the blocks without a closed form, up to this many
 
@@ -46,7 +44,9 @@ def refuse_one_table(universe: Universe) -> None:
         )
 
 
-def refuse_vacuous(universe: Universe, distance: int, space: Sensitivity, whom: Whom = RECORD) -> None:
+def refuse_vacuous(
+    universe: Universe, distance: int, space: Sensitivity, whom: ProtectedUnit = RECORD
+) -> None:
     """Raise where all tables at most ``distance`` records apart are equal, by the norms at that distance."""
     if space.l1 > 0 and (space.exact or universe.limits is None):
         return
@@ -60,12 +60,12 @@ def refuse_vacuous(universe: Universe, distance: int, space: Sensitivity, whom: 
     raise GuaranteeError(
         f"a guarantee for tables at most {whom.amount(distance)} apart would be vacuous, since an exchange of"
         f" two {_of_two(whom)} values changes no table, and different tables with these invariants are"
-        f' {apart} {whom.counted} apart: set {offer}adjacency = "unit" in [privacy], or keep fewer'
+        f' {apart} {whom.counted} apart: set {offer}adjacency = "unit" in {setting("privacy")}, or keep fewer'
         " invariants."
     )
 
 
-def _of_two(whom: Whom) -> str:
+def _of_two(whom: ProtectedUnit) -> str:
     """Return whose values are exchanged: "people's", "households'"."""
     many = whom.many if whom.records == 1 else whom.counted
     return f"{many}'" if many.endswith("s") else f"{many}'s"

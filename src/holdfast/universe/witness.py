@@ -6,36 +6,91 @@ same size with Y_y >= 1 is carried along, so that only changes that exist are co
 """
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import Outcome, Program
+from holdfast.programs.integer import IntegerSolution, Program
 from holdfast.programs.solver import UNBOUNDED, Status
-from holdfast.universe.avoiding import UNKNOWN, avoiding
-from holdfast.universe.capacity import capacities
-from holdfast.universe.compensators import SETS, Compensators, Supports
+from holdfast.universe.space import SETS, Compensators, Supports
+from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
+
+UNKNOWN = IntegerSolution(Status.UNKNOWN)
+
+
+def avoiding(
+    program: Program, sets: Supports, least: IntArray, most: IntArray, spend: Callable[[int], bool]
+) -> IntegerSolution:
+    """Return a point of the program within bounds that meets no row of demands.
+
+    A table that meets all demands of a row is excluded in every way: it lacks the first demand, or has that
+    and lacks the second, and so on. A row with one demand that is not forced yet caps that one at once.
+
+    ``spend`` is told the number of rows before each solve, and says whether the work limit leaves room for
+    it: where it does not, the answer is UNKNOWN.
+    """
+    open_, outcome = [(least, most)], IntegerSolution(Status.INFEASIBLE)
+    while open_:
+        least, most = open_.pop()
+        capped = sets.capped(least, most)
+        if (least > capped).any():
+            continue
+        if not spend(sets.place.shape[0]):
+            return UNKNOWN
+        found = program.solve(
+            least={z: int(least[z]) for z in np.flatnonzero(least).tolist()},
+            most=dict(enumerate(capped.tolist())),
+        )
+        if found.point is None:
+            outcome = outcome if found.status is Status.INFEASIBLE else UNKNOWN
+            continue
+        inside = sets.first_within(found.point, least, capped)
+        if inside is None:
+            return found
+        for z, times in inside:
+            lacking = capped.copy()
+            lacking[z] = min(lacking[z], times - 1)
+            open_.append((least.copy(), lacking))
+            least[z] = max(least[z], times)
+    return outcome
+
 
 LEVELS = 16  # the largest number of changes that is searched for
 WORK = 20_000_000  # the limit of one search, in about microseconds: counted, never timed
 
 
-class Witnesses:
+class Search:
+    """Questions about tables over some columns, within a deterministic work limit."""
+
+    def __init__(self, universe: Universe, columns: csr_array, limit: int, work: int | None) -> None:
+        self.universe, self.columns, self.count = universe, columns, int(columns.shape[1])
+        ones = csr_array(np.ones((1, self.count), dtype=np.int64))
+        self._moves = csr_array(vstack([columns, ones], format="csr"))
+        self._limit = limit if work is None else min(work, limit)
+        self._work = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the work limit has been reached."""
+        return self._work > self._limit
+
+    def _trim(self, outcome: IntegerSolution) -> IntegerSolution:
+        """Keep the table X of the solver's point."""
+        point = outcome.point
+        return outcome if point is None else IntegerSolution(outcome.status, point[: self.count])
+
+
+class Witnesses(Search):
     """Questions about the changes x -> y in one universe, within a deterministic work limit."""
 
     def __init__(self, universe: Universe, work: int | None = None) -> None:
-        self.universe = universe
-        self._limit = WORK if work is None else min(work, WORK)
-        self.columns = universe.patterns.columns
-        self.count = universe.patterns.count
-        ones = csr_array(np.ones((1, self.count), dtype=np.int64))
-        self._moves = csr_array(vstack([self.columns, ones]))
+        super().__init__(universe, universe.patterns.columns, WORK, work)
         self._most = _search_bounds(universe)
         self._tables = self._table_program()
         self._compensators: Compensators | None = None
-        self._work = 0
         self._made = 0
 
     @property
@@ -44,16 +99,11 @@ class Witnesses:
         return not (self._most == UNBOUNDED).any()
 
     @property
-    def exhausted(self) -> bool:
-        """Whether the work limit has been reached."""
-        return self._work > self._limit
-
-    @property
     def _making_exhausted(self) -> bool:
         """Whether the questions which records can be made have used up their own limit."""
         return self._made >= self._limit // 2
 
-    def any_table(self, least: dict[int, int], maximise: IntArray | None = None) -> Outcome:
+    def any_table(self, least: dict[int, int], maximise: IntArray | None = None) -> IntegerSolution:
         """Return a table with at least these counts."""
         self._spend(400 + 3 * self.count)
         objective = None
@@ -91,7 +141,7 @@ class Witnesses:
             if not missing.any():
                 return tables, True
 
-    def expensive(self, x: int, y: int, level: int) -> Outcome:
+    def expensive(self, x: int, y: int, level: int) -> IntegerSolution:
         """Return a table with a record x that cannot turn to y by fewer than `level` changes."""
         if self.exhausted or level > LEVELS:
             return UNKNOWN
@@ -110,7 +160,7 @@ class Witnesses:
             return outcome
         return self._table_without(x, y, empty, sets)
 
-    def unmade(self, y: int, size: int) -> Outcome:
+    def unmade(self, y: int, size: int) -> IntegerSolution:
         """Return a table without a record y in which no `size` records or fewer can become one.
 
         They would become y and other records, with all invariants and the number of records kept.
@@ -135,7 +185,7 @@ class Witnesses:
             return None
         return self._compensators.making(y, size)
 
-    def _avoiding(self, y: int, sets: Supports) -> Outcome:
+    def _avoiding(self, y: int, sets: Supports) -> IntegerSolution:
         """Return a table without a record y that contains none of the sets."""
         most = self._table_most()
         most[y] = 0
@@ -152,31 +202,9 @@ class Witnesses:
         return True
 
     def cheapest(self, x: int, y: int) -> int | None:
-        """Return the fewest changes that turn a record x to y, over all tables with a record x.
-
-        None when the solver leaves it open; 0 when no table allows the change at all.
-        """
+        """Return what `fewest_changes` does, over all tables with a record x."""
         self._spend(10_000 + 30 * self.count)
-        zeros = np.zeros(self.count, dtype=np.int64)
-        keep = eye_array(self.count, dtype=np.int64)
-        rows = block_array(
-            [[self.columns, None, None], [None, self._moves, -self._moves], [keep, None, -keep]],
-            format="csr",
-        )
-        needed = (self._moves[:, [x]] - self._moves[:, [y]]).toarray().ravel()
-        record = zeros.copy()
-        record[x] = 1
-        low = np.concatenate([self.universe.values, needed, record])
-        high = np.concatenate([self.universe.values, needed, np.full(self.count, UNBOUNDED)])
-        most = np.concatenate([self._most, self._most, self._most])
-        outcome = Program(csr_array(rows), low, high, most=most).solve(
-            maximise=np.concatenate([zeros, zeros - 1, zeros]), least={x: 1}
-        )
-        if outcome.status is Status.INFEASIBLE:
-            return 0
-        if outcome.status is not Status.SOLVED or outcome.point is None:
-            return None
-        return 1 + int(outcome.point[self.count : 2 * self.count].sum())
+        return fewest_changes(self.columns, self.universe.values, np.tile(self._most, 3), x, y)
 
     def _blocking(self, x: int, y: int, size: int) -> IntArray | None:
         """Return the compensating sets, or None when there are too many to look up."""
@@ -188,12 +216,12 @@ class Witnesses:
             return None
         return self._compensators.blocking(x, y, size)
 
-    def _table(self, x: int, y: int, empty: IntArray) -> Outcome:
+    def _table(self, x: int, y: int, empty: IntArray) -> IntegerSolution:
         """Return a table with a record x, and without it no record in the empty patterns."""
         self._spend(400 + 3 * self.count)
         return self._trim(self._tables.solve(least=self._occupied(x, y), most=_emptied(x, empty)))
 
-    def _table_without(self, x: int, y: int, empty: IntArray, sets: list[Counter[int]]) -> Outcome:
+    def _table_without(self, x: int, y: int, empty: IntArray, sets: list[Counter[int]]) -> IntegerSolution:
         """Return a table as `_table` does that, without the record x, contains none of the sets.
 
         A binary for each pattern and number says whether the pattern holds that many records.
@@ -251,12 +279,6 @@ class Witnesses:
         matrix, low, high = self._table_rows()
         return Program(matrix, low, high, most=self._table_most())
 
-    def _trim(self, outcome: Outcome) -> Outcome:
-        """Keep the table X of the solver's point."""
-        if outcome.point is None:
-            return outcome
-        return Outcome(outcome.status, outcome.point[: self.count])
-
 
 def _contains_any(table: IntArray, x: int, sets: list[Counter[int]]) -> bool:
     """Whether the table without one record x contains one of the sets."""
@@ -281,3 +303,43 @@ def _search_bounds(universe: Universe) -> IntArray:
     if free.any() and not (most[~free] == UNBOUNDED).any():
         most[free] = int(most[~free].sum()) + LEVELS + 2
     return most
+
+
+def fewest_changes(
+    columns: csr_array,
+    values: IntArray,
+    most: IntArray,
+    x: int,
+    y: int,
+    bounds: csr_array | None = None,
+    least: IntArray | None = None,
+) -> int | None:
+    """Return the fewest changes that turn a record x to y, over all tables with a record x.
+
+    The program is over (X, P, Q): X conforms, X - e_x + P - Q does with a record x turned to y, and both keep
+    B X >= least. None when the solver leaves it open; 0 when no table allows the change at all.
+    """
+    count = columns.shape[1]
+    keep, zeros = eye_array(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    moves = csr_array(vstack([columns, csr_array(np.ones((1, count), dtype=np.int64))], format="csr"))
+    needed = (moves[:, [x]] - moves[:, [y]]).toarray().ravel()
+    record = (np.arange(count) == x).astype(np.int64)
+    rows: list[list[csr_array | None]] = [
+        [columns, None, None],
+        [None, moves, -moves],
+        [csr_array(keep), None, csr_array(-keep)],
+    ]
+    low, high = [values, needed, record], [values, needed, np.full(count, UNBOUNDED)]
+    if bounds is not None and least is not None:
+        rows += [[bounds, None, None], [bounds, bounds, -bounds]]
+        low += [least, least + (bounds[:, [x]] - bounds[:, [y]]).toarray().ravel()]
+        high += 2 * [np.full(least.size, UNBOUNDED)]
+    program = Program(
+        csr_array(block_array(rows, format="csr")), np.concatenate(low), np.concatenate(high), most=most
+    )
+    outcome = program.solve(maximise=np.concatenate([zeros, zeros - 1, zeros]), least={x: 1})
+    if outcome.status is Status.INFEASIBLE:
+        return 0
+    if outcome.status is not Status.SOLVED or outcome.point is None:
+        return None
+    return 1 + int(outcome.point[count : 2 * count].sum())

@@ -8,18 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
-from tests.goodness import Point, two_way
 
-from holdfast.inference.posterior.asked import Believed
-from holdfast.inference.posterior.facts import Facts
-from holdfast.inference.posterior.likelihood import AddedNoise
 from holdfast.inference.posterior.model import CountModel
-from holdfast.inference.posterior.problem import Named, Problem
+from holdfast.inference.posterior.model_spec import Believed
+from holdfast.inference.posterior.problem import ParameterLabels, Problem
+from holdfast.inference.posterior.table_constraints import TableConstraints
+from holdfast.lattice.anchors import anchors
+from holdfast.mechanisms.likelihood import AddedNoise
 from holdfast.mechanisms.mechanism import NoiseLaw
+from holdfast.sampling.lattice.anchored import AnchoredLaw
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.testing.goodness import Point, two_way
 
-NOBODY = Named((), ())
+NOBODY = ParameterLabels((), ())
 MEAN, SHAPE, WEIGHT = Believed(2.0), Believed(1.5), Believed(0.7)
 TOTAL = np.ones((1, 4), dtype=np.int64)
 AREAS = np.array([[1, 1, 0, 0], [0, 0, 1, 1]])
@@ -34,6 +36,10 @@ def laplace(
     matrix: NDArray[np.int64], norm: str = "l1", kappa: Fraction = Fraction(1, 2)
 ) -> LatticeLaplaceLaw:
     return LatticeLaplaceLaw(csr_array(matrix), kappa, "l1" if norm == "l1" else "l2")
+
+
+def anchored(matrix: NDArray[np.int64], kappa: Fraction = Fraction(1, 2)) -> AnchoredLaw:
+    return AnchoredLaw(anchors(csr_array(matrix), np.zeros(matrix.shape[1])), kappa)
 
 
 def gaussian(matrix: NDArray[np.int64], variance: Fraction = Fraction(3)) -> LatticeGaussianLaw:
@@ -70,20 +76,20 @@ def problem(
     least: list[int] | None = None,
 ) -> Problem:
     y = np.array(released, dtype=np.int64)
-    facts = Facts.of(
+    constraints = TableConstraints.of(
         csr_array(matrix),
         matrix @ y,
         None if rows is None else csr_array(rows),
         None if least is None else np.array(least, dtype=np.int64),
     )
     likelihood = AddedNoise(law, y, np.arange(y.size))
-    return Problem(model, facts, likelihood, y, NOBODY, NOBODY, NOBODY)
+    return Problem(model, constraints, likelihood, y, NOBODY, NOBODY, NOBODY)
 
 
 def listed(of: Problem, most: int) -> NDArray[np.int64]:
     """Return all tables with counts up to a number that agree with the facts."""
-    tables = np.array(list(product(range(most + 1), repeat=of.facts.cells)), dtype=np.int64)
-    return tables[of.facts.hold(tables)]
+    tables = np.array(list(product(range(most + 1), repeat=of.constraints.cells)), dtype=np.int64)
+    return tables[of.constraints.hold(tables)]
 
 
 def posterior(

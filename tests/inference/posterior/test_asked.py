@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import SpecError
-from holdfast.inference.posterior.asked import Believed, ModelSpec, read_model
+from holdfast.inference.posterior.model_spec import Believed, ModelSpec, read_model
+from holdfast.system.errors import SpecError
 
 RATES: dict[str, Any] = {
     "model": {"kind": "rates", "areas": ["county"], "per": 100_000},

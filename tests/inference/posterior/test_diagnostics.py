@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from holdfast.inference.posterior.diagnostics import pareto_k, worth
+from holdfast.inference.posterior.draws import diagnostics, pareto_k
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ ARVIZ = {
 
 @pytest.mark.parametrize("case", ARVIZ, ids=str)
 def test_they_are_those_of_arviz(case: tuple[float, int, int, float]) -> None:
-    found = worth(chains(*case))
+    found = diagnostics(chains(*case))
     r_hat, bulk, tail = ARVIZ[case]
     assert found.r_hat[0] == pytest.approx(r_hat, rel=1e-4)
     assert found.ess_bulk[0] == pytest.approx(bulk, rel=0.02)
@@ -40,27 +40,27 @@ def test_effective_draws_follow_the_autocorrelation() -> None:
     for correlation in (0.0, 0.5, 0.9):
         values = chains(correlation, 4, 20_000)
         expected = 80_000 * (1 - correlation) / (1 + correlation)
-        assert worth(values).ess_bulk[0] == pytest.approx(expected, rel=0.2)
+        assert diagnostics(values).ess_bulk[0] == pytest.approx(expected, rel=0.2)
 
 
 def test_chains_that_differ_are_noticed() -> None:
-    assert worth(chains(0.0, 4, 500)).r_hat[0] < 1.01
-    assert worth(chains(0.0, 4, 500, 0.3)).r_hat[0] > 1.03
+    assert diagnostics(chains(0.0, 4, 500)).r_hat[0] < 1.01
+    assert diagnostics(chains(0.0, 4, 500, 0.3)).r_hat[0] > 1.03
     wide = chains(0.0, 4, 500)
     wide[0] *= 4  # the same mean, another spread
-    assert worth(wide).r_hat[0] > 1.03
+    assert diagnostics(wide).r_hat[0] > 1.03
     drifting = chains(0.0, 1, 1000) + np.linspace(0, 2, 1000)[None, :, None]
-    assert worth(drifting).r_hat[0] > 1.1
+    assert diagnostics(drifting).r_hat[0] > 1.1
 
 
 def test_constants_and_shapes() -> None:
     values = np.concatenate([chains(0.0, 4, 100), np.full((4, 100, 1), 3.0)], axis=2)
-    found = worth(values)
+    found = diagnostics(values)
     assert found.r_hat.shape == (2,)
     assert found.r_hat[1] == 1.0
     assert found.ess_bulk[1] == 400
-    assert worth(values.reshape(4, 100, 2, 1)).ess_tail.shape == (2, 1)
-    assert worth(np.zeros((4, 100, 0))).r_hat.shape == (0,)
+    assert diagnostics(values.reshape(4, 100, 2, 1)).ess_tail.shape == (2, 1)
+    assert diagnostics(np.zeros((4, 100, 0))).r_hat.shape == (0,)
 
 
 @pytest.mark.parametrize(("shape", "size"), [(0.2, 20_000), (0.5, 20_000), (1.0, 40_000)])

@@ -8,15 +8,14 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from tests.swapping.small import asked as swapping_asked
-from tests.swapping.small import households
+from tests.mechanisms.swapping.small import asked as swapping_asked
+from tests.mechanisms.swapping.small import households
 
 import holdfast
-from holdfast.errors import DataError, HoldfastError, ReleaseError, SamplingError, SpecError
 from holdfast.inference.posterior.infer import infer
 from holdfast.inference.posterior.results import Posterior
-from holdfast.joint.release import make_release
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import DataError, HoldfastError, ReleaseError, SamplingError, SpecError
 
 COUNTS = {"a": (9, 30), "b": (0, 12), "c": (4, 51), "d": (21, 60)}
 PRIOR = {"mean": {"median": 0.2, "factor": 3}, "shape": {"median": 2, "factor": 3}}
@@ -37,7 +36,7 @@ def released(folder: Path, **sections: Any) -> Path:
         "privacy": {"epsilon": "1"},
         **sections,
     }
-    make_release(Spec.of(spec, folder=folder), folder / "out", seed=3)
+    holdfast.release(Spec.of(spec, folder=folder), folder / "out", seed=3)
     (folder / "data.csv").unlink()  # nothing confidential is needed from here on
     return folder / "out"
 
@@ -136,13 +135,13 @@ def test_other_samplers_agree(name: str, tmp_path: Path) -> None:
     one, two = (each.summaries["proportion"] for each in (by_gibbs, other))
     assert np.abs(one["mean"] - two["mean"]).max() < 0.02
     assert np.abs(one["low"] - two["low"]).max() < 0.04
-    assert set(other.draws.told) >= {"proposed"}
+    assert set(other.draws.statistics) >= {"proposed"}
 
 
 def test_swapped_records(tmp_path: Path) -> None:
     table = households(300)
     pq.write_table(table, tmp_path / "households.parquet")
-    make_release(
+    holdfast.release(
         swapping_asked(tmp_path, "households.parquet"), tmp_path / "out", seed=1, accept_no_protection=True
     )
     model: dict[str, Any] = {
@@ -172,7 +171,7 @@ def test_swapped_records_without_a_key_are_one_stratum(tmp_path: Path) -> None:
     table = households(60)
     pq.write_table(table, tmp_path / "households.parquet")
     spec = swapping_asked(tmp_path, "households.parquet", mechanism={"stratify": []})
-    make_release(spec, tmp_path / "out", seed=1, accept_no_protection=True)
+    holdfast.release(spec, tmp_path / "out", seed=1, accept_no_protection=True)
     model: dict[str, Any] = {
         "model": {"kind": "proportions", "areas": ["county"], "cells": ["county", "tenure"]},
         "sampler": {"draws": 40, "warmup": 10},
@@ -294,7 +293,7 @@ def test_a_prior_without_mass_on_the_facts_is_refused(tmp_path: Path) -> None:
 
 def test_a_processed_table_is_sent_back(tmp_path: Path) -> None:
     folder = released(tmp_path)
-    holdfast.postprocess_release(folder, "integers-l1", tmp_path / "tidy", bias_draws=0)
+    holdfast.postprocess(folder, "integers-l1", tmp_path / "tidy", bias_draws=0)
     with pytest.raises(ReleaseError, match="processed table"):
         infer(tmp_path / "tidy", RATES)
 
@@ -316,11 +315,11 @@ def test_one_of_several_tables(tmp_path: Path) -> None:
         '[[tables]]\nname = "sexes"\ncells = ["sex"]\n[[tables.invariants]]\ntotal = true\n'
     )
     assert spec["tables"]
-    make_release(path, tmp_path / "out", seed=1)
+    holdfast.release(path, tmp_path / "out", seed=1)
     model = {"model": {"kind": "rates", "areas": ["sex"]}, "prior": {"mean": 10.0}, "sampler": {"draws": 400}}
     posterior = infer(tmp_path / "out", model, table="sexes", seed=1)
     assert (posterior.draws.tables.sum(axis=2) == 30).all()
-    with pytest.raises(ReleaseError, match="name one with --table"):
+    with pytest.raises(ReleaseError, match="name one with the argument table"):
         infer(tmp_path / "out", model, seed=1)
 
 

@@ -5,30 +5,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.contract.cases import Case
-from tests.goodness import LEVEL, p_value
-from tests.releases import KINDS, prepared, released
+from tests.small_releases import KINDS, prepared, released
 
-from holdfast.errors import ReleaseError, SamplingError
-from holdfast.inference.posterior.asked import ModelSpec
 from holdfast.inference.posterior.gibbs import gibbs
-from holdfast.inference.posterior.importance import importance
-from holdfast.inference.posterior.likelihood import (
-    AddedNoise,
-    AnyLaw,
-    Exchanged,
-    NoisyStatistic,
-    WithinBounds,
-)
+from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.rejection import rejection
 from holdfast.inference.posterior.released import released_table
 from holdfast.inference.posterior.walking import Walking
-from holdfast.mechanisms.catalogue import MECHANISMS, NAMED
+from holdfast.inference.posterior.whole_tables import importance, rejection
+from holdfast.mechanisms.catalogue import NAMED, mechanisms
 from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.k_norm import KNorm
-from holdfast.release import prepare
+from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic
+from holdfast.mechanisms.normalised import AnyLaw, Exchanged, WithinBounds
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import ReleaseError, SamplingError
+from holdfast.testing.goodness import LEVEL, p_value
+from holdfast.testing.worlds import Case
 
 
 def named(kind: str) -> str:
@@ -46,7 +40,7 @@ def test_every_mechanism_is_looked_at() -> None:
     """Below, or as swapped records [holdfast, tests/inference/posterior/test_infer.py]."""
     looked_at = {*map(named, KINDS), "permutation-swapping"}
     by_floats = "projected-gaussian"  # which nothing is released with
-    assert looked_at == {each.name for each in MECHANISMS if each.released} - {by_floats}
+    assert looked_at == {each.name for each in mechanisms() if each.released} - {by_floats}
     assert WITHOUT_A_LAW
     assert WITHOUT_COUNTS
 
@@ -68,7 +62,7 @@ def test_every_release_has_a_posterior(kind: str, tmp_path: Path) -> None:
     of = problem(kind, tmp_path)
     size = 4 if isinstance(of.likelihood, AnyLaw) else 40
     drawn = gibbs(of, draws=size, chains=2, warmup=size // 4, seed=1)
-    assert of.facts.hold(drawn.tables.reshape(size, -1)).all()
+    assert of.constraints.hold(drawn.tables.reshape(size, -1)).all()
     assert np.isfinite(drawn.parameters).all()
     assert (drawn.parameters > 0).all()
 
@@ -98,7 +92,7 @@ def test_noisy_statistics_have_the_enumerated_posterior(kind: str, tmp_path: Pat
     assert isinstance(of.mover, Walking)
     tables = listed_by_moves(of)
     law = weighed(of, tables, of.likelihood.log_prob(tables))
-    drawn = gibbs(of, draws=1000, thin=8, warmup=50, seed=1).tables.reshape(1000, -1)
+    drawn = gibbs(of, draws=1000, thin=5, warmup=20, seed=1).tables.reshape(1000, -1)
     assert p_value(drawn, law) > LEVEL
     assert p_value(rejection(of, draws=1000, seed=2).tables[0], law) > LEVEL
 
@@ -125,7 +119,7 @@ def test_releases_within_bounds_have_the_enumerated_posterior(kind: str, tmp_pat
     tables = listed_by_moves(of)
     log_likelihood = normalised(of.likelihood, tables)
     law = weighed(of, tables, log_likelihood)
-    drawn = gibbs(of, draws=2000, thin=12, warmup=50, seed=4).tables.reshape(2000, -1)
+    drawn = gibbs(of, draws=1200, thin=8, warmup=20, seed=4).tables.reshape(1200, -1)
     assert p_value(drawn, law) > LEVEL
     assert p_value(rejection(of, draws=300, seed=5).tables[0], law) > LEVEL
 
@@ -136,7 +130,7 @@ def test_leaving_normalisers_out_is_noticed(tmp_path: Path) -> None:
     tables = listed_by_moves(of)
     far = np.abs(of.released - tables).sum(axis=1).astype(np.float64)
     without = weighed(of, tables, -float(of.likelihood.noise.epsilon) * far)
-    drawn = gibbs(of, draws=4000, thin=6, warmup=50, seed=4).tables.reshape(4000, -1)
+    drawn = gibbs(of, draws=2400, thin=5, warmup=20, seed=4).tables.reshape(2400, -1)
     assert p_value(drawn, weighed(of, tables, normalised(of.likelihood, tables))) > LEVEL
     assert p_value(drawn, without) < LEVEL / 100
 
@@ -146,10 +140,10 @@ def test_any_law_is_exchanged_the_same_way(tmp_path: Path) -> None:
     of = problem("conditioned", tmp_path)
     mechanism = prepared("conditioned").mechanism
     assert isinstance(mechanism, Conditioned)
-    slow = AnyLaw(mechanism, of.released, np.arange(of.released.size))
+    slow = AnyLaw(mechanism.law, of.released, np.arange(of.released.size))
     assert isinstance(slow, Exchanged)
     generator = np.random.default_rng(1)
-    table = of.facts.nearest(of.released)
+    table = of.constraints.nearest(of.released)
     other = table + np.array([1, -1, 0, -1, 1, 0]) * (1 if table[1] and table[3] else -1)
     assert (slow.simulate(table, slow.chances(generator)) >= 0).all()
     quick = of.likelihood
@@ -192,14 +186,14 @@ def test_a_likelihood_is_largest_where_nothing_was_moved(tmp_path: Path) -> None
 
 def listed_by_moves(of: Problem) -> NDArray[np.int64]:
     """Return every table that the moves reach, from one that agrees with the facts."""
-    moves = of.moves.listing(of.facts.cells).toarray()
-    first = of.facts.nearest(of.released)
+    moves = of.moves.listing(of.constraints.cells).toarray()
+    first = of.constraints.nearest(of.released)
     found, edge = {tuple(first.tolist())}, [first]
     while edge:
         table = edge.pop()
         for step in np.concatenate([moves, -moves]):
             other = table + step
-            if tuple(other.tolist()) not in found and of.facts.hold(other[None])[0]:
+            if tuple(other.tolist()) not in found and of.constraints.hold(other[None])[0]:
                 found.add(tuple(other.tolist()))
                 edge.append(other)
     return np.array(sorted(found), dtype=np.int64)

@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from tests.goodness import two_way
 from tests.inference.posterior.small import AREAS, PARTLY, THREE, TOTAL
 
-from holdfast.errors import SamplingError
-from holdfast.inference.posterior.facts import Facts
 from holdfast.inference.posterior.moves import connecting_moves
+from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.lattice.rows import independent_rows
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import two_way
 
 Ints = NDArray[np.int64]
 CROSSED = np.array([[1, 1, 1, 0], [0, 1, 0, 1], [1, 1, 1, 1]])
@@ -50,17 +50,19 @@ FACTS: dict[str, tuple[Ints, list[int], Ints | None, list[int]]] = {
 }
 
 
-def facts(name: str) -> Facts:
+def constraints(name: str) -> TableConstraints:
     matrix, table, rows, least = FACTS[name]
     x = np.array(table, dtype=np.int64)
     if rows is None:
-        return Facts.of(csr_array(matrix), matrix @ x)
-    return Facts.of(csr_array(matrix), matrix @ x, csr_array(rows), np.array(least, dtype=np.int64))
+        return TableConstraints.of(csr_array(matrix), matrix @ x)
+    return TableConstraints.of(
+        csr_array(matrix), matrix @ x, csr_array(rows), np.array(least, dtype=np.int64)
+    )
 
 
 @pytest.mark.parametrize("name", FACTS)
 def test_moves_keep_the_facts_and_reach_all_tables(name: str) -> None:
-    of = facts(name)
+    of = constraints(name)
     moves = connecting_moves(of)
     steps = moves.listing(of.cells).toarray()
     assert not (of.matrix @ steps.T).any()
@@ -95,14 +97,14 @@ def test_decomposable_margins_along_a_tree() -> None:
     matrix = csr_array(np.array(rows))
     kept = csr_array(matrix[independent_rows(matrix)])
     table = np.random.default_rng(1).integers(0, 2, 16)
-    of = Facts.of(kept, np.asarray(kept @ table), design=(shape, cliques))
+    of = TableConstraints.of(kept, np.asarray(kept @ table), design=(shape, cliques))
     steps = connecting_moves(of).listing(16).toarray()
     assert len(steps) > 10
     assert not (matrix @ steps.T).any()
 
 
 def test_cells_in_no_invariant_move_alone() -> None:
-    of = Facts.of(csr_array(PARTLY), PARTLY @ np.array([1, 2, 3, 4]))
+    of = TableConstraints.of(csr_array(PARTLY), PARTLY @ np.array([1, 2, 3, 4]))
     moves = connecting_moves(of)
     assert moves.alone.tolist() == [3]
     assert sorted(moves.paired.tolist()) == [0, 1, 2]
@@ -110,11 +112,11 @@ def test_cells_in_no_invariant_move_alone() -> None:
 
 def test_large_designs_are_not_listed() -> None:
     one = np.ones((1, 100_000), dtype=np.int64)
-    moves = connecting_moves(Facts.of(csr_array(one), np.array([5])))
+    moves = connecting_moves(TableConstraints.of(csr_array(one), np.array([5])))
     assert moves.paired.size == 100_000
     assert moves.listed.shape[0] == 0
     margins = two_way(60, 40)
-    moves = connecting_moves(Facts.of(csr_array(margins), margins @ np.ones(2400, dtype=np.int64)))
+    moves = connecting_moves(TableConstraints.of(csr_array(margins), margins @ np.ones(2400, dtype=np.int64)))
     assert moves.table.shape == (40, 60)
     with pytest.raises(SamplingError, match="more than"):
         moves.listing(2400)
@@ -125,16 +127,18 @@ def test_what_is_not_known_is_refused() -> None:
     total = np.ones((1, cells), dtype=np.int64)
     rows = np.zeros((2, cells), dtype=np.int64)
     rows[0, :20], rows[1, 10:] = 1, 1
-    of = Facts.of(csr_array(total), np.array([100]), csr_array(rows), np.array([10, 10]))
+    of = TableConstraints.of(csr_array(total), np.array([100]), csr_array(rows), np.array([10, 10]))
     with pytest.raises(SamplingError, match="no moves are known"):
         connecting_moves(of)
 
 
 def test_facts_find_a_table_or_say_that_there_is_none() -> None:
-    of = facts("nested floors")
+    of = constraints("nested floors")
     found = of.nearest(np.array([-5, 9, 2, -1]))
     assert of.hold(found[None]).all()
-    none = Facts.of(csr_array(TOTAL), np.array([3]), csr_array(np.array([[1, 1, 0, 0]])), np.array([4]))
+    none = TableConstraints.of(
+        csr_array(TOTAL), np.array([3]), csr_array(np.array([[1, 1, 0, 0]])), np.array([4])
+    )
     assert not none.possible
     assert of.possible
     fewer = of.without(np.array([False, True, False, False]))
@@ -147,7 +151,7 @@ def test_few_pairs_of_a_large_group_connect_it() -> None:
     order = np.random.default_rng(1).permutation(90)
     rows = np.zeros((2, 90), dtype=np.int64)
     rows[0, :50], rows[1, 50:] = 1, 1
-    of = Facts.of(csr_array(rows), np.array([3, 4]))
+    of = TableConstraints.of(csr_array(rows), np.array([3, 4]))
     steps = connecting_moves(of).listing(90, order=order)
     assert not (of.matrix @ steps.T).toarray().any()
     assert steps.shape[0] < 90 * 20

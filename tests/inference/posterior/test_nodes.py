@@ -8,24 +8,24 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
-from tests.goodness import LEVEL, p_value
 
-from holdfast.errors import ReleaseError, SamplingError, SpecError
-from holdfast.inference.posterior.asked import ModelSpec
-from holdfast.inference.posterior.facts import Facts
 from holdfast.inference.posterior.gibbs import gibbs
-from holdfast.inference.posterior.importance import importance
 from holdfast.inference.posterior.infer import infer
-from holdfast.inference.posterior.likelihood import NoisySums
-from holdfast.inference.posterior.nodes import Nodes
+from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.rejection import rejection
 from holdfast.inference.posterior.released import released_table
-from holdfast.mechanisms.topdown.law import MeasurementLaw
+from holdfast.inference.posterior.table_constraints import TableConstraints
+from holdfast.inference.posterior.whole_tables import importance, rejection
+from holdfast.mechanisms.likelihood import NoisySums
+from holdfast.mechanisms.topdown.measurements import MeasurementLaw
 from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.release import Prepared, prepare
+from holdfast.mechanisms.topdown.nodes import Nodes
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import ReleaseError, SamplingError, SpecError
+from holdfast.testing.goodness import LEVEL, p_value
 
 Tables = NDArray[np.int64]
 ROWS = "state,county,tract,sex,n\nS,A,1,f,1\nS,A,1,m,1\nS,A,2,f,1\nS,B,3,f,2\nS,B,3,m,1\n"
@@ -118,7 +118,7 @@ def enumerated(of: Prepared, problem: Problem, level: str, folder: Path) -> dict
 
 def tables(problem: Problem, draws: int, seed: int) -> Tables:
     drawn = gibbs(problem, draws=draws, thin=8, warmup=50, seed=seed).tables.reshape(draws, -1)
-    assert problem.facts.hold(drawn).all()
+    assert problem.constraints.hold(drawn).all()
     return np.asarray(drawn)
 
 
@@ -145,7 +145,7 @@ def test_all_samplers_have_it(tmp_path: Path) -> None:
     mean = np.array(list(law.values())) @ np.array(list(law))
     error = np.sqrt(np.array(list(law.values())) @ (np.array(list(law)) - mean) ** 2)
     found = weights @ weighted.tables[0] / weights.sum()
-    assert (np.abs(found - mean) < 4 * error / np.sqrt(weighted.told["effective_draws"])).all()
+    assert (np.abs(found - mean) < 4 * error / np.sqrt(weighted.statistics["effective_draws"])).all()
 
 
 def test_a_level_left_out_is_noticed(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_level_left_out_is_noticed(tmp_path: Path) -> None:
     assert isinstance(told, NoisySums)
     above = np.flatnonzero(np.diff(told.queries.indptr) > 1)
     fewer = NoisySums(told.queries[above], told.values[above], told.norm, told.rates[above])
-    other = Problem(problem.model, problem.facts, fewer, problem.released)
+    other = Problem(problem.model, problem.constraints, fewer, problem.released)
     assert p_value(tables(other, 2000, 1), law) < LEVEL / 100
 
 
@@ -163,13 +163,13 @@ def test_a_level_left_out_is_noticed(tmp_path: Path) -> None:
 def test_facts_of_a_level_are_those_of_the_leaves_added_up(name: str, tmp_path: Path) -> None:
     of = prepared(name, tmp_path)
     leaves = known(of)
-    public = Facts.of_release(of.public)
+    public = TableConstraints.of_release(of.public)
     assert public.hold(leaves[:, of.public.possible]).all()
     for level in ("state", "county", "tract"):
         nodes = nodes_of(of, level)
         added = np.unique([nodes.sums(table)[nodes.possible] for table in leaves], axis=0)
-        assert nodes.facts.hold(added).all()
-        every = nodes.facts.tables(5000)
+        assert TableConstraints.of(*nodes.known).hold(added).all()
+        every = TableConstraints.of(*nodes.known).tables(5000)
         assert every is not None
         if level == "tract":
             assert len(every) == len(added)  # nothing more than what is public

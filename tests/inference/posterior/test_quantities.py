@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.data.attributes import Attributes
-from holdfast.data.schema import Schema
-from holdfast.errors import DataError
-from holdfast.inference.posterior.quantities import read_numbers
+from holdfast.data.schema import Attributes, Schema
+from holdfast.inference.posterior.problem import read_numbers
+from holdfast.system.errors import DataError
 
 SCHEMA = Schema(Attributes.of({"county": ("A", "B"), "sex": ("f", "m")}), frozenset({3}))
 

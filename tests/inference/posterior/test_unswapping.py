@@ -6,14 +6,14 @@ from math import exp, lgamma, log
 
 import numpy as np
 import pytest
-from tests.goodness import LEVEL, Point, p_value
 from tests.inference.posterior.small import NOBODY, proportions, rates
 
 from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.swapped import SwappedProblem
 from holdfast.inference.posterior.unswapping import Unswapping, log_derangements
-from holdfast.privacy.swapping import derangement_count
+from holdfast.mechanisms.swapping.bounds import derangement_count
+from holdfast.testing.goodness import LEVEL, Point, p_value
 
 STARTS = np.array([0, 5, 8])
 HELD = np.array([0, 0, 1, 1, 0, 0, 1, 1])
@@ -24,7 +24,7 @@ MODELS = {"proportions": proportions([0] * 4, [8]), "rates": rates(4), "shared r
 def made(model: CountModel, rate: Fraction) -> SwappedProblem:
     mover = Unswapping(model, STARTS, 2 * HELD, SWAPPED, np.arange(4), rate)
     released = np.bincount(2 * HELD + SWAPPED, minlength=4)
-    return SwappedProblem(model, mover, released, NOBODY, NOBODY, NOBODY, "", seeded=True)
+    return SwappedProblem(model, mover, released, NOBODY, NOBODY, NOBODY, "", "", seeded=True)
 
 
 def enumerated(model: CountModel, rate: Fraction) -> dict[Point, float]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.topdown.small import LEVELS, spec
+from tests.mechanisms.topdown.small import LEVELS, spec
 
-from holdfast.estimation.tree.covariance import variances
-from holdfast.inference.node_intervals import best_linear
+from holdfast.estimation.hierarchy.variances import variances
+from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.release import prepare
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 
 EVERY = tuple(product(LEVELS, ("age by sex", "total")))

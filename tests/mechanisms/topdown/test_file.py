@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.topdown.small import spec
+from tests.mechanisms.topdown.small import spec
 
-from holdfast.errors import DataError
-from holdfast.mechanisms.topdown.file import FILE, read_measurements
+from holdfast.mechanisms.topdown.measurements import FILE, read_measurements
 from holdfast.mechanisms.topdown.mechanism import TopDown
-from holdfast.release import prepare
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import DataError
 
 
 def test_damage_that_makes_the_reader_panic_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.contract.cases import NOT_NEGATIVE
-from tests.losses import record_distances
 from tests.mechanisms.wasserstein.worlds import exponential, log_weights, spent
 
 from holdfast.mechanisms.wasserstein import cost as module
-from holdfast.mechanisms.wasserstein.cost import LISTED, SAME, TWICE, Costs
+from holdfast.mechanisms.wasserstein.cost import LISTED, SAME, TWICE, KappaCosts
 from holdfast.privacy.profile import NormLoss
+from holdfast.testing.losses import record_distances
 
 PRIOR = {"prior": "past.csv"}
 SEMI, EACH = {"epsilon": "1"}, {"epsilon": "1", "adjacency": "unit"}
@@ -27,7 +27,7 @@ def test_listed_costs_are_what_is_lost(
 ) -> None:
     """The largest loss of all pairs, to nine digits, and a profile that no pair is above."""
     mechanism, subject = exponential(tmp_path, "one total", privacy, options, NOT_NEGATIVE)
-    costs = Costs(mechanism.premises, mechanism.loss_, mechanism.measure)
+    costs = KappaCosts(mechanism.premises, mechanism.loss_, mechanism.measure)
     found = costs.at(Fraction(kappa))
     assert found.how == LISTED
     by = float(Fraction(kappa) / mechanism.kappa)

@@ -8,21 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from tests.contract.cases import NOT_NEGATIVE, Case
-from tests.contract.contract import Subject
-from tests.goodness import LEVEL, lattice_points, p_value
+from tests.contract.cases import NOT_NEGATIVE
 from tests.mechanisms.wasserstein.worlds import exponential, log_weights, spent
 
-from holdfast.certificate.verify import verify
-from holdfast.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.mechanisms.normaliser import bases_in_words
 from holdfast.mechanisms.wasserstein import exponential as exponential_module
 from holdfast.mechanisms.wasserstein import laws
 from holdfast.mechanisms.wasserstein.cost import LISTED, SAME, TWICE
 from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
 from holdfast.privacy.evidence import Proved
-from holdfast.release import prepare
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.testing.contract import Subject
+from holdfast.testing.goodness import LEVEL, lattice_points, p_value
+from holdfast.testing.worlds import Case
+from holdfast.verification.verify import verify
 
 LOSSES: dict[str, Mapping[str, Any]] = {
     "l1": {"loss": "l1"},
@@ -112,8 +114,8 @@ def test_where_tables_share_their_noise_its_normaliser_costs_nothing(
         assert "queries" in loss  # a mixture needs bounds, and no other draw is known
         assert "no exact draw is known" in str(error)  # noqa: PT017 - one case of many
         return
-    said = [claim.claim for claim in mechanism.guarantee.evidence if isinstance(claim, Proved)]
-    assert f"{SAME}: gamma = 0" in said
+    said = [claim.claim.words for claim in mechanism.guarantee.evidence if isinstance(claim, Proved)]
+    assert f"{bases_in_words(SAME)}: gamma = 0" in said
     rows = subject.public.universe.matrix.toarray() if base == "congenial" else np.zeros((0, 3), dtype=int)
     points = lattice_points(rows, 9)
     tables = subject.tables
@@ -139,11 +141,13 @@ def test_the_certificate_says_what_the_normaliser_cost(tmp_path: Path) -> None:
     ):
         (tmp_path / "wide.csv").write_text(wide)
         mechanism = _answered(tmp_path, options, constraints)
-        assert any(claim.claim.startswith(how) for claim in mechanism.guarantee.evidence)
+        assert any(
+            claim.claim.words.startswith(bases_in_words(how)) for claim in mechanism.guarantee.evidence
+        )
         kappas[name] = mechanism.kappa
     assert float(kappas["lattice"] / kappas["bounds"]) == pytest.approx(2)
     mechanism, _ = exponential(tmp_path, "one total", SEMI, BASES["prior"], NOT_NEGATIVE)
-    assert any(claim.claim.startswith(LISTED) for claim in mechanism.guarantee.evidence)
+    assert any(claim.claim.words.startswith(bases_in_words(LISTED)) for claim in mechanism.guarantee.evidence)
     assert mechanism.kappa > mechanism.cost.epsilon / (2 * mechanism.cost.base / mechanism.kappa)
 
 
@@ -184,8 +188,8 @@ def test_a_release_verifies_and_says_its_prior(tmp_path: Path) -> None:
     page = (folder / "certificate.html").read_text()
     assert "past counts" in page
     assert "gamma" in page
-    assert subject.mechanism.caveat is not None
-    assert "pulls counts towards public past counts" in subject.mechanism.caveat
+    (caveat,) = subject.mechanism.caveats(subject.ready.public)
+    assert "pulls counts towards public past counts" in caveat.words
 
 
 REFUSED: dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], str]] = {

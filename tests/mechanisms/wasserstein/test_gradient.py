@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
-from tests.goodness import LEVEL, p_value
 from tests.mechanisms.wasserstein.worlds import spent
 
-from holdfast.certificate.verify import verify
-from holdfast.errors import GuaranteeError, HoldfastError, SpecError
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.wasserstein.gradient import KNormGradient
 from holdfast.outputs import EstimateOutput
-from holdfast.release import Prepared, prepare
+from holdfast.releases.prepare import prepare
+from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec import Spec
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.spec.model import Spec
+from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.testing.goodness import LEVEL, p_value
+from holdfast.universe.tables import conforming_tables
+from holdfast.verification.verify import verify
 
 Floats = NDArray[np.float64]
 DRAWS = 8000
@@ -99,15 +100,15 @@ def log_weights(mechanism: KNormGradient, table: IntArray, *, by: float = 1.0) -
     found = []
     for index in points:
         theta = score.grid.point(index)
-        if mechanism.asked.estimate == "quantile":
-            level = float(mechanism.asked.level or Fraction(1, 2))
+        if mechanism.options.estimate == "quantile":
+            level = float(mechanism.options.level or Fraction(1, 2))
             ends = [np.array([r_ < theta[0], r_ <= theta[0]]) - level for r_ in score.response]
             low, high = (f[:, 0] * np.array(ends)[:, side] for side in (0, 1))
             size = max(float(low @ x), -float(high @ x), 0.0)
             gs = [low[:, None], high[:, None]]
         else:
             values = f @ np.array([float(value) for value in theta])
-            fitted = expit(values) if mechanism.asked.estimate == "logistic" else values
+            fitted = expit(values) if mechanism.options.estimate == "logistic" else values
             g = f * (fitted - r)[:, None]
             size, gs = float(np.abs(x @ g).max()), [g]
         s = max(float(np.ptp(g[members], axis=0).max()) for g in gs for members in score.sets)
@@ -125,7 +126,7 @@ def ready(name: str, folder: Path, **changed: Any) -> tuple[KNormGradient, Prepa
     """Prepare a study; and list the tables that may be compared with its own."""
     made = STUDIES[name].prepared(folder, **changed)
     assert isinstance(made.mechanism, KNormGradient)
-    counts = made.reading.table.counts[made.public.possible]
+    counts = made.table.reading.table.counts[made.public.possible]
     universe = made.public.universe
     if universe.total is not None:
         return made.mechanism, made, conforming_tables(universe, 2000)
@@ -144,7 +145,7 @@ def test_no_pair_of_tables_loses_more_than_epsilon(name: str, tmp_path: Path) ->
     tables = tables[:: max(1, tables.shape[0] // 150)]
     logs = np.stack([log_weights(mechanism, table) for table in tables])
     assert spent(mechanism.guarantee, tables, logs) <= 1 + 1e-9
-    counts = made.reading.table.counts[made.public.possible]
+    counts = made.table.reading.table.counts[made.public.possible]
     own, points = log_weights(mechanism, counts), grid(mechanism)
     law = mechanism.law(counts)
     assert np.allclose(law.boxes.log_prob(points), own, atol=1e-9, rtol=1e-9)
@@ -177,10 +178,10 @@ def test_invariants_make_records_move_less(tmp_path: Path) -> None:
     assert kept.model.within
     assert not free.model.within or len(free.model.score.sets) == 1
     assert sorted(len(members) for members in kept.model.score.sets) == [3, 3]
-    said = [claim.claim for claim in kept.guarantee.evidence]
+    said = [claim.claim.words for claim in kept.guarantee.evidence]
     assert any("within its own pattern of invariants" in claim for claim in said)
     crossing = Study(LOGISTIC, CROSSING).prepared(tmp_path).mechanism
-    assert any("from any kind to any other" in claim.claim for claim in crossing.guarantee.evidence)
+    assert any("from any kind to any other" in claim.claim.words for claim in crossing.guarantee.evidence)
 
 
 @pytest.mark.parametrize("level", ["1/10", "1/2", "9/10"])
@@ -193,7 +194,7 @@ def test_quantiles_of_ties_are_levels(level: str, tmp_path: Path) -> None:
         counts=(100, 300, 100, 100, 300, 100),
     )
     made = study.prepared(tmp_path)
-    drawn = made.mechanism.law(made.reading.table.counts).sample(SeededEntropy(2), 200)
+    drawn = made.mechanism.law(made.table.reading.table.counts).sample(SeededEntropy(2), 200)
     people = np.repeat([0, 1, 2], [200, 600, 200])
     truth = np.quantile(people, float(Fraction(level)), method="inverted_cdf")
     assert (drawn == truth).mean() > 0.99
@@ -209,10 +210,10 @@ def test_estimates_are_those_of_the_data_at_a_large_epsilon(tmp_path: Path) -> N
     truth = np.linalg.solve(design.T * weights @ design, design.T @ (weights * visits))
     study = Study({**LINEAR, "steps": 4096}, SEX, {"epsilon": "50"}, ALL, counts)
     made = study.prepared(tmp_path)
-    drawn = made.mechanism.law(made.reading.table.counts).sample(SeededEntropy(3), 50)
+    drawn = made.mechanism.law(made.table.reading.table.counts).sample(SeededEntropy(3), 50)
     assert np.abs(drawn - truth).max() < 0.01
-    assert made.mechanism.caveat is not None
-    assert "The intercept is that at age = 20, the middle of the levels." in made.mechanism.caveat
+    (caveat,) = made.mechanism.caveats(made.public)
+    assert "The intercept is that at age = 20, the middle of the levels." in caveat.words
     event = np.repeat([1.0, 0.0], 6)
     theta = np.zeros(2)
     for _ in range(30):
@@ -221,7 +222,7 @@ def test_estimates_are_those_of_the_data_at_a_large_epsilon(tmp_path: Path) -> N
         theta += np.linalg.solve(slopes, design.T @ (weights * (event - p)))
     options = {"estimate": "logistic", "of": "sex", "on": ["age"], "event": "f", "steps": 4096}
     made = Study(options, [{"margin": ["age"]}], {"epsilon": "50"}, ALL, counts).prepared(tmp_path)
-    drawn = made.mechanism.law(made.reading.table.counts).sample(SeededEntropy(4), 50)
+    drawn = made.mechanism.law(made.table.reading.table.counts).sample(SeededEntropy(4), 50)
     assert np.abs(drawn - theta).max() < 0.02
 
 

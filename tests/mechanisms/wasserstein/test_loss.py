@@ -9,13 +9,13 @@ import flint
 import numpy as np
 import pytest
 from tests.contract.cases import NOT_NEGATIVE
-from tests.goodness import lattice_points
-from tests.losses import record_distances
 from tests.mechanisms.wasserstein.worlds import exponential
 
-from holdfast.errors import SpecError
 from holdfast.mechanisms.wasserstein import loss as module
-from holdfast.mechanisms.wasserstein.loss import Kind, TableLoss
+from holdfast.mechanisms.wasserstein.loss import LossKind, TableLoss
+from holdfast.system.errors import SpecError
+from holdfast.testing.goodness import lattice_points
+from holdfast.testing.losses import record_distances
 
 QUERIES = ((1, 2, 0), (0, 1, -3))
 SEMI, EACH = {"epsilon": "1"}, {"epsilon": "1", "adjacency": "unit"}
@@ -25,7 +25,7 @@ POINTS = np.array([[0, 0, 0], [1, -1, 0], [2, 3, -5], [-4, 0, 4]])
 
 @pytest.mark.parametrize("queries", [None, QUERIES])
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "squared"])
-def test_losses_are_norms(kind: Kind, queries: tuple[tuple[int, ...], ...] | None) -> None:
+def test_losses_are_norms(kind: LossKind, queries: tuple[tuple[int, ...], ...] | None) -> None:
     if kind == "squared" and queries is not None:
         return
     loss = TableLoss(kind, queries, 9)

@@ -9,9 +9,9 @@ import pytest
 from tests.contract.cases import NOT_NEGATIVE
 from tests.mechanisms.wasserstein.worlds import exponential, log_weights
 
-from holdfast.errors import GuaranteeError
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import GuaranteeError
+from holdfast.universe.tables import conforming_tables
 
 PURE = {"epsilon": "1"}
 FLOOR = {**NOT_NEGATIVE, "inequalities": [{"where": {"level": "a"}, "at_least": 2}]}

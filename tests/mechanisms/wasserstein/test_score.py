@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.wasserstein.score import (
     SMALL,
-    Grid,
     LinearScore,
     LogisticScore,
+    ParameterGrid,
     QuantileScore,
     Score,
     ScoreDensity,
@@ -30,7 +30,7 @@ def score_of(name: str, steps: int = 40) -> Score:
     ends = [Fraction(-1), Fraction(1, 3), one]
     if name in ("mean", "quantile"):
         responses = tuple(map(Fraction, range(3)))
-        sets, grid = (np.arange(3),), Grid((Fraction(-1),), (Fraction(5, 2),), steps)
+        sets, grid = (np.arange(3),), ParameterGrid((Fraction(-1),), (Fraction(5, 2),), steps)
         if name == "mean":
             return LinearScore(((one,),) * 3, responses, sets, grid)
         return QuantileScore(((one,),) * 3, responses, sets, grid, level=Fraction(1, 3))
@@ -40,7 +40,7 @@ def score_of(name: str, steps: int = 40) -> Score:
     responses = tuple(r for r, *_ in kinds)
     among = sorted({k[1:] for k in kinds})
     sets = tuple(np.flatnonzero([k[1:] == key for k in kinds]) for key in among)
-    grid = Grid((Fraction(-2),) * (1 + predictors), (Fraction(3),) * (1 + predictors), steps)
+    grid = ParameterGrid((Fraction(-2),) * (1 + predictors), (Fraction(3),) * (1 + predictors), steps)
     if name == "left out":
         rows, responses = (*rows, (nothing,) * 2), (*responses, nothing)
         sets = (np.arange(len(rows)),)
@@ -113,7 +113,7 @@ def test_one_record_moves_the_weight_by_kappa_at_most(name: str) -> None:
 
 def test_a_score_that_records_do_not_move_says_so() -> None:
     one = (Fraction(1),)
-    grid = Grid((Fraction(0),), (Fraction(1),), 4)
+    grid = ParameterGrid((Fraction(0),), (Fraction(1),), 4)
     still = LinearScore((one, one), (Fraction(0), Fraction(1)), (np.array([0]), np.array([1])), grid)
     assert not still.moves
     assert LinearScore((one, one), (Fraction(0), Fraction(1)), (np.array([0, 1]),), grid).moves

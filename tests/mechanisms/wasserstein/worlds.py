@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from tests.contract.cases import Case
-from tests.contract.contract import Subject
-from tests.losses import record_distances
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.wasserstein.exponential import WassersteinExponential
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Pure
+from holdfast.testing.contract import Subject
+from holdfast.testing.losses import record_distances
+from holdfast.testing.worlds import Case
 
 Floats = NDArray[np.float64]
 

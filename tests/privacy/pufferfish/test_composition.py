@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.privacy.pufferfish.enumerated import distance, loss, randomised, release, secrets, tp_loss
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.evidence import Assumed
+from holdfast.privacy.evidence import Assumed, stated
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.law_distance import bottleneck
 from holdfast.privacy.pufferfish import (
     COUNT,
     DeltaZ,
@@ -23,14 +23,14 @@ from holdfast.privacy.pufferfish import (
     in_sequence,
     post_processed,
 )
-from holdfast.privacy.wasserstein import bottleneck
+from holdfast.system.errors import GuaranteeError
 
 BITS: list[tuple[int, ...]] = list(product((0, 1), repeat=2))
 FAIR = dict.fromkeys(BITS, 1 / 4)
 THREE: list[tuple[int, ...]] = list(product((0, 1), repeat=3))
 FRAMEWORK = Framework(Stated("z", {"z": 1}), Stated("s"), Stated("p"), LawClass("l"), COUNT)
 ONE = DeltaZ(Fraction(1), exact=True, evidence=())
-WHY = Assumed("the parts are independent given what is public", "they are of different places")
+WHY = Assumed(stated("the parts are independent given what is public", "they are of different places"))
 
 
 def promised(epsilon: str, *, pointwise: bool = True, framework: Framework = FRAMEWORK) -> TPGuarantee:
@@ -128,7 +128,7 @@ def test_post_processing_with_what_is_public_costs_nothing() -> None:
     guarantee = post_processed(promised("1"))
     assert guarantee.intensity == Pure(Fraction(1))
     assert post_processed(guarantee) == guarantee
-    assert guarantee.evidence[-1].claim.startswith("what is computed from a release")
+    assert guarantee.evidence[-1].claim.words.startswith("what is computed from a release")
 
 
 def test_conditioning_costs_more_than_twice_where_records_are_tied() -> None:

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from tests.privacy.pufferfish.enumerated import distance
 
 from holdfast.privacy.guarantee import Scope
+from holdfast.privacy.law_distance import bottleneck
 from holdfast.privacy.pufferfish import DeltaZ, delta_of_tables, framework_of_tables
-from holdfast.privacy.wasserstein import bottleneck
 from holdfast.universe.universe import Universe
 
 Dataset = tuple[int, ...]

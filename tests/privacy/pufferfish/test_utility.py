@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
 
-from holdfast.errors import GuaranteeError
 from holdfast.inference.projected_power import projected_variance
 from holdfast.privacy.pufferfish import congenial_errors, expected_variance, gradient_tail
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
+from holdfast.system.errors import GuaranteeError
 
 BITS = list(product("01", repeat=3))
 

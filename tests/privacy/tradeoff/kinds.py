@@ -14,7 +14,7 @@ from holdfast.privacy.tradeoff import (
     tradeoff_of,
     tradeoff_of_lattice,
 )
-from holdfast.privacy.tradeoff.losses import Losses
+from holdfast.privacy.tradeoff.composition import LossDistributions
 
 WINDOW = np.arange(-30, 31)
 LOPSIDED = tradeoff_of(np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.1, 0.3, 0.4, 0.2]))
@@ -36,7 +36,7 @@ KINDS: dict[str, Tradeoff] = {
     "finite group": group(LOPSIDED, 2),
     "product": tensor(LOPSIDED, EpsilonDelta(0.5), LOPSIDED),
     "mixed": tensor(LOPSIDED, Gaussian(0.8)),
-    "losses": Losses.of([LOPSIDED, Gaussian(0.8)]).tradeoff(),
+    "losses": LossDistributions.of([LOPSIDED, Gaussian(0.8)]).tradeoff(),
     "envelope": envelope([EpsilonDelta(2.0), EpsilonDelta(0.5, 0.1), Gaussian(0.9)]),
     "zcdp": zcdp_to_tradeoff(rho=0.4),
 }

@@ -7,22 +7,22 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
+from holdfast.lattice.arrays import FloatArray
 from holdfast.privacy.tradeoff import EpsilonDelta, PiecewiseLinear, tradeoff_of, tradeoff_of_lattice
-from holdfast.privacy.tradeoff.function import Floats
 
 weights = arrays(np.float64, 5, elements=st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0, 3.0])).filter(
     lambda w: w.sum() > 0
 )
 
 
-def slow_beta(p: Floats, q: Floats, alpha: float) -> float:
+def slow_beta(p: FloatArray, q: FloatArray, alpha: float) -> float:
     """The best randomised test, by linear programming."""
     best = linprog(-q, A_ub=p[None, :], b_ub=[alpha], bounds=(0, 1))
     assert best.x is not None
     return 1 - float(q @ best.x)
 
 
-def slow_delta(p: Floats, q: Floats, epsilon: float) -> float:
+def slow_delta(p: FloatArray, q: FloatArray, epsilon: float) -> float:
     """The worst of all events."""
     events = [list(s) for k in range(len(p) + 1) for s in combinations(range(len(p)), k)]
     return max(float(q[s].sum() - np.exp(epsilon) * p[s].sum()) for s in events)
@@ -30,7 +30,7 @@ def slow_delta(p: Floats, q: Floats, epsilon: float) -> float:
 
 @settings(deadline=None, max_examples=50)
 @given(weights, weights, st.floats(0, 1), st.floats(-2, 3))
-def test_against_all_tests_and_events(v: Floats, w: Floats, alpha: float, epsilon: float) -> None:
+def test_against_all_tests_and_events(v: FloatArray, w: FloatArray, alpha: float, epsilon: float) -> None:
     p, q = v / v.sum(), w / w.sum()
     f = tradeoff_of(p, q)
     assert f(alpha) == pytest.approx(slow_beta(p, q, alpha), abs=1e-9)

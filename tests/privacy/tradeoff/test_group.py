@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from tests.privacy.tradeoff.kinds import KINDS, LOPSIDED
 
+from holdfast.lattice.arrays import FloatArray
 from holdfast.privacy.tradeoff import (
     PERFECTLY_PRIVATE,
     EpsilonDelta,
@@ -11,12 +12,11 @@ from holdfast.privacy.tradeoff import (
     group,
     tensor,
 )
-from holdfast.privacy.tradeoff.function import Floats
 
 ALPHA = np.linspace(0, 1, 301)
 
 
-def slow_group(f: Tradeoff, k: int, alpha: Floats) -> Floats:
+def slow_group(f: Tradeoff, k: int, alpha: FloatArray) -> FloatArray:
     """1 - (1 - f)^{o k}, as it is printed."""
     value = alpha
     for _ in range(k):

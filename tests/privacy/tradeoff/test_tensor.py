@@ -16,7 +16,7 @@ from holdfast.privacy.tradeoff import (
     tensor,
     tradeoff_of,
 )
-from holdfast.privacy.tradeoff.losses import Losses
+from holdfast.privacy.tradeoff.composition import LossDistributions
 
 ALPHA = np.linspace(0, 1, 301)
 
@@ -79,7 +79,7 @@ def test_a_gaussian_beside_a_finite_law(epsilon: float, delta: float, mu: float)
     ],
 )
 def test_loss_distributions_are_below_the_truth(fs: tuple[Tradeoff, ...]) -> None:
-    truth, losses = tensor(*fs), Losses.of(fs)
+    truth, losses = tensor(*fs), LossDistributions.of(fs)
     bound = losses.tradeoff()
     assert (truth.certainty, bound.certainty) == ("exact", "lower")
     assert at_least(truth, bound)

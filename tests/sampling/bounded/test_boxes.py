@@ -6,13 +6,12 @@ import flint
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from tests.goodness import LEVEL, p_value
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.bounded import boxes
 from holdfast.sampling.bounded.boxes import BoxedLaw
-from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.testing.goodness import LEVEL, p_value
 
 DRAWS = 10_000
 
@@ -30,7 +29,7 @@ class Hill:
     def _largest(self, points: IntArray) -> IntArray:
         return np.asarray(np.abs(points - np.array(self.top)).max(axis=1))
 
-    def log_density(self, points: IntArray) -> tuple[Floats, Floats]:
+    def log_density(self, points: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the log density, and how far off it is said to be."""
         found = -self.rate * self._largest(points).astype(np.float64)
         return found, np.full(found.shape, self.off)
@@ -39,7 +38,7 @@ class Hill:
         """Return a ball around it."""
         return -flint.arb(self.rate) * int(self._largest(point[None])[0])
 
-    def upper(self, first: IntArray, last: IntArray) -> Floats:
+    def upper(self, first: IntArray, last: IntArray) -> FloatArray:
         """Return what it is at most in a box, and more."""
         top = np.array(self.top)
         nearest = np.maximum(np.maximum(first - top, top - last), 0).max(axis=1)

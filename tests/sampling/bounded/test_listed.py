@@ -2,11 +2,11 @@
 
 import flint
 import numpy as np
-from tests.goodness import LEVEL, p_value
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.bounded.listed import ListedLaw
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.testing.goodness import LEVEL, p_value
 
 POINTS = np.array([[0, 4], [1, 3], [2, 2], [3, 1], [4, 0]])
 

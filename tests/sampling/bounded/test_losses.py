@@ -6,8 +6,8 @@ import flint
 import numpy as np
 import pytest
 
-from holdfast.errors import SamplingError
 from holdfast.sampling.bounded.losses import LargestLoss, MixedLoss, RootLoss, SquareLoss, SumLoss, Term
+from holdfast.system.errors import SamplingError
 
 POINTS = np.array([[0, 0], [1, 0], [0, -2], [3, 3], [-40, 7], [200, -200]])
 WIDEST = 200

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.bounded.losses import SumLoss
-from holdfast.sampling.bounded.proposal import Plan, Proposal, Weights, pivots_of, tilts_for
+from holdfast.sampling.bounded.proposal import CellWeights, CountProposal, DrawOrder, pivots_of, tilts_for
 from holdfast.sampling.bounded.separable import SeparableLaw
 from holdfast.sampling.bounded.totals import Totals
 from holdfast.sampling.entropy import SeededEntropy
@@ -29,15 +29,15 @@ def ordered(high: int | None = None) -> Totals:
     return found
 
 
-def weights_of(centre: IntArray) -> Weights:
-    return Weights(tuple(centre.tolist()), (ONE,) * centre.size, (Fraction(1, 2),) * centre.size)
+def weights_of(centre: IntArray) -> CellWeights:
+    return CellWeights(tuple(centre.tolist()), (ONE,) * centre.size, (Fraction(1, 2),) * centre.size)
 
 
 def test_moments_are_those_of_all_counts_that_keep_their_orders() -> None:
     """Means, variances and covariances, and how often orders are kept by chance, against a list."""
     totals = ordered()
     tilts = np.array([0.125, -0.25])
-    found = Proposal(Plan.of(totals, ()), weights_of(CENTRE), tilts).moments
+    found = CountProposal(DrawOrder.of(totals, ()), weights_of(CENTRE), tilts).moments
     points = np.array(list(product(*(range(int(h or 0) + 1) for h in totals.high))))
     z = points - CENTRE
     logs = -0.5 * np.abs(z).sum(axis=1) + z @ np.array([0.125, -0.25, 0.125, -0.25])
@@ -67,7 +67,7 @@ def test_tilts_meet_the_totals_where_orders_bind() -> None:
     rows[np.arange(40), 2 * np.arange(40)], rows[np.arange(40), 2 * np.arange(40) + 1] = 1, -1
     totals = Totals.of(csr_array(matrix), matrix @ centre, low=[0] * 80, rows=rows, least=np.zeros(40, int))
     assert totals is not None
-    weights = Weights(tuple(centre.tolist()), (ONE,) * 80, (Fraction(1, 50),) * 80)
+    weights = CellWeights(tuple(centre.tolist()), (ONE,) * 80, (Fraction(1, 50),) * 80)
     _, moments = tilts_for(totals, weights, np.zeros(2))
     for number in range(2):
         cells = totals.members(number)
@@ -89,7 +89,7 @@ def test_a_pivot_is_not_where_its_order_is_hardly_ever_kept() -> None:
     )
     assert totals is not None
     pseudo = (Fraction(100), ONE, Fraction(1, 10), ONE)
-    weights = Weights(tuple(centre.tolist()), pseudo, (Fraction(1, 100),) * 4)
+    weights = CellWeights(tuple(centre.tolist()), pseudo, (Fraction(1, 100),) * 4)
     _, moments = tilts_for(totals, weights, np.zeros(2))
     assert moments.kept[3] < moments.kept[1]
     assert pivots_of(totals, moments)[1] == 1

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, p_value
 
-from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.bounded import weighted_cell
 from holdfast.sampling.bounded.losses import LargestLoss, MixedLoss, RootLoss, SquareLoss, SumLoss
 from holdfast.sampling.bounded.separable import SeparableLaw
 from holdfast.sampling.bounded.totals import Order, Totals
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, p_value
 
 DRAWS = 20_000
 LOSSES: dict[str, MixedLoss] = {

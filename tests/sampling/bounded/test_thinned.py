@@ -6,13 +6,12 @@ import flint
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, lattice_law, p_value
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.bounded.thinned import ThinnedLaw
-from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value
 
 TOTAL = np.ones((1, 3), dtype=np.int64)
 
@@ -20,7 +19,7 @@ TOTAL = np.ones((1, 3), dtype=np.int64)
 def thinned(off: float = 1e-12) -> ThinnedLaw:
     """Thin l1 at 1/2 to exp(-|z|_1), with z_1 < 3."""
 
-    def more(points: IntArray) -> tuple[Floats, Floats]:
+    def more(points: IntArray) -> tuple[FloatArray, FloatArray]:
         found = np.abs(points).sum(axis=1) / 2
         return np.where(points[:, 0] < 3, found, np.inf), np.full(found.shape, off)
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.bounded.totals import Order, Totals
+from holdfast.system.errors import SamplingError
 
 POINTS = np.array(list(product(range(5), repeat=4)))
 

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.goodness import LEVEL, p_value
 
-from holdfast.errors import SamplingError
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.bounded import weighted_cell
 from holdfast.sampling.bounded.weighted_cell import CellTable, Child, WeightedCell
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, ball_of, real
+from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, p_value
 
 RATES = st.sampled_from([Fraction(0), Fraction(1, 100), Fraction(1, 4), Fraction(2)])
 

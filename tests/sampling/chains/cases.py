@@ -10,10 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.goodness import lattice_points
 
-from holdfast.sampling.chains.kernel import Kernel, State
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
+from holdfast.sampling.chains.kernel import ChainState, Kernel, LaplaceTarget, non_negative
+from holdfast.testing.goodness import lattice_points
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -27,7 +26,7 @@ class Case:
     """A kernel, its states at given points, all points of its target, their law, and the matrix of a step."""
 
     kernel: Kernel
-    at: Callable[[Integers], State]
+    at: Callable[[Integers], ChainState]
     points: Integers
     law: Floats
     matrix: Floats
@@ -60,7 +59,7 @@ def double_geometric(jumps: Integers, rate: Fraction) -> Floats:
     return np.asarray((1 - a) / (1 + a) * a ** np.abs(jumps))
 
 
-def metropolis(kernel: Kernel, states: State, chance: Floats) -> Floats:
+def metropolis(kernel: Kernel, states: ChainState, chance: Floats) -> Floats:
     """Return the matrix of one step: ``chance`` has the probability that an update proposes each point."""
     size = states.statistic.size
     moved = np.zeros((size, size))

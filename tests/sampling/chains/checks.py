@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
-from tests.goodness import LEVEL, p_value
 from tests.sampling.chains.cases import Case
 
-from holdfast.sampling.chains.bound import tv_bound
+from holdfast.sampling.chains.coupling import meeting_times, tv_bound
 from holdfast.sampling.chains.kernel import coupled_step, run
-from holdfast.sampling.chains.meeting import meeting_times
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.testing.goodness import LEVEL, p_value
 
 CHAINS = 15_000
 PAIRS = 20_000

@@ -6,7 +6,6 @@ from itertools import permutations
 
 import numpy as np
 from scipy.sparse import csr_array
-from tests.goodness import two_way
 from tests.sampling.chains.cases import (
     TABLE,
     Case,
@@ -21,6 +20,7 @@ from tests.sampling.chains.cases import (
 from holdfast.lattice.markov import markov_basis, markov_basis_two_way
 from holdfast.sampling.chains.markov_walk import MarkovWalk
 from holdfast.sampling.chains.row_pairs import RowPairs
+from holdfast.testing.goodness import two_way
 
 SQUARE = np.array([2, 0, 1, 0, 1, 1, 1, 1, 0])
 """A 3 x 3 table: of three rows one sits out."""

@@ -8,10 +8,17 @@ from scipy import stats
 from tests.sampling.chains.checks import RUNS, distances
 from tests.sampling.chains.small import SMALL
 
-from holdfast.errors import SamplingError
-from holdfast.sampling.chains.bound import ENOUGH, iterations_for, runs_for, tv_bound
-from holdfast.sampling.chains.meeting import UNMET, MeetingTimes, meeting_times
+from holdfast.sampling.chains.coupling import (
+    ENOUGH,
+    UNMET,
+    MeetingTimes,
+    iterations_for,
+    meeting_times,
+    runs_for,
+    tv_bound,
+)
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import SamplingError
 
 
 def test_the_limit_covers_as_often_as_it_says() -> None:

@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 
 from holdfast.lattice.markov import markov_basis_two_way
 from holdfast.sampling.chains import row_pairs
-from holdfast.sampling.chains.joining import joining_order
-from holdfast.sampling.chains.kernel import Kernel
+from holdfast.sampling.chains.coupling import meeting_times
+from holdfast.sampling.chains.kernel import Kernel, LaplaceTarget, non_negative
 from holdfast.sampling.chains.markov_walk import MarkovWalk
-from holdfast.sampling.chains.meeting import meeting_times
-from holdfast.sampling.chains.row_pairs import RowPairs
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
+from holdfast.sampling.chains.row_pairs import RowPairs, joining_order
 from holdfast.sampling.entropy import SeededEntropy
 
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from tests.goodness import LEVEL, p_value
 from tests.sampling.chains.cases import double_geometric
 
-from holdfast.sampling.chains.jumps import Jumps
+from holdfast.sampling.chains.markov_walk import Jumps
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.testing.goodness import LEVEL, p_value
 
 RATE = Fraction(2, 3)
 DRAWS = 40_000

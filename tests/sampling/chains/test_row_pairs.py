@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, two_way
 from tests.sampling.chains.cases import truncated
 from tests.sampling.chains.small import SMALL, SQUARE
 
-from holdfast.errors import SamplingError
-from holdfast.sampling.chains.kernel import run
+from holdfast.sampling.chains.kernel import LaplaceTarget, non_negative, run
 from holdfast.sampling.chains.row_pairs import RowPairs, two_way_cells
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, two_way
+from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 
 

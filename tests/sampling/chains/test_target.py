@@ -3,9 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from holdfast.sampling.chains.kernel import accept
+from holdfast.sampling.chains.kernel import LaplaceTarget, accept, non_negative
 from holdfast.sampling.chains.markov_walk import MarkovWalk
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
 from holdfast.sampling.entropy import SeededEntropy
 
 CENTRE = np.array([1, 2, 0])

@@ -6,11 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.goodness import LEVEL, p_value
+from tests.sampling.replayed import ReplayedEntropy
 
-from holdfast.errors import SamplingError
 from holdfast.sampling.chains.two_rows import TwoRowLaw, TwoRows
-from holdfast.sampling.entropy import Replay, SeededEntropy
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, p_value
 
 Array = NDArray[np.int64]
 EPSILON = Fraction(1, 4)
@@ -61,7 +62,7 @@ def test_a_word_that_is_refined_decides_as_the_whole_word() -> None:
     refined = 0
     for word in SeededEntropy(3).words(120):
         rest = np.array([word << np.uint64(3)])
-        more = Replay(rest, SeededEntropy(0))
+        more = ReplayedEntropy(rest, SeededEntropy(0))
         given = np.array([[word]])
         assert (few.draw(one, given, more) == whole.draw(one, given, SeededEntropy(0))).all()
         refined += more.words(1)[0] != rest[0]

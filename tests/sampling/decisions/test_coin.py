@@ -4,8 +4,7 @@ import flint
 import numpy as np
 import pytest
 
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, ball_of, real
+from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import SeededEntropy
 
 EXPONENTS = [Fraction(n, 7) for n in range(12)]

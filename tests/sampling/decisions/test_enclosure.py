@@ -4,7 +4,7 @@ import flint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.sampling.decisions.enclosure import exp_of_minus, floor_of, is_below, real
+from holdfast.sampling.decisions import exp_of_minus, floor_of, is_below, real
 from holdfast.sampling.entropy import SeededEntropy
 
 positive = st.fractions(min_value=Fraction(1, 1000), max_value=40)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from holdfast.sampling.decisions.floats import blur, compare, uniforms
+from holdfast.sampling.decisions import blur, compare, uniforms
 
 EDGES = [0, 1, 2, 2**11 - 1, 2**52 + 1, 2**53 - 1, 2**53 + 1, 2**63, 2**63 + 2**10, 2**64 - 2**11, 2**64 - 1]
 

@@ -4,15 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.lattice import offset_total
-from holdfast.sampling.lattice.cascade import Cascade
-from holdfast.sampling.lattice.offset_total import OffsetTotal
-from holdfast.sampling.lattice.order import best_order, orders, predicted_work
-from holdfast.sampling.lattice.rejection import Rejection
-from holdfast.sampling.lattice.split import splits
+from holdfast.sampling.lattice import laplace_total
+from holdfast.sampling.lattice.cascade import Cascade, best_order, orders, predicted_work
+from holdfast.sampling.lattice.laplace_total import OffsetTotal
+from holdfast.sampling.lattice.rejection import Rejection, splits
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 EPSILON = Fraction(5, 4)
 SYSTEMS = {
@@ -100,13 +98,13 @@ def given_sum(cells: int, total: int, epsilon: float) -> tuple[dict[tuple[int, .
 
 
 # a band of 2 sends every word to the enclosures
-@pytest.mark.parametrize("band", [offset_total.BAND, 2.0])
+@pytest.mark.parametrize("band", [laplace_total.BAND, 2.0])
 @pytest.mark.parametrize("cells", [2, 3])
 @pytest.mark.parametrize("total", [0, 1, -3, 5])
 def test_cells_with_a_given_sum_have_their_law(
     cells: int, total: int, band: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(offset_total, "BAND", band)
+    monkeypatch.setattr(laplace_total, "BAND", band)
     law, _ = given_sum(cells, total, 1.25)
     draws = OffsetTotal(cells, EPSILON).draw(np.full(20_000, total), SeededEntropy(total + 9))
     assert (draws.sum(axis=1) == total).all()
@@ -117,7 +115,7 @@ def test_floats_and_enclosures_decide_the_same_words_alike(monkeypatch: pytest.M
     sums = np.arange(-30, 31).repeat(30)
     law = OffsetTotal(4, Fraction(1, 5))
     quick = law.draw(sums, SeededEntropy(3)), law.toss(sums, SeededEntropy(4))
-    monkeypatch.setattr(offset_total, "BAND", 2.0)
+    monkeypatch.setattr(laplace_total, "BAND", 2.0)
     assert np.array_equal(quick[0], law.draw(sums, SeededEntropy(3)))
     assert np.array_equal(quick[1], law.toss(sums, SeededEntropy(4)))
 
@@ -131,9 +129,9 @@ def test_the_floats_are_far_more_precise_than_the_band(cells: int, epsilon: Frac
     for s in (0, 3, shares.size // 3, shares.size - 1):
         places = range(0, table.shape[1], table.shape[1] // 40)
         exact = [law._law(s).cdf(m, 64)[0] / 2**64 for m in places]
-        assert np.abs(table[s, list(places)] - s - exact).max() < offset_total.BAND / 50
+        assert np.abs(table[s, list(places)] - s - exact).max() < laplace_total.BAND / 50
         share = law._share(s)(64)[0] / 2**64
-        assert abs(shares[s] - share) < offset_total.BAND / 50
+        assert abs(shares[s] - share) < laplace_total.BAND / 50
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3])
@@ -150,6 +148,6 @@ def test_coins_for_sums_have_their_share(cells: int) -> None:
 
 
 def test_a_table_of_sums_that_is_not_finite_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offset_total, "gammaln", lambda n: np.full(np.shape(n), np.nan))
+    monkeypatch.setattr(laplace_total, "lgamma", lambda _: np.nan)
     with pytest.raises(ArithmeticError, match="not finite"):
         OffsetTotal(4, EPSILON).toss(np.arange(8), SeededEntropy(0))

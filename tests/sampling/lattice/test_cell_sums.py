@@ -6,14 +6,12 @@ import flint
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.goodness import LEVEL
 from tests.sampling.sums import gaussian_sum, laplace_sum
 
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import cell_sums
-from holdfast.sampling.lattice.cell_sums import BAND, CellSums
-from holdfast.sampling.lattice.gaussian_sums import SHARE_ERROR, GaussianSums
-from holdfast.sampling.lattice.laplace_sums import FEW, LaplaceSums
+from holdfast.sampling.lattice.cell_sums import BAND, FEW, SHARE_ERROR, CellSums, GaussianSums, LaplaceSums
+from holdfast.testing.goodness import LEVEL
 
 Floats = NDArray[np.float64]
 LAWS: dict[str, CellSums] = {

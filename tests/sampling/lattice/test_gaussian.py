@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
-from holdfast.errors import SamplingError
-from holdfast.sampling.decisions import coin
+from holdfast.sampling.decisions import toss_coins
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import kernel_gaussian
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 SYSTEMS: dict[str, NDArray[np.int64]] = {
     "no invariants": np.zeros((0, 2), dtype=np.int64),
@@ -52,7 +52,7 @@ def test_enclosures_decide_as_floats_do(monkeypatch: pytest.MonkeyPatch) -> None
     clear = law.sample(SeededEntropy(8), 50)
 
     def toss(log_chance, margin, exact, entropy):  # type: ignore[no-untyped-def]
-        return coin.toss_coins(log_chance, np.ones(log_chance.size), exact, entropy)
+        return toss_coins(log_chance, np.ones(log_chance.size), exact, entropy)
 
     monkeypatch.setattr(kernel_gaussian, "toss_coins", toss)
     assert np.array_equal(law.sample(SeededEntropy(8), 50), clear)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
 
-from holdfast.sampling.decisions import coin
+from holdfast.sampling.decisions import toss_coins
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import radial
 from holdfast.sampling.lattice.radial import KAPPA, Radial
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 SYSTEM = two_way(2, 3)
 GROUPS = [(csr_array(SYSTEM), np.arange(6)[None])]
@@ -30,7 +30,7 @@ def test_enclosures_decide_as_floats_do(monkeypatch: pytest.MonkeyPatch) -> None
     clear = sampler.sample(SeededEntropy(6), 40)
 
     def toss(log_chance, margin, exact, entropy):  # type: ignore[no-untyped-def]
-        return coin.toss_coins(log_chance, np.ones(log_chance.size), exact, entropy)
+        return toss_coins(log_chance, np.ones(log_chance.size), exact, entropy)
 
     monkeypatch.setattr(radial, "toss_coins", toss)
     assert np.array_equal(sampler.sample(SeededEntropy(6), 40), clear)

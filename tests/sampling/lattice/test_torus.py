@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from tests.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
+from tests.sampling.replayed import ReplayedEntropy
 
-from holdfast.errors import SamplingError
-from holdfast.sampling.decisions.enclosure import ball_of, floor_of, real
-from holdfast.sampling.entropy import Replay, SeededEntropy
+from holdfast.sampling.decisions import ball_of, floor_of, real
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import torus
 from holdfast.sampling.lattice.angle import GRID, Angle, log_phi
-from holdfast.sampling.lattice.cascade import Cascade
-from holdfast.sampling.lattice.order import best_order
+from holdfast.sampling.lattice.cascade import Cascade, best_order
 from holdfast.sampling.lattice.torus import Torus, Walks, balanced_bases
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
 
 NOT_UNIMODULAR = np.array([[1, 1, 0, 1, 0], [0, 1, 1, 1, 0], [1, 0, 1, 1, 1]])
 """The first three columns have determinant 2."""
@@ -134,7 +134,7 @@ def test_steps_next_to_their_thresholds(epsilon: Fraction, x: int) -> None:
             for away in (1, 40, 900, 3000):
                 words += [threshold - away, threshold + away]
                 steps += [k + 1, k]
-    script = Replay(np.array(words, dtype=np.uint64), SeededEntropy(0))
+    script = ReplayedEntropy(np.array(words, dtype=np.uint64), SeededEntropy(0))
     draws = sampler._draw_steps(np.full((len(words) // 4, 4), float(x)), script).ravel()
     # far out a ratio is so small that the next words are steps further on
     with flint.ctx.workprec(300):
@@ -148,7 +148,7 @@ def test_a_zero_word_stands_for_numbers_below_it() -> None:
     """Bits beyond a zero word count: the number of steps is that of 2^-128 here, not of half a word."""
     epsilon = Fraction(1, 100)
     sampler = Torus(two_way(2, 2), epsilon)
-    script = Replay(np.array([0, 2**60, 2**61, 2**62, 1], dtype=np.uint64), SeededEntropy(0))
+    script = ReplayedEntropy(np.array([0, 2**60, 2**61, 2**62, 1], dtype=np.uint64), SeededEntropy(0))
     drawn = int(sampler._draw_steps(np.zeros((1, 4)), script)[0, 0])
     with flint.ctx.workprec(300):
         assert ratio_power(0, epsilon, drawn + 1) < flint.arb(2) ** -127
@@ -165,7 +165,7 @@ def test_angles_with_a_tiny_chance_are_kept_when_their_turn_comes(
     assert -64 * np.log(2) < log_chance < -55 * np.log(2), "a chance below half a word of 53 bits"
     monkeypatch.setattr(Torus, "_propose", lambda *_: angles)
     words = np.array([second >> 52, second], dtype=np.uint64)
-    assert sampler._attempt(Replay(words, SeededEntropy(0)), 1).shape[0] == kept
+    assert sampler._attempt(ReplayedEntropy(words, SeededEntropy(0)), 1).shape[0] == kept
 
 
 def test_without_a_basis_in_integers_it_is_refused() -> None:

@@ -3,11 +3,11 @@ from math import exp
 
 import numpy as np
 import pytest
-from tests.goodness import LEVEL, p_value
 
-from holdfast.errors import SamplingError
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers.exponential import DoubleGeometric, ExpCoin
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, p_value
 
 DRAWS = 200_000
 SCALES = [Fraction(1, 4), Fraction(3, 2), Fraction(1, 50)]

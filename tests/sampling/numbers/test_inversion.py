@@ -2,11 +2,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.goodness import LEVEL, p_value
+from tests.sampling.replayed import ReplayedEntropy
 
-from holdfast.sampling.decisions.enclosure import Enclosure
-from holdfast.sampling.entropy import Replay, SeededEntropy
+from holdfast.sampling.decisions import Enclosure
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers.inversion import Cdf, Inversion
+from holdfast.testing.goodness import LEVEL, p_value
 
 EIGHTHS = [Fraction(1, 8), Fraction(1, 2), Fraction(5, 8), Fraction(1)]
 
@@ -39,13 +40,13 @@ def test_words_beside_a_threshold_are_decided_by_further_bits(word: int, draw: i
     # The word at a dyadic value is above it, and the one before is below, whatever bits follow.
     law = Inversion(dyadic(1))
     for after in (1, 2**63, 2**64 - 2):
-        entropy = Replay(np.array([word, after], dtype=np.uint64), SeededEntropy(2))
+        entropy = ReplayedEntropy(np.array([word, after], dtype=np.uint64), SeededEntropy(2))
         assert law.sample(entropy, 1).tolist() == [draw]
 
 
 def test_bits_that_decide_nothing_are_followed_by_more() -> None:
     # u = 1/2 exactly so far, and an enclosure around 1/2: only the third word shows u > 1/2.
-    entropy = Replay(np.array([2**31, 0, 7], dtype=np.uint64), SeededEntropy(2))
+    entropy = ReplayedEntropy(np.array([2**31, 0, 7], dtype=np.uint64), SeededEntropy(2))
     assert Inversion(dyadic(1)).sample(entropy, 1).tolist() == [2]
 
 

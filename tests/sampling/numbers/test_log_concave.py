@@ -6,13 +6,11 @@ from math import comb, exp
 import numpy as np
 import pytest
 from scipy import stats
-from tests.goodness import LEVEL, One, p_value
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.numbers.half_norm import half_norm, weight
-from holdfast.sampling.numbers.inversion import Inversion
-from holdfast.sampling.numbers.log_concave import LogConcave
+from holdfast.sampling.numbers.inversion import Inversion, LogConcave, half_norm, weight
+from holdfast.testing.goodness import LEVEL, One, p_value
 
 CASES = [(10, 5, 5), (2, 1, 1), (50, 3, 40), (1000, 300, 77), (60, 58, 57), (7, 0, 3), (7, 4, 7)]
 

@@ -3,11 +3,11 @@
 import flint
 import numpy as np
 import pytest
-from tests.goodness import LEVEL, p_value
 
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.numbers import near
-from holdfast.sampling.numbers.near import draw_near, log_sum, log_sum_ratio, sum_ratio_ball
+from holdfast.sampling.numbers import gaussian
+from holdfast.sampling.numbers.gaussian import draw_near, log_sum, log_sum_ratio, sum_ratio_ball
+from holdfast.testing.goodness import LEVEL, p_value
 
 LAWS = [(0.3, 0.2), (0.5, 0.05), (0.1, 1.0), (-3.37, 1.49), (100.2, 1.5), (7.7, 9.3)]
 SIZE = 100_000
@@ -31,8 +31,8 @@ def test_the_law(m: float, s: float) -> None:
 @pytest.mark.parametrize(("m", "s"), LAWS)
 def test_enclosures_draw_what_floats_draw(m: float, s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     clear = draw_near(np.full(200, m), np.full(200, s), SeededEntropy(5))
-    monkeypatch.setattr(near, "NARROW_MARGIN", 1.0)
-    monkeypatch.setattr(near, "WIDE_MARGIN", 1.0)
+    monkeypatch.setattr(gaussian, "NARROW_MARGIN", 1.0)
+    monkeypatch.setattr(gaussian, "WIDE_MARGIN", 1.0)
     assert np.array_equal(draw_near(np.full(200, m), np.full(200, s), SeededEntropy(5)), clear)
 
 

@@ -4,10 +4,11 @@ from math import comb
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.goodness import LEVEL, p_value
 
-from holdfast.sampling.entropy import SeededEntropy, Words
+from holdfast.lattice.arrays import WordArray
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers.uniform import uniform_below, uniform_compositions
+from holdfast.testing.goodness import LEVEL, p_value
 
 
 def test_uniform_below_is_uniform() -> None:
@@ -23,7 +24,7 @@ class Scripted:
     def __init__(self, *script: int) -> None:
         self.script = list(script)
 
-    def words(self, size: int) -> Words:
+    def words(self, size: int) -> WordArray:
         taken, self.script = self.script[:size], self.script[size:]
         return np.array(taken, dtype=np.uint64)
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 from studies.chains.gibbs_metropolis import Basis, GibbsMetropolis, lattice_basis
 from studies.chains.independent import FreeCells, Independent, free_cells
-from tests.goodness import two_way
 from tests.sampling.chains.cases import (
     TABLE,
     Case,
@@ -17,9 +16,9 @@ from tests.sampling.chains.cases import (
     truncated,
 )
 
-from holdfast.sampling.chains.kernel import State
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
-from holdfast.sampling.decisions.floats import Flags
+from holdfast.lattice.arrays import BoolArray
+from holdfast.sampling.chains.kernel import ChainState, LaplaceTarget, non_negative
+from holdfast.testing.goodness import two_way
 
 ODD = np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]])
 """Solving for the first three cells takes a determinant of 2."""
@@ -35,7 +34,7 @@ def joint(target: LaplaceTarget, kind: Basis, rate: Fraction) -> Case:
     points, law = support(target, two_way(2, 3))
     kernel = GibbsMetropolis(lattice_basis(two_way(2, 3), kind), target, rate)
 
-    def at(where: Integers) -> State:
+    def at(where: Integers) -> ChainState:
         return kernel.init(coordinates(where - target.centre, kernel.basis))
 
     difference = points[None] - points[:, None]
@@ -48,7 +47,7 @@ def independent(cells: FreeCells, target: LaplaceTarget, matrix: Integers, rate:
     points, law = support(target, matrix)
     kernel = Independent(cells, target, rate)
 
-    def at(where: Integers) -> State:
+    def at(where: Integers) -> ChainState:
         return kernel.init((where - target.centre)[:, cells.free])
 
     row = double_geometric((points - target.centre)[:, cells.free], rate).prod(axis=1)
@@ -56,7 +55,7 @@ def independent(cells: FreeCells, target: LaplaceTarget, matrix: Integers, rate:
     return Case(kernel, at, points, law, metropolis(kernel, at(points), chance))
 
 
-def first_above_last_but_one(points: Integers) -> Flags:
+def first_above_last_but_one(points: Integers) -> BoolArray:
     return np.asarray(non_negative(points) & (points[:, 0] >= points[:, 4]))
 
 

@@ -5,14 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from studies.chains.gibbs_metropolis import Basis, GibbsMetropolis, Scan, dual_basis, lattice_basis
-from tests.goodness import LEVEL, lattice_law, p_value, two_way
 from tests.sampling.chains.cases import TABLE, double_geometric, truncated
 
-from holdfast.errors import SamplingError
-from holdfast.sampling.chains.kernel import coupled_step, run
-from holdfast.sampling.chains.target import LaplaceTarget
+from holdfast.sampling.chains.kernel import LaplaceTarget, coupled_step, run
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.lattice.laplace import Norm
+from holdfast.sampling.lattice.laplace import LaplaceNorm
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 ORIGIN = np.zeros(6, dtype=np.int64)
 BASES: tuple[Basis, ...] = ("smith", "reduced")
@@ -58,7 +57,7 @@ def test_a_sweep_leaves_its_target_invariant() -> None:
 @pytest.mark.parametrize("kind", BASES)
 @pytest.mark.parametrize("scan", SCANS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_final_states_follow_the_enumerated_law(norm: Norm, scan: Scan, kind: Basis) -> None:
+def test_final_states_follow_the_enumerated_law(norm: LaplaceNorm, scan: Scan, kind: Basis) -> None:
     basis = lattice_basis(two_way(2, 3), kind)
     target = LaplaceTarget(Fraction(5, 4), ORIGIN, norm)
     kernel = GibbsMetropolis(basis, target, Fraction(1), scan)

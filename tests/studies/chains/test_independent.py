@@ -6,11 +6,11 @@ from math import exp
 import numpy as np
 import pytest
 from studies.chains.independent import Independent, free_cells
-from tests.goodness import two_way
 from tests.sampling.chains.cases import TABLE, truncated
 from tests.studies.chains.small import ODD, SMALL
 
-from holdfast.errors import SamplingError
+from holdfast.system.errors import SamplingError
+from holdfast.testing.goodness import two_way
 
 
 def test_solved_cells_keep_the_invariants() -> None:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from studies.chains.smith import ExactArray, smith_normal_form
 
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.exact import to_flint
 from holdfast.lattice.kernel import integer_kernel
 
 matrices = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(

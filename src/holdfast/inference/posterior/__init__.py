@@ -9,17 +9,15 @@ public holds of x with certainty: A x = t, x >= 0, and further inequalities. The
 [partially-private-data, Section 3.2]. It uses the release and public values alone, so it costs no budget
 [semi-dp, Proposition 23], and floats and seeded generators are as good here as anywhere in statistics.
 
-    asked.py        MODEL.toml as values
+    model_spec.py   MODEL.toml as values
     quantities.py   the numbers of each cell that it names, from files
     model.py        p(x | theta) and its prior, with theta integrated out
-    facts.py        what holds of x for certain; a table to start from
+    table_constraints.py   what holds of x for certain; a table to start from
     moves.py        steps between such tables that reach all of them
-    likelihood.py   p(y | x), for each kind of law; of_mechanism.py says which a release has
-    nodes.py        both for one level of a geography, from measurements
-    released.py     a verified release, with its facts and its likelihood
-    problem.py      these four together
-    proposals.py, rejection.py, importance.py, gibbs.py   three samplers of one posterior
-    sliding.py, walking.py, unswapping.py                 how Gibbs moves the table
-    diagnostics.py  R-hat, effective sample sizes, the tail of weights
-    summary.py, picture.py, write.py, infer.py            what is told and written
+    released.py     a verified release, with its constraints and its likelihood p(y | x)
+    problem.py      these together
+    gibbs.py, whole_tables.py              samplers of one posterior
+    sliding.py, walking.py, unswapping.py  how Gibbs sampling moves a table, or unswaps records
+    draws.py        what was drawn, R-hat, effective sample sizes, the tail of weights
+    infer.py, results.py, write.py         what is told and written
 """

@@ -12,31 +12,31 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from holdfast.inference.posterior.draws import Draws, require_memory
-from holdfast.inference.posterior.model import CountModel, Numbers
+from holdfast.inference.posterior.model import CountModel, PriorNumbers
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.progress import steps
+from holdfast.system.progress import steps
 
 BLOCKS = 100
 """Parts in which draws are made, so that it is seen how far they are."""
 
-State = TypeVar("State")
+StateT = TypeVar("StateT")
 
 
-class Mover(Protocol[State]):
+class Mover(Protocol[StateT]):
     """What moves the table of a chain."""
 
     side_by_side: ClassVar[bool]
     """Whether chains may run at the same time: compiled loops may, a law that asks a solver must not."""
 
-    def start(self, table: IntArray) -> State:
+    def start(self, table: IntArray) -> StateT:
         """Return the state of a chain that starts at a table."""
         ...
 
-    def sweep(self, table: State, numbers: Numbers, times: int, generator: np.random.Generator) -> None:
+    def sweep(self, table: StateT, numbers: PriorNumbers, times: int, generator: np.random.Generator) -> None:
         """Leave the posterior of the table, given the numbers of the prior, as it is; in place."""
         ...
 
-    def counts(self, table: State) -> IntArray:
+    def counts(self, table: StateT) -> IntArray:
         """Return the table."""
         ...
 
@@ -66,7 +66,7 @@ class Chain:
     model: CountModel
     mover: Mover[Any]
     table: Any
-    numbers: Numbers
+    numbers: PriorNumbers
     generator: np.random.Generator
 
     def run(self, sweeps: int, thin: int, tables: IntArray | None, numbers: FloatArray | None) -> None:

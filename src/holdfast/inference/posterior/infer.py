@@ -1,24 +1,51 @@
-"""From the folder of a release and a model to a posterior."""
+"""From the folder of a release and a model to a posterior.
+
+Beside it stands the analysis that ignores the noise: the same model, with released counts taken for the true
+ones. A negative count is taken for 0, and areas have the totals that this leaves.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from holdfast.certificate.write import charged_draft
-from holdfast.drafts import drafted
-from holdfast.errors import SpecError
-from holdfast.inference.posterior.asked import ModelSpec, SamplerChoice, read_model
 from holdfast.inference.posterior.draws import Draws
 from holdfast.inference.posterior.gibbs import gibbs
-from holdfast.inference.posterior.importance import importance
-from holdfast.inference.posterior.naive import naive
+from holdfast.inference.posterior.model import CountModel
+from holdfast.inference.posterior.model_spec import ModelSpec, SamplerChoice, read_model
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.rejection import rejection
 from holdfast.inference.posterior.released import is_records, released_table
 from holdfast.inference.posterior.results import Posterior
 from holdfast.inference.posterior.swapped import SwappedProblem, swapped_problem
+from holdfast.inference.posterior.whole_tables import importance, rejection
 from holdfast.inference.posterior.write import write_posterior
-from holdfast.spec.part import spoken_of
+from holdfast.lattice.arrays import IntArray
+from holdfast.system.drafts import drafted
+from holdfast.system.errors import SpecError
+from holdfast.system.ways import about, option
+
+WARMUP = 200
+
+
+def naive(model: CountModel, released: IntArray, *, draws: int, seed: int | None = None) -> Draws:
+    """Return draws of the parameters as if the released counts were true, in one chain."""
+    generator = np.random.default_rng(seed)
+    counts = np.maximum(released, 0)
+    if model.kind == "proportions":
+        totals = np.bincount(model.stratum, weights=counts, minlength=model.totals.size)
+        model = replace(model, totals=totals.astype(np.int64))
+    numbers = np.tile(model.medians(), (draws, 1, 1))
+    if not model.settled:
+        now, sums = model.medians(), np.ascontiguousarray(model.sums(counts))
+        for at in range(-WARMUP, draws):
+            model.settle(now, sums, generator)
+            numbers[max(at, 0)] = now
+    tables = np.broadcast_to(counts, (1, draws, counts.size))
+    return Draws.of(model, tables, numbers[None], generator, sampler="gibbs")
+
 
 NAIVE_DRAWS = 4000
 
@@ -51,7 +78,7 @@ def infer(
 
 
 def _posterior(spec: ModelSpec, folder: Path, table: str | None, seed: int | None, level: float) -> Posterior:
-    with spoken_of(spec.file):
+    with about(spec.file):
         problem, release = _problem(spec, folder, table)
     found = _drawn(problem, spec.sampler, seed)
     ignoring = naive(problem.model, problem.released, draws=min(NAIVE_DRAWS, max(found.size, 400)), seed=seed)
@@ -76,10 +103,10 @@ def _problem(
     if is_records(folder):
         if table is not None:
             raise SpecError(
-                f"--table is for several tables, and {folder} holds swapped records: leave it out."
+                f"{option('table')} is for several tables, and {folder} holds swapped records: leave it out."
             )
         swapped = swapped_problem(spec, folder)
-        return swapped, _release(swapped.digest, "permutation-swapping", seeded=swapped.seeded)
+        return swapped, _release(swapped.digest, swapped.mechanism, seeded=swapped.seeded)
     released = released_table(folder, table, level=spec.model.level)
     problem = problem_of(spec, released)
     return problem, _release(released.digest, released.mechanism, seeded=released.seeded)

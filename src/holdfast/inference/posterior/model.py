@@ -28,11 +28,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import gammaln
 
-from holdfast.compiled import compiled
-from holdfast.inference.posterior.asked import Believed
+from holdfast.inference.posterior.model_spec import Believed
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.system.compiled import compiled
 
-Numbers = FloatArray
+PriorNumbers = FloatArray
 """Logarithms of the numbers of a prior: draws x pools x (shape, mean), or draws x pools x (weight)."""
 
 
@@ -108,18 +108,18 @@ class CountModel:
             *tables.shape[:-1], self.groups
         )
 
-    def medians(self) -> Numbers:
+    def medians(self) -> PriorNumbers:
         """Return the medians of the numbers of the prior, for each pool."""
         each = np.log([one.median for one in self.believed.values()])
         return np.tile(each, (self.pools, 1))
 
-    def draw_numbers(self, generator: np.random.Generator, size: int) -> Numbers:
+    def draw_numbers(self, generator: np.random.Generator, size: int) -> PriorNumbers:
         """Draw the numbers of the prior from what is believed of them."""
         spread = np.log([one.factor for one in self.believed.values()])
         noise = generator.standard_normal((size, self.pools, spread.size))
         return self.medians() + spread * noise
 
-    def terms(self, numbers: Numbers) -> tuple[FloatArray, FloatArray]:
+    def terms(self, numbers: PriorNumbers) -> tuple[FloatArray, FloatArray]:
         """Return shape_g and slope_g."""
         each = numbers[..., self.pool, :]
         shape = np.exp(each[..., 0])
@@ -127,12 +127,16 @@ class CountModel:
             return shape * self.size, np.zeros_like(shape)
         return shape, np.log(np.exp(each[..., 0] - each[..., 1]) + self.size)
 
-    def log_prob(self, tables: IntArray, numbers: Numbers) -> FloatArray:
+    def log_kernel(self, tables: IntArray, terms: tuple[FloatArray, FloatArray]) -> FloatArray:
+        """Return log p(x | numbers) up to what is the same for all tables, by shape_g and slope_g."""
+        (shape, slope), sums = terms, self.sums(tables)
+        found = tables @ self.level - gammaln(tables + 1.0).sum(axis=-1)
+        return np.asarray(found + (gammaln(shape + sums) - sums * slope).sum(axis=-1))
+
+    def log_prob(self, tables: IntArray, numbers: PriorNumbers) -> FloatArray:
         """Return log p(x | numbers) for each table, a row, with parameters integrated out."""
         shape, slope = self.terms(numbers)
-        sums = self.sums(tables)
-        found = tables @ self.level - gammaln(tables + 1.0).sum(axis=-1)
-        found += (gammaln(shape + sums) - gammaln(shape) - sums * slope).sum(axis=-1)
+        found = self.log_kernel(tables, (shape, slope)) - gammaln(shape).sum(axis=-1)
         if self.kind == "rates":
             each = numbers[..., self.pool, :]
             found += (shape * (each[..., 0] - each[..., 1] - slope)).sum(axis=-1)
@@ -142,7 +146,7 @@ class CountModel:
         return np.asarray(found)
 
     def draw_parameters(
-        self, tables: IntArray, numbers: Numbers, generator: np.random.Generator
+        self, tables: IntArray, numbers: PriorNumbers, generator: np.random.Generator
     ) -> FloatArray:
         """Draw the rates or proportions of all groups given tables and numbers, one of each a row."""
         shape, slope = self.terms(numbers)
@@ -151,7 +155,9 @@ class CountModel:
             return np.asarray(generator.standard_gamma(shape) / np.exp(slope))
         return self._dirichlet(shape, generator)
 
-    def draw_prior(self, generator: np.random.Generator, size: int) -> tuple[Numbers, FloatArray, IntArray]:
+    def draw_prior(
+        self, generator: np.random.Generator, size: int
+    ) -> tuple[PriorNumbers, FloatArray, IntArray]:
         """Draw numbers, parameters and tables from the model alone."""
         numbers = self.draw_numbers(generator, size)
         shape, _ = self.terms(numbers)
@@ -166,7 +172,7 @@ class CountModel:
             tables[:, within] = generator.multinomial(total, parameters[:, within])
         return numbers, parameters, tables
 
-    def settle(self, numbers: Numbers, sums: IntArray, generator: np.random.Generator) -> None:
+    def settle(self, numbers: PriorNumbers, sums: IntArray, generator: np.random.Generator) -> None:
         """Draw the numbers of the prior anew, in place, one by one given all else but the parameters."""
         _settle(numbers, sums, generator, *self._constant)
 
@@ -206,6 +212,7 @@ class CountModel:
         )
 
 
+@compiled
 def _log_numbers(
     value: Any, h: Any, which: Any, numbers: Any, sums: Any, rates: Any, pools: Any, cells: Any, whole: Any
 ) -> Any:
@@ -237,9 +244,7 @@ def _log_numbers(
     return found
 
 
-_log_numbers = compiled(_log_numbers)
-
-
+@compiled
 def _settle(
     numbers: Any, sums: Any, generator: Any, rates: Any, pools: Any, cells: Any, beliefs: Any
 ) -> None:
@@ -277,6 +282,3 @@ def _settle(
                     left = value
                 else:
                     right = value
-
-
-_settle = compiled(_settle)

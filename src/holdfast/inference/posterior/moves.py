@@ -27,14 +27,15 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from holdfast.errors import SamplingError
-from holdfast.inference.posterior.facts import Facts
+from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
 from holdfast.lattice.kernel import integer_kernel, reduced_basis
 from holdfast.lattice.markov import markov_basis, markov_basis_decomposable
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.chains.row_pairs import two_way_cells
+from holdfast.system.errors import SamplingError
+from holdfast.system.ways import setting
 
 MOST_LISTED = 500_000
 """Moves that are listed one by one."""
@@ -45,10 +46,6 @@ SMALL = 16
 SOME = 100
 """Tables that are looked at for the shortest way out of those that are connected."""
 _NONE = np.zeros(0, dtype=np.int64)
-_TOO_MANY = (
-    f"there are more than {MOST_LISTED:,} moves between tables: use coarser attributes, of a top-down release"
-    " a higher level in [model], or leave the inequalities out."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +89,7 @@ class Moves:
         squares = rows * (rows - 1) * columns * (columns - 1) // 4
         number = sum(pair.shape[1] for pair in pairs)
         if number + squares + self.alone.size + self.listed.shape[0] > MOST_LISTED:
-            raise SamplingError(_TOO_MANY)
+            raise SamplingError(_too_many())
         found = [csr_array(eye_array(cells, dtype=np.int64, format="csr")[self.alone])]
         found += [_rows(list(pair), (1, -1), cells) for pair in pairs]
         if squares:
@@ -106,24 +103,24 @@ class Moves:
         return _stacked(found, cells)
 
 
-def connecting_moves(facts: Facts) -> Moves:
-    """Return moves that connect all tables that agree with the facts; raises SamplingError without any."""
-    rows, _ = facts.joint
+def connecting_moves(constraints: TableConstraints) -> Moves:
+    """Return moves that connect all tables that keep the constraints; raises SamplingError without any."""
+    rows, _ = constraints.joint
     if rows.shape[0] == 0:
-        return _between_counts(facts)
-    moves = _records(facts) if _laminar(facts) else _comparing(facts)
+        return _between_counts(constraints)
+    moves = _records(constraints) if _laminar(constraints) else _comparing(constraints)
     if moves is None:
-        moves = _seen(facts)
+        moves = _seen(constraints)
     slack = csr_array(moves @ rows.T)
     listed = csr_array(hstack([moves, slack], format="csr").astype(np.int64))
     listed.eliminate_zeros()
     return Moves(listed=listed)
 
 
-def _between_counts(facts: Facts) -> Moves:
+def _between_counts(constraints: TableConstraints) -> Moves:
     """Return the moves of equalities."""
-    matrix = facts.matrix
-    tied = np.zeros(facts.cells, dtype=np.bool_)
+    matrix = constraints.matrix
+    tied = np.zeros(constraints.cells, dtype=np.bool_)
     tied[matrix.indices] = True
     alone = np.flatnonzero(~tied)
     table = two_way_cells(matrix) if tied.all() else None
@@ -139,11 +136,15 @@ def _between_counts(facts: Facts) -> Moves:
     try:
         between = _between_kinds(kinds.columns)
     except SamplingError:
-        return Moves(listed=_of_design(facts) if facts.design is not None and tied.all() else _seen(facts))
+        return Moves(
+            listed=_of_design(constraints)
+            if constraints.design is not None and tied.all()
+            else _seen(constraints)
+        )
     # from the first cell of a kind to that of another
     first = cells[np.unique(kinds.of_cell, return_index=True)[1]]
     listed = csr_array(
-        (between.data, first[between.indices], between.indptr), (between.shape[0], facts.cells)
+        (between.data, first[between.indices], between.indptr), (between.shape[0], constraints.cells)
     )
     return Moves(alone, cells[order[several]], starts, listed=listed)
 
@@ -164,51 +165,51 @@ def _between_kinds(columns: csr_array) -> csr_array:
     return csr_array(vstack(found, format="csr"))
 
 
-def _of_design(facts: Facts) -> csr_array:
+def _of_design(constraints: TableConstraints) -> csr_array:
     """Return the moves of decomposable margins, or what is seen to be enough."""
-    if facts.design is None:
-        return _seen(facts)
+    if constraints.design is None:
+        return _seen(constraints)
     try:
-        return csr_array(markov_basis_decomposable(*facts.design))
+        return csr_array(markov_basis_decomposable(*constraints.design))
     except SamplingError:
-        return _seen(facts)
+        return _seen(constraints)
 
 
-def _laminar(facts: Facts) -> bool:
+def _laminar(constraints: TableConstraints) -> bool:
     """Whether A and B are sums, from below or above, over sets of cells that are nested or disjoint."""
-    rows, _ = facts.joint
-    sets = abs(csr_array(vstack([facts.matrix, rows], format="csr")))
+    rows, _ = constraints.joint
+    sets = abs(csr_array(vstack([constraints.matrix, rows], format="csr")))
     sizes = np.diff(sets.indptr)
     one_sign = np.abs(np.asarray(rows.sum(axis=1)).ravel()) == np.diff(rows.indptr)
-    if (facts.matrix.data != 1).any() or (sets.data != 1).any() or not one_sign.all():
+    if (constraints.matrix.data != 1).any() or (sets.data != 1).any() or not one_sign.all():
         return False
     common = (sets @ sets.T).tocoo()
     return bool((common.data == np.minimum(sizes[common.row], sizes[common.col])).all())
 
 
-def _records(facts: Facts) -> csr_array:
+def _records(constraints: TableConstraints) -> csr_array:
     """Return all moves of single records that keep the equalities."""
-    kinds = patterns(facts.matrix)
-    tied = np.zeros(facts.cells, dtype=np.bool_)
-    tied[facts.matrix.indices] = True
+    kinds = patterns(constraints.matrix)
+    tied = np.zeros(constraints.cells, dtype=np.bool_)
+    tied[constraints.matrix.indices] = True
     order = np.argsort(kinds.of_cell, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(kinds.of_cell))]).astype(np.int64)
-    return Moves(np.flatnonzero(~tied), order, starts).listing(facts.cells, every=True)
+    return Moves(np.flatnonzero(~tied), order, starts).listing(constraints.cells, every=True)
 
 
-def _comparing(facts: Facts) -> csr_array | None:
+def _comparing(constraints: TableConstraints) -> csr_array | None:
     """Return the moves of x_i - x_j - b in place of x_i; None where B has other rows."""
-    B, least = facts.joint
+    B, least = constraints.joint
     if (np.diff(B.indptr) != 2).any() or (least < 0).any():
         return None
     above: dict[int, int] = {}
     for row in range(B.shape[0]):
         at = slice(B.indptr[row], B.indptr[row + 1])
         entries = dict(zip(B.data[at].tolist(), B.indices[at].tolist(), strict=True))
-        if set(entries) != {1, -1} or entries[1] in above or facts.low[entries[1]]:
+        if set(entries) != {1, -1} or entries[1] in above or constraints.low[entries[1]]:
             return None
         above[entries[1]] = entries[-1]
-    back = np.eye(facts.cells, dtype=np.int64)  # x = back w, up to a shift
+    back = np.eye(constraints.cells, dtype=np.int64)  # x = back w, up to a shift
     for cell in above:
         below, seen = above.get(cell), {cell}
         while below is not None:
@@ -217,17 +218,17 @@ def _comparing(facts: Facts) -> csr_array | None:
             seen.add(below)
             back[cell, below] = 1
             below = above.get(below)
-    changed = csr_array(facts.matrix @ csr_array(back))
-    moves = _between_counts(Facts.of(changed, facts.values)).listing(facts.cells)
+    changed = csr_array(constraints.matrix @ csr_array(back))
+    moves = _between_counts(TableConstraints.of(changed, constraints.values)).listing(constraints.cells)
     return csr_array(moves @ csr_array(back.T))
 
 
-def _seen(facts: Facts) -> csr_array:
+def _seen(constraints: TableConstraints) -> csr_array:
     """Return moves that are seen to connect all tables: short ones of the lattice, and what is missing.
 
     As long as tables fall apart, the shortest difference of two that are apart becomes a move.
     """
-    tables = facts.tables(MOST_TABLES)
+    tables = constraints.tables(MOST_TABLES)
     if tables is None:
         raise SamplingError(
             "no moves are known that reach every table with these invariants and inequalities: keep margins"
@@ -235,7 +236,7 @@ def _seen(facts: Facts) -> csr_array:
             " single cells."
         )
     place = {table.tobytes(): number for number, table in enumerate(tables)}
-    moves = list(reduced_basis(facts.matrix.toarray()))
+    moves = list(reduced_basis(constraints.matrix.toarray()))
     edges: list[tuple[int, int]] = []
     fresh = moves
     while True:
@@ -246,7 +247,7 @@ def _seen(facts: Facts) -> csr_array:
         graph = csr_array((np.ones(one.size), (one, other)), shape=(len(tables), len(tables)))
         parts, part = connected_components(graph, directed=False)
         if parts <= 1:
-            return csr_array(np.array(moves, dtype=np.int64).reshape(-1, facts.cells))
+            return csr_array(np.array(moves, dtype=np.int64).reshape(-1, constraints.cells))
         inside, outside = tables[part == part[0]], tables[part != part[0]]
         apart = [np.abs(outside - table).sum(axis=1) for table in inside[:SOME]]
         nearest, far = divmod(int(np.argmin(apart)), len(outside))
@@ -262,7 +263,7 @@ def _pairs(size: int, *, every: bool) -> IntArray:
     if size <= SMALL or (every and size * (size - 1) // 2 <= MOST_LISTED):
         return np.stack(np.triu_indices(size, k=1))
     if every:
-        raise SamplingError(_TOO_MANY)
+        raise SamplingError(_too_many())
     cells, apart = np.arange(size), 1 << np.arange(size.bit_length() - 1)
     return np.stack([np.tile(cells, apart.size), ((cells + apart[:, None]) % size).ravel()])
 
@@ -276,3 +277,10 @@ def _rows(cells: list[IntArray], entries: tuple[int, ...], width: int) -> csr_ar
 
 def _stacked(parts: list[csr_array], width: int) -> csr_array:
     return csr_array(vstack([csr_array((0, width), dtype=np.int64), *parts], format="csr"))
+
+
+def _too_many() -> str:
+    return (
+        f"there are more than {MOST_LISTED:,} moves between tables: use coarser attributes, of a top-down"
+        f" release a higher level in {setting('model')}, or leave the inequalities out."
+    )

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.inference.posterior.asked import ModelSpec
-from holdfast.inference.posterior.diagnostics import worth
-from holdfast.inference.posterior.draws import Draws
-from holdfast.inference.posterior.problem import Named
+from holdfast.inference.posterior.draws import Draws, diagnostics
+from holdfast.inference.posterior.model_spec import ModelSpec
+from holdfast.inference.posterior.problem import ParameterLabels
 from holdfast.lattice.arrays import FloatArray
-from holdfast.words import counted
+from holdfast.system.text import counted
+from holdfast.system.ways import setting
 
 FORMAT = "holdfast-posterior/1"
 STATEMENT = (
@@ -33,7 +33,7 @@ class Quantity:
     """Numbers of one kind: their draws, chains x draws x numbers, and those of the naive analysis."""
 
     name: str
-    named: Named
+    named: ParameterLabels
     values: FloatArray
     naive: FloatArray | None
 
@@ -70,7 +70,7 @@ class Posterior:
         spec: ModelSpec,
         draws: Draws,
         ignoring: Draws,
-        named: tuple[Named, Named, Named],
+        named: tuple[ParameterLabels, ParameterLabels, ParameterLabels],
         *,
         level: float,
         release: Mapping[str, Any],
@@ -118,11 +118,11 @@ class Posterior:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader should know before relying on it, a sentence each."""
-        worst, told, found = self.worst, self.draws.told, []
+        worst, told, found = self.worst, self.draws.statistics, []
         if worst.get("r_hat", 1.0) > MOST_R_HAT and "acceptance" not in told:
             found.append(
                 f"the chains do not agree: R-hat is up to {worst['r_hat']:.3f}, and should be below"
-                f" {MOST_R_HAT}, so ask for more draws or a larger thin in [sampler]."
+                f" {MOST_R_HAT}, so ask for more draws or a larger thin in {setting('sampler')}."
             )
         few = min(worst.get("ess_bulk", np.inf), worst.get("ess_tail", np.inf))
         if few < FEWEST_DRAWS:
@@ -134,7 +134,7 @@ class Posterior:
         if k is not None and not k <= MOST_K:
             found.append(
                 f"the weights have a tail of k = {k:.2f}, above {MOST_K}, so a few draws decide all: do not"
-                ' rely on the estimates, and set name = "gibbs" in [sampler].'
+                f' rely on the estimates, and set name = "gibbs" in {setting("sampler")}.'
             )
         effective = told.get("effective_draws")
         if effective is not None and effective < FEWEST_DRAWS:
@@ -155,7 +155,7 @@ class Posterior:
                 "draws": self.draws.size,
                 "chains": int(self.draws.tables.shape[0]),
                 "seed": self.seed,
-                **{name: value if isfinite(value) else None for name, value in self.draws.told.items()},
+                **{name: value if isfinite(value) else None for name, value in self.draws.statistics.items()},
             },
             "level": self.level,
             "worst": self.worst,
@@ -222,7 +222,7 @@ class Posterior:
         low, median, high = _quantiles(flat, None if self.draws.log_weights is None else weights, ends)
         found = {"mean": mean, "sd": spread, "median": median, "low": low, "high": high}
         if self.draws.log_weights is None:
-            found |= worth(one.values, self.level)._asdict()
+            found |= diagnostics(one.values, self.level)._asdict()
         if one.naive is not None:
             below, _, above = _quantiles(one.naive, None, ends)
             found |= {"naive_mean": one.naive.mean(axis=0), "naive_low": below, "naive_high": above}

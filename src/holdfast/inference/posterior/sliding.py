@@ -13,42 +13,25 @@ Loops over moves are compiled: a pass over 67 cells takes 50 microseconds, numpy
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, lgamma, sqrt
-from typing import Any, ClassVar, Literal
+from math import lgamma, sqrt
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.compiled import compiled
-from holdfast.inference.posterior.facts import Facts
-from holdfast.inference.posterior.model import CountModel, Numbers
+from holdfast.inference.posterior.model import CountModel, PriorNumbers
 from holdfast.inference.posterior.moves import Moves
+from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.likelihood import LikelihoodNorm, NormForm
+from holdfast.system.compiled import compiled
 
-Norm = Literal["l1", "squared", "l2"]
-NORMS: tuple[Norm, ...] = ("l1", "squared", "l2")
+NORMS: tuple[LikelihoodNorm, ...] = ("l1", "squared", "l2")
 FAR = 1 << 60
 
 
-@dataclass(frozen=True)
-class NormForm:
-    """Noise with log probability -rate times a norm of z, or its square."""
-
-    norm: Norm
-    rate: float
-
-    def width(self, cells: int) -> int:
-        """Return about how far one count is moved by such noise on a lattice of so many cells."""
-        wide = {
-            "l1": 2 / self.rate,
-            "squared": 2 * sqrt(1 / (2 * self.rate)),
-            "l2": 2 * sqrt(cells) / self.rate,
-        }[self.norm]
-        return max(2, min(ceil(wide), 1 << 30))
-
-
 @dataclass(eq=False)
-class Table:
+class ChainTable:
     """The table of one chain: counts, sums that were measured, slacks of inequalities; and sums of groups."""
 
     counts: IntArray
@@ -64,7 +47,7 @@ class Sliding:
     """
 
     model: CountModel
-    facts: Facts
+    constraints: TableConstraints
     moves: Moves
     form: NormForm
     released: IntArray
@@ -74,58 +57,61 @@ class Sliding:
 
     side_by_side: ClassVar[bool] = True
 
-    def start(self, table: IntArray) -> Table:
+    def start(self, table: IntArray) -> ChainTable:
         """Return a chain's table."""
-        rows, least = self.facts.joint
+        rows, least = self.constraints.joint
         measured = np.zeros(0, dtype=np.int64) if self.queries is None else self.queries @ table
         whole = np.concatenate([table, measured, rows @ table - least])
-        return Table(whole, self.model.sums(table).copy())
+        return ChainTable(whole, self.model.sums(table).copy())
 
-    def sweep(self, table: Table, numbers: Numbers, times: int, generator: np.random.Generator) -> None:
+    def sweep(
+        self, table: ChainTable, numbers: PriorNumbers, times: int, generator: np.random.Generator
+    ) -> None:
         """Try every cell, or as many moves as the lattice has dimensions, some times; in place."""
-        shape, slope = self.model.terms(numbers)
-        model = (self.model.group, self.model.level, shape, slope)
-        release, noise, plain, listed, room = self._constant
-        _sweep(times, table.counts, table.sums, release, model, noise, plain, listed, room, generator)
+        model = (self.model.group, self.model.level, *self.model.terms(numbers))
+        _sweep(times, table.counts, table.sums, model, self._constant, generator)
 
-    def wander(self, table: Table, numbers: Numbers, tries: int, generator: np.random.Generator) -> None:
+    def wander(
+        self, table: ChainTable, numbers: PriorNumbers, tries: int, generator: np.random.Generator
+    ) -> None:
         """Try moves that are chosen at random, pairs or listed ones, which is reversible; in place."""
-        shape, slope = self.model.terms(numbers)
-        model = (self.model.group, self.model.level, shape, slope)
-        release, noise, plain, listed, room = self._constant
-        _wander(tries, table.counts, table.sums, release, model, noise, plain, listed, room, generator)
+        model = (self.model.group, self.model.level, *self.model.terms(numbers))
+        _wander(tries, table.counts, table.sums, model, self._constant, generator)
 
-    def log_posterior(self, table: IntArray, numbers: Numbers) -> float:
-        """Return the log posterior of a table, up to one constant, where every cell has its noise."""
-        apart = np.abs(self.released - table).astype(np.float64)
-        size = {"l1": apart.sum(), "squared": (apart**2).sum(), "l2": np.sqrt((apart**2).sum())}[
-            self.form.norm
-        ]
-        return float(self.model.log_prob(table[None], numbers[None])[0] - self.form.rate * size)
+    def log_posteriors(self, tables: IntArray, numbers: PriorNumbers) -> FloatArray:
+        """Return log posteriors of tables, up to one constant, where every cell has its noise."""
+        apart = np.abs(self.released - tables).astype(np.float64)
+        weights = np.ones(apart.shape[1]) if self.weights is None else self.weights
+        size = (apart if self.form.norm == "l1" else apart**2) @ weights
+        if self.form.norm == "l2":
+            size = np.sqrt(size)
+        kernel = self.model.log_kernel(tables, self.model.terms(numbers))
+        return np.asarray(kernel - self.form.rate * size)
 
-    def counts(self, table: Table) -> IntArray:
+    def counts(self, table: ChainTable) -> IntArray:
         """Return the counts of a chain's table."""
-        return table.counts[: self.facts.cells]
+        return table.counts[: self.constraints.cells]
 
     @cached_property
     def _constant(self) -> tuple[Any, ...]:
         """What all sweeps have in common, as the loop takes it."""
         moves, listed, rest = self.moves, self.moves.listed, self.rest.astype(np.float64)
         longest = max(4, int(np.diff(listed.indptr).max(initial=0)))
-        tries = min(listed.shape[0], 2 * self.facts.cells)
+        tries = min(listed.shape[0], 2 * self.constraints.cells)
         weights = np.ones(self.released.size) if self.weights is None else self.weights
         # a sum that was measured has no least value
-        low = np.full(self.released.size + self.facts.joint[1].size, -FAR)
-        low[: self.facts.cells], low[self.released.size :] = self.facts.low, 0
+        low = np.full(self.released.size + self.constraints.joint[1].size, -FAR)
+        low[: self.constraints.cells], low[self.released.size :] = self.constraints.low, 0
         return (
             (self.released, weights, float(np.abs(rest).sum()), float((rest**2).sum())),
-            (NORMS.index(self.form.norm), self.form.rate, self.form.width(self.facts.cells)),
+            (NORMS.index(self.form.norm), self.form.rate, self.form.width(self.constraints.cells)),
             (moves.alone, moves.paired, moves.starts, moves.table),
             (listed.indptr.astype(np.int64), listed.indices.astype(np.int64), listed.data, tries),
             (longest, low),
         )
 
 
+@compiled
 def _density(
     k: Any, size: Any, move: Any, counts: Any, sums: Any, release: Any, model: Any, noise: Any
 ) -> Any:
@@ -159,9 +145,7 @@ def _density(
     return found - rate * (square if norm == 1 else sqrt(max(square, 0.0)))
 
 
-_density = compiled(_density)
-
-
+@compiled
 def _slide(
     size: Any,
     move: Any,
@@ -214,17 +198,13 @@ def _slide(
     return far, square
 
 
-_slide = compiled(_slide)
-
-
+@compiled
 def _below(bound: Any, generator: Any) -> Any:
     """Return a whole number below a bound."""
     return np.int64(generator.random() * bound)
 
 
-_below = compiled(_below)
-
-
+@compiled
 def _norms(counts: Any, release: Any) -> Any:
     """Return the weighted l1 norm of the noise of a table, and its square sum."""
     released, weights, far, square = release
@@ -235,23 +215,10 @@ def _norms(counts: Any, release: Any) -> Any:
     return far, square
 
 
-_norms = compiled(_norms)
-
-
-def _sweep(
-    times: Any,
-    counts: Any,
-    sums: Any,
-    release: Any,
-    model: Any,
-    noise: Any,
-    plain: Any,
-    listed: Any,
-    room: Any,
-    generator: Any,
-) -> None:
+@compiled
+def _sweep(times: Any, counts: Any, sums: Any, model: Any, constant: Any, generator: Any) -> None:
     """Go through moves of all kinds."""
-    longest, low = room
+    release, noise, plain, listed, (longest, low) = constant
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     released, weights, _, _ = release
     alone, paired, starts, table = plain
@@ -290,23 +257,10 @@ def _sweep(
             far, square = _slide(size, move, counts, sums, state, model, noise, low, generator)
 
 
-_sweep = compiled(_sweep)
-
-
-def _wander(
-    tries: Any,
-    counts: Any,
-    sums: Any,
-    release: Any,
-    model: Any,
-    noise: Any,
-    plain: Any,
-    listed: Any,
-    room: Any,
-    generator: Any,
-) -> None:
+@compiled
+def _wander(tries: Any, counts: Any, sums: Any, model: Any, constant: Any, generator: Any) -> None:
     """Go along some moves, each chosen on its own."""
-    longest, low = room
+    release, noise, plain, listed, (longest, low) = constant
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     released, weights, _, _ = release
     _, paired, starts, _ = plain
@@ -328,6 +282,3 @@ def _wander(
             move[1][0], move[1][1] = 1, -1
         state = (released, weights, far, square)
         far, square = _slide(size, move, counts, sums, state, model, noise, low, generator)
-
-
-_wander = compiled(_wander)

@@ -7,25 +7,24 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from holdfast.certificate.checks import ViolatedError
-from holdfast.certificate.read import records_certificate_of
-from holdfast.certificate.records.model import RecordsCertificate
-from holdfast.certificate.text import CERTIFICATE, parse, read_text
-from holdfast.data.attributes import Attributes
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.read import read_certificate
 from holdfast.data.files import Writing
 from holdfast.data.microdata import level_texts, open_microdata
 from holdfast.data.read import ordered_levels
-from holdfast.data.schema import Schema
-from holdfast.errors import ReleaseError, SpecError
-from holdfast.inference.posterior.asked import ModelSpec
+from holdfast.data.schema import Attributes, Schema
+from holdfast.derivation.records import mechanism_of_records
 from holdfast.inference.posterior.model import CountModel
-from holdfast.inference.posterior.problem import Named, coded, model_over, require_few, sizes_of
+from holdfast.inference.posterior.model_spec import ModelSpec
+from holdfast.inference.posterior.problem import ParameterLabels, coded, model_over, require_few, sizes_of
 from holdfast.inference.posterior.unswapping import Unswapping
-from holdfast.joint.verify import verify
 from holdfast.lattice.arrays import IntArray
-from holdfast.spec.closest import closest
-from holdfast.spec.model import MISSING
-from holdfast.swapping.asked import schema_of
+from holdfast.spec.data import MISSING
+from holdfast.system.checks import ViolatedError
+from holdfast.system.errors import ReleaseError, SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import setting
+from holdfast.verification.verify import verify
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +34,10 @@ class SwappedProblem:
     model: CountModel
     mover: Unswapping
     released: IntArray
-    cells: Named
-    groups: Named
-    pools: Named
+    cells: ParameterLabels
+    groups: ParameterLabels
+    pools: ParameterLabels
+    mechanism: str
     digest: str
     seeded: bool
 
@@ -52,15 +52,17 @@ def swapped_problem(spec: ModelSpec, folder: str | Path) -> SwappedProblem:
     verification = verify(folder)
     if not verification.kept:
         raise ViolatedError(verification)
-    content = parse(read_text(folder), str(folder / CERTIFICATE), several=True)
-    certificate = records_certificate_of(content, CERTIFICATE)
+    certificate = read_certificate(folder)
     _require_plain(certificate, spec)
-    frame, schema = _frame(spec, certificate, folder)
+    mechanism = mechanism_of_records(certificate)
+    columns, rate = mechanism.public.columns, mechanism.derangement_rate
+    if rate is None:
+        raise ReleaseError(f"the law of {mechanism.name} has no formula here: a posterior needs one.")
+    frame, schema = _frame(spec, certificate, folder, columns.stratify)
     require_few(schema.size)
-    names, design = schema.names, certificate.mechanism
-    of_key = set(design.stratify)
-    moving = [name for name in names if name in design.swap]
-    resting = [name for name in names if name not in design.swap]
+    names = schema.names
+    moving = [name for name in names if name in columns.swap]
+    resting = [name for name in names if name not in columns.swap]
     places = {
         name: frame[name]
         .cast(pl.Enum(schema.attribute(name).levels))
@@ -73,7 +75,7 @@ def swapped_problem(spec: ModelSpec, folder: str | Path) -> SwappedProblem:
     # the number of a cell is a sum over attributes, so it is one over held and swapped ones
     held = schema.grid.place({**none, **{name: places[name] for name in resting}})
     swapped = schema.grid.place({**none, **{name: places[name] for name in moving}})
-    stratum = _strata(frame, design.stratify)
+    stratum = _strata(frame, columns.stratify)
     order = np.argsort(stratum, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(stratum))]).astype(np.int64)
     size = sizes_of(spec, schema)
@@ -91,59 +93,63 @@ def swapped_problem(spec: ModelSpec, folder: str | Path) -> SwappedProblem:
             " floor."
         )
     cells = np.arange(schema.size)
-    totals = _totals(spec, schema, counts, of_key, set(design.swap))
+    totals = _totals(spec, schema, counts, set(columns.stratify), set(columns.swap))
     model, groups, pools = model_over(spec, schema, cells, size, totals)
-    mover = Unswapping(model, starts, held[order], swapped[order], cells, design.rate)
-    named = Named(names, tuple(schema.cell(int(cell)) for cell in cells))
+    mover = Unswapping(model, starts, held[order], swapped[order], cells, rate)
+    named = ParameterLabels(names, tuple(schema.cell(int(cell)) for cell in cells))
     secure = certificate.randomness.secure
-    return SwappedProblem(model, mover, counts, named, groups, pools, certificate.digest, not secure)
+    return SwappedProblem(
+        model, mover, counts, named, groups, pools, mechanism.name, certificate.digest, not secure
+    )
 
 
-def _require_plain(certificate: RecordsCertificate, spec: ModelSpec) -> None:
-    if certificate.records.id is not None:
+def _require_plain(certificate: Certificate, spec: ModelSpec) -> None:
+    if certificate.records.records.id is not None:
         raise ReleaseError(
             "these records were swapped as households, whose rows follow each other: a posterior is offered"
             " for records that are swapped one by one."
         )
     if spec.model.level is not None:
         raise SpecError(
-            "[model] level is for top-down releases, and these are swapped records: name the columns of areas"
-            " in cells instead."
+            f"{setting('model', 'level')} is for top-down releases, and these are swapped records: name the"
+            " columns of areas in cells instead."
         )
     if spec.constraints.inequalities:
         raise SpecError(
-            "[constraints] bind tables with noise, and these are swapped records: leave them out."
+            f"{setting('constraints')} bind tables with noise, and these are swapped records: leave them out."
         )
     if spec.sampler.name != "gibbs":
         raise SpecError(
-            f"[sampler] name = {spec.sampler.name!r} needs a law that can be weighed table by table, and that"
-            ' of a swap is a sum over permutations: set name = "gibbs".'
+            f"{setting('sampler', 'name')} = {spec.sampler.name!r} needs a law that can be weighed table by"
+            ' table, and that of a swap is a sum over permutations: set name = "gibbs".'
         )
 
 
-def _frame(spec: ModelSpec, certificate: RecordsCertificate, folder: Path) -> tuple[pl.DataFrame, Schema]:
+def _frame(
+    spec: ModelSpec, certificate: Certificate, folder: Path, key: Sequence[str]
+) -> tuple[pl.DataFrame, Schema]:
     """Return the columns that count, as levels, and the cells."""
-    records = certificate.records
+    records = certificate.records.records
     known = [column.name for column in records.columns]
-    section = certificate.table
+    section = certificate.records.table
     names = spec.model.cells or (() if section is None else tuple(a.name for a in section.cells.attributes))
     if not names:
         raise SpecError(
-            "[model] cells is missing: the release has no table, so name the columns of the records to count"
-            ' by, as in cells = ["county", "tenure"].'
+            f"{setting('model', 'cells')} is missing: the release has no table, so name the columns of the"
+            ' records to count by, as in cells = ["county", "tenure"].'
         )
     for name in (*names, *spec.model.areas, *(spec.model.by or ())):
         if name not in known:
-            raise SpecError(f"[model] names {name!r}, which is no column: {closest(name, known)}")
+            raise SpecError(f"{setting('model')} names {name!r}, which is no column: {closest(name, known)}")
         if name not in names:
-            raise SpecError(f"[model] names {name!r}, which is not among its cells: add it there.")
+            raise SpecError(f"{setting('model')} names {name!r}, which is not among its cells: add it there.")
     writing = Writing(records.separator, records.encoding)
     source = open_microdata(folder / f"microdata.{records.kind}", writing)
-    wanted = list(dict.fromkeys((*names, *certificate.mechanism.stratify)))
+    wanted = list(dict.fromkeys((*names, *key)))
     table = source.whole(wanted)
     frame = pl.DataFrame({name: level_texts(table.column(name)).fill_null(MISSING) for name in wanted})
     if section is not None and not spec.model.cells:
-        return frame, schema_of(section)
+        return frame, section.cells.to_schema()
     levels = {name: ordered_levels(frame[name].unique().to_list()) for name in names}
     return frame, Schema(Attributes.of(levels))
 
@@ -161,8 +167,8 @@ def _totals(spec: ModelSpec, schema: Schema, counts: IntArray, key: set[str], sw
     areas = spec.model.areas
     if spec.model.kind != "rates" and set(areas) & swap and set(areas) - swap - key:
         raise SpecError(
-            "[model] areas mix swapped columns with held ones, so their totals are not known: name areas of"
-            ' one kind, or set kind = "rates".'
+            f"{setting('model', 'areas')} mix swapped columns with held ones, so their totals are not known:"
+            ' name areas of one kind, or set kind = "rates".'
         )
     stratum, strata = coded(schema, areas, np.arange(schema.size))
     return np.bincount(stratum, weights=counts, minlength=len(strata)).astype(np.int64)

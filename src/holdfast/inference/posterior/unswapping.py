@@ -29,12 +29,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from holdfast.compiled import compiled
-from holdfast.inference.posterior.model import CountModel, Numbers
+from holdfast.inference.posterior.model import CountModel, PriorNumbers
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.privacy.swapping import derangement_count
+from holdfast.mechanisms.swapping.bounds import derangement_count
+from holdfast.mechanisms.swapping.permute import permute
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.permute import permute
+from holdfast.system.compiled import compiled
 
 EXACT = 100
 """Derangements of more things are k!/e to all digits of a float."""
@@ -94,7 +94,9 @@ class Unswapping:
         counts = np.bincount(self.cell[self.held + self.swapped[takes]], minlength=self.model.cells)
         return Unswapped(takes, gives, order, place, moved, counts, self.model.sums(counts).copy())
 
-    def sweep(self, table: Unswapped, numbers: Numbers, times: int, generator: np.random.Generator) -> None:
+    def sweep(
+        self, table: Unswapped, numbers: PriorNumbers, times: int, generator: np.random.Generator
+    ) -> None:
         """Propose as many steps as there are records, some times; in place."""
         shape, slope = self.model.terms(numbers)
         _sweep(
@@ -129,6 +131,7 @@ def log_derangements(k: int) -> float:
     return log(derangement_count(k)) if k <= EXACT else lgamma(k + 1) - 1
 
 
+@compiled
 def _shift(cell: Any, by: Any, tables: Any, model: Any) -> Any:
     """Add a record to a cell, or take one away; returns what that adds to the log posterior."""
     counts, sums = tables
@@ -143,9 +146,7 @@ def _shift(cell: Any, by: Any, tables: Any, model: Any) -> Any:
     return slope[g] - level[cell] - np.log(shape[g] + sums[g])
 
 
-_shift = compiled(_shift)
-
-
+@compiled
 def _exchange(one: Any, other: Any, takes: Any, tables: Any, records: Any, model: Any) -> Any:
     """Let two records exchange what they take; returns what that adds to the log posterior of the table."""
     _, _, held, swapped, cell, _ = records
@@ -158,9 +159,7 @@ def _exchange(one: Any, other: Any, takes: Any, tables: Any, records: Any, model
     return found
 
 
-_exchange = compiled(_exchange)
-
-
+@compiled
 def _trade(record: Any, at: Any, order: Any, place: Any) -> None:
     """Put a record at a place of the order, and the one that was there at its place."""
     was, there = place[record], order[at]
@@ -168,9 +167,7 @@ def _trade(record: Any, at: Any, order: Any, place: Any) -> None:
     place[record], place[there] = at, was
 
 
-_trade = compiled(_trade)
-
-
+@compiled
 def _proposal(k: Any, begin: Any, size: Any, takes: Any, gives: Any, order: Any, generator: Any) -> Any:
     """Return two records that shall exchange what they take, how many more then move, and the log chance.
 
@@ -199,6 +196,7 @@ def _proposal(k: Any, begin: Any, size: Any, takes: Any, gives: Any, order: Any,
     return -1, -1, 0, 0.0
 
 
+@compiled
 def _two(size: Any, generator: Any) -> Any:
     """Return two different numbers below a size."""
     first = np.int64(generator.random() * size)
@@ -206,10 +204,7 @@ def _two(size: Any, generator: Any) -> Any:
     return first, second + (second >= first)
 
 
-_two = compiled(_two)
-_proposal = compiled(_proposal)
-
-
+@compiled
 def _sweep(steps: Any, state: Any, tables: Any, records: Any, model: Any, generator: Any) -> None:
     """Propose steps one after the other."""
     takes, gives, order, place, moved = state
@@ -237,6 +232,3 @@ def _sweep(steps: Any, state: Any, tables: Any, records: Any, model: Any, genera
             if change == -2:
                 _trade(other, begin + k - 2, order, place)
         moved[s] = k + change
-
-
-_sweep = compiled(_sweep)

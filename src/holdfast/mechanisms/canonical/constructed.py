@@ -14,14 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from holdfast.errors import GuaranteeError, SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.canonical.noise import FARTHEST, CanonicalNoise, Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.canonical.noise import FARTHEST, CanonicalNoise
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.privacy.roots import zero
 from holdfast.privacy.tradeoff import Tradeoff
-from holdfast.privacy.zero import zero
-from holdfast.sampling.decisions.floats import uniforms
+from holdfast.sampling.decisions import uniforms
 from holdfast.sampling.entropy import Entropy
+from holdfast.system.errors import GuaranteeError, SamplingError
 
 SYMMETRIC = 1e-9
 """How far f and its inverse may differ by rounding."""
@@ -53,7 +54,7 @@ class Constructed(CanonicalNoise):
             return 0.0
         return zero(lambda c: self.f(c) - c, 0.0, 0.5, xtol=1e-16, rtol=1e-15)
 
-    def cdf(self, x: Floats) -> Floats:
+    def cdf(self, x: FloatArray) -> FloatArray:
         """Return F(x), from the left half by symmetry."""
         size = np.minimum(np.abs(np.asarray(x, dtype=np.float64)), FARTHEST)
         steps = np.floor(size + 0.5)
@@ -68,7 +69,7 @@ class Constructed(CanonicalNoise):
             left = (steps > step) & (lower > 0)
         return np.where(x <= 0, lower, 1 - lower)
 
-    def quantile(self, u: Floats) -> Floats:
+    def quantile(self, u: FloatArray) -> FloatArray:
         """Return F^-1(u): u is led up to the linear part by the recursion."""
         u = np.asarray(u, dtype=np.float64)
         lower, steps = np.minimum(u, 1 - u), np.zeros(u.shape)
@@ -82,7 +83,7 @@ class Constructed(CanonicalNoise):
         size = steps + 0.5 - np.clip((lower - self.fixed_point) / (1 - 2 * self.fixed_point), 0.0, 1.0)
         return np.where(u <= 0.5, -size, size)
 
-    def add_to(self, counts: IntArray, entropy: Entropy) -> Floats:
+    def add_to(self, counts: IntArray, entropy: Entropy) -> FloatArray:
         """Return counts plus noise in floats, for studies."""
         if entropy.secure:
             raise SamplingError(
@@ -95,13 +96,21 @@ class Constructed(CanonicalNoise):
     def evidence(self) -> tuple[Evidence, ...]:
         """The law is canonical, but what is drawn follows it up to rounding only."""
         return (
-            Proved(
-                "noise constructed from the tradeoff function is canonical: a count that moves by at most 1"
-                " keeps it",
-                "semi-dp, Lemma 36",
-            ),
-            Assumed(
-                "the rounding of the noise gives nothing away",
-                "it is drawn in floating point, for studies only",
-            ),
+            Proved(_canonical(), "semi-dp, Lemma 36"),
+            Assumed(_rounding()),
         )
+
+
+@claim("canonical-constructed")
+def _canonical() -> str:
+    return (
+        "noise constructed from the tradeoff function is canonical: a count that moves by at most 1 keeps it"
+    )
+
+
+@claim("rounding-harmless")
+def _rounding() -> tuple[str, str]:
+    return (
+        "the rounding of the noise gives nothing away",
+        "it is drawn in floating point, for studies only",
+    )

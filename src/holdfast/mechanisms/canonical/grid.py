@@ -13,16 +13,15 @@ by less than 2^-32, and a p-value by less than 2^-32 times the largest density o
 
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.canonical.noise import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.system.errors import SamplingError
 
 GRID_BITS = 32
 LARGEST = 1 << 30
 """Counts and noise stay below it, so that their cells add up in 64 bits."""
 
 
-def place(counts: IntArray, cells: IntArray) -> Floats:
+def place(counts: IntArray, cells: IntArray) -> FloatArray:
     """Return the middles of the cells of counts + noise, from the counts and the cells of the noise."""
     if counts.size and int(np.abs(counts).max()) >= LARGEST:
         raise SamplingError("a count of 2^30 or more leaves no room for noise in 64-bit integers.")

@@ -4,13 +4,11 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.privacy.evidence import Evidence
 from holdfast.sampling.entropy import Entropy
 
-Floats = NDArray[np.float64]
 FARTHEST = 2.0**50
 """Stands for all that is farther: no law here has mass there."""
 
@@ -18,7 +16,7 @@ FARTHEST = 2.0**50
 class Noise(Protocol):
     """A continuous symmetric law with a distribution function: all that a p-value needs."""
 
-    def cdf(self, x: Floats) -> Floats:
+    def cdf(self, x: FloatArray) -> FloatArray:
         """Return P(N <= x)."""
         ...
 
@@ -33,15 +31,15 @@ class CanonicalNoise(ABC):
     certified: ClassVar[bool]
 
     @abstractmethod
-    def cdf(self, x: Floats) -> Floats:
+    def cdf(self, x: FloatArray) -> FloatArray:
         """Return F(x) = P(N <= x)."""
 
     @abstractmethod
-    def quantile(self, u: Floats) -> Floats:
+    def quantile(self, u: FloatArray) -> FloatArray:
         """Return the least x with F(x) >= u."""
 
     @abstractmethod
-    def add_to(self, counts: IntArray, entropy: Entropy) -> Floats:
+    def add_to(self, counts: IntArray, entropy: Entropy) -> FloatArray:
         """Return each count plus an independent draw."""
 
     def require_drawable(self) -> None:  # noqa: B027
@@ -52,6 +50,6 @@ class CanonicalNoise(ABC):
     def evidence(self) -> tuple[Evidence, ...]:
         """Why a count with this noise keeps the tradeoff function, as long as it moves by at most 1."""
 
-    def sample(self, entropy: Entropy, size: int) -> Floats:
+    def sample(self, entropy: Entropy, size: int) -> FloatArray:
         """Return ``size`` independent draws."""
         return self.add_to(np.zeros(size, dtype=np.int64), entropy)

@@ -22,16 +22,16 @@ import flint
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from holdfast.errors import GuaranteeError, SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.canonical.grid import GRID_BITS, LARGEST, place, require_room
-from holdfast.mechanisms.canonical.noise import CanonicalNoise, Floats
+from holdfast.mechanisms.canonical.noise import CanonicalNoise
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
-from holdfast.sampling.decisions.accept import until_accepted
-from holdfast.sampling.decisions.enclosure import GUARD_BITS, Enclosure, Real, enclose, is_below
-from holdfast.sampling.decisions.floats import Flags, compare, uniforms
+from holdfast.sampling.decisions import GUARD_BITS, Enclosure, Real, compare, enclose, is_below, uniforms
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.gaussian import DiscreteGaussian
+from holdfast.sampling.rejection import until_accepted
+from holdfast.system.errors import GuaranteeError, SamplingError
 
 SMALLEST, LARGEST_MU = Fraction(1, 1 << 20), 1 << 24
 CELLS = 4
@@ -53,15 +53,15 @@ class Normal(CanonicalNoise):
         if self.mu <= 0:
             raise GuaranteeError(f"normal noise is not defined for mu {self.mu}: give a positive mu.")
 
-    def cdf(self, x: Floats) -> Floats:
+    def cdf(self, x: FloatArray) -> FloatArray:
         """Return Phi(mu x)."""
         return np.asarray(ndtr(np.asarray(x, dtype=np.float64) * float(self.mu)))
 
-    def quantile(self, u: Floats) -> Floats:
+    def quantile(self, u: FloatArray) -> FloatArray:
         """Return Phi^-1(u) / mu."""
         return np.asarray(ndtri(np.asarray(u, dtype=np.float64)) / float(self.mu))
 
-    def add_to(self, counts: IntArray, entropy: Entropy) -> Floats:
+    def add_to(self, counts: IntArray, entropy: Entropy) -> FloatArray:
         """Return counts plus noise on the grid, exactly distributed."""
         cells = np.empty(counts.size, dtype=np.int64)
         until_accepted(lambda places: self._attempt(places.size, entropy), cells)
@@ -71,22 +71,12 @@ class Normal(CanonicalNoise):
     def evidence(self) -> tuple[Evidence, ...]:
         """The law is canonical, and drawn exactly."""
         return (
-            Proved(
-                f"normal noise with deviation 1 / mu, mu = {self.mu}, is canonical: a count that moves by at"
-                " most 1 keeps mu",
-                "semi-dp, Definition 35; semi-dp, Section 5.3",
-            ),
-            Proved(
-                "the noise is drawn exactly: enclosures decide what floats leave open",
-                "holdfast, mechanisms/canonical/normal.py",
-            ),
-            Assumed(
-                "the exponential function of this computer is right to one part in 2^48",
-                "floats tell which draws are clear; enclosures decide all the others",
-            ),
+            Proved(_canonical(self.mu), "semi-dp, Definition 35; semi-dp, Section 5.3"),
+            Proved(_drawn(), "holdfast, mechanisms/canonical/normal.py"),
+            Assumed(_exponential()),
         )
 
-    def _attempt(self, size: int, entropy: Entropy) -> tuple[IntArray, Flags]:
+    def _attempt(self, size: int, entropy: Entropy) -> tuple[IntArray, BoolArray]:
         z = self._integers.sample(entropy, size)
         require_room(z, LARGEST << self._shift if self._shift > 0 else LARGEST >> -self._shift)
         heads = entropy.words(size) >> np.uint64(63) == 1
@@ -147,3 +137,24 @@ class Normal(CanonicalNoise):
     @cached_property
     def _integers(self) -> DiscreteGaussian:
         return DiscreteGaussian(self._variance)
+
+
+@claim("canonical-normal")
+def _canonical(mu: Fraction) -> str:
+    return (
+        f"normal noise with deviation 1 / mu, mu = {mu}, is canonical: a count that moves by at most 1 keeps"
+        " mu"
+    )
+
+
+@claim("drawn-by-enclosures")
+def _drawn() -> str:
+    return "the noise is drawn exactly: enclosures decide what floats leave open"
+
+
+@claim("exponential-of-the-computer")
+def _exponential() -> tuple[str, str]:
+    return (
+        "the exponential function of this computer is right to one part in 2^48",
+        "floats tell which draws are clear; enclosures decide all the others",
+    )

@@ -25,16 +25,17 @@ from typing import ClassVar
 import flint
 import numpy as np
 
-from holdfast.errors import GuaranteeError, SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.canonical.grid import GRID_BITS, LARGEST, place, require_room
-from holdfast.mechanisms.canonical.noise import FARTHEST, CanonicalNoise, Floats
+from holdfast.mechanisms.canonical.noise import FARTHEST, CanonicalNoise
+from holdfast.mechanisms.mechanism import in_integers
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.sampling.decisions.accept import until_accepted
-from holdfast.sampling.decisions.enclosure import exp_of_minus, is_below, real
-from holdfast.sampling.decisions.floats import Flags
+from holdfast.sampling.decisions import exp_of_minus, is_below, real
 from holdfast.sampling.entropy import Entropy, short_words
 from holdfast.sampling.numbers.exponential import DoubleGeometric
+from holdfast.sampling.rejection import until_accepted
+from holdfast.system.errors import GuaranteeError, SamplingError
 
 SMALLEST = Fraction(1, 1 << 20)
 LARGEST_EPSILON = 10**6
@@ -60,7 +61,7 @@ class Tulap(CanonicalNoise):
                 "Tulap noise needs a delta of 0, or from 1e-300 to below 1: give such a one."
             )
 
-    def cdf(self, x: Floats) -> Floats:
+    def cdf(self, x: FloatArray) -> FloatArray:
         """Return F(x), from the left half by symmetry."""
         size = np.minimum(np.abs(np.asarray(x, dtype=np.float64)), FARTHEST)
         m = np.floor(size + 0.5)
@@ -69,7 +70,7 @@ class Tulap(CanonicalNoise):
         lower = np.maximum(0.0, lower - self._cut) / self._kept
         return np.where(x <= 0, lower, 1 - lower)
 
-    def quantile(self, u: Floats) -> Floats:
+    def quantile(self, u: FloatArray) -> FloatArray:
         """Return F^-1(u)."""
         u = np.asarray(u, dtype=np.float64)
         lower = self._cut + self._kept * np.minimum(u, 1 - u)
@@ -80,10 +81,10 @@ class Tulap(CanonicalNoise):
             size = np.where(lower > 0, m + 0.5 - np.clip(inside, 0.0, 1.0), np.inf)
         return np.where(u <= 0.5, -size, size)
 
-    def add_to(self, counts: IntArray, entropy: Entropy) -> Floats:
+    def add_to(self, counts: IntArray, entropy: Entropy) -> FloatArray:
         """Return counts plus noise on the grid, exactly distributed."""
 
-        def attempt(places: IntArray) -> tuple[IntArray, Flags]:
+        def attempt(places: IntArray) -> tuple[IntArray, BoolArray]:
             drawn = self._cells(places.size, entropy)
             return drawn, self._within(drawn, entropy)
 
@@ -95,12 +96,8 @@ class Tulap(CanonicalNoise):
     def evidence(self) -> tuple[Evidence, ...]:
         """The law is canonical, and drawn exactly."""
         return (
-            Proved(
-                f"Tulap noise with epsilon {self.epsilon} and delta {self.delta} is canonical: a count that"
-                " moves by at most 1 keeps them",
-                "semi-dp, Definition 35; semi-dp, Section 5.3",
-            ),
-            Proved("the noise is drawn exactly, in integers", "holdfast, mechanisms/canonical/tulap.py"),
+            Proved(_canonical(self.epsilon, self.delta), "semi-dp, Definition 35; semi-dp, Section 5.3"),
+            Proved(in_integers(), "holdfast, mechanisms/canonical/tulap.py"),
         )
 
     def _cells(self, size: int, entropy: Entropy) -> IntArray:
@@ -108,13 +105,13 @@ class Tulap(CanonicalNoise):
         require_room(whole, LARGEST)
         return (whole << GRID_BITS) + short_words(entropy, size).astype(np.int64) - (1 << (GRID_BITS - 1))
 
-    def _within(self, cells: IntArray, entropy: Entropy) -> Flags:
+    def _within(self, cells: IntArray, entropy: Entropy) -> BoolArray:
         """Decide |N_0| < t for an N_0 that is uniform in its cell."""
         if self.delta == 0:
             return np.ones(cells.size, dtype=np.bool_)
         outwards = np.where(cells < 0, -1 - cells, cells)  # the cell of |N_0|
         low, high = real(self._reach)(0)
-        within: Flags = outwards < low
+        within: BoolArray = outwards < low
         for i in np.flatnonzero(~within & (outwards <= high)):
             j, word = int(outwards[i]), int(entropy.words(1)[0])
             within[i] = is_below(word, 64, real(partial(self._reach, j)), entropy)
@@ -191,3 +188,11 @@ class Tulap(CanonicalNoise):
     def _kept(self) -> float:
         """1 - q."""
         return self._step / (self._step + 2 * float(self.delta) * self._b)
+
+
+@claim("canonical-tulap")
+def _canonical(epsilon: Fraction, delta: Fraction) -> str:
+    return (
+        f"Tulap noise with epsilon {epsilon} and delta {delta} is canonical: a count that moves by at most 1"
+        " keeps them"
+    )

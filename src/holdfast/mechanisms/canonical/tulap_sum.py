@@ -22,9 +22,9 @@ from math import sqrt
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
-from holdfast.errors import SamplingError
-from holdfast.mechanisms.canonical.noise import Floats
+from holdfast.lattice.arrays import FloatArray
 from holdfast.mechanisms.canonical.tulap import Tulap
+from holdfast.system.errors import SamplingError
 
 FINE = 64
 MOST_CELLS = 1 << 20
@@ -41,7 +41,7 @@ class TulapSum:
     terms: int
     fine: int
     first: int
-    masses: Floats
+    masses: FloatArray
     error: float
 
     @classmethod
@@ -67,14 +67,14 @@ class TulapSum:
         cut = 0.0 if noise.delta == 0 else 2 * terms * float(cell[cell > 0][0])
         return cls(terms, fine, first, masses, cut + ROUNDING)
 
-    def cdf(self, x: Floats) -> Floats:
+    def cdf(self, x: FloatArray) -> FloatArray:
         """Return P(sum N_s <= x)."""
         y = self.fine * (np.asarray(x, dtype=np.float64) + self.terms / 2)
         flat = y.ravel()
         blocks = [self._at(flat[i : i + AT_ONCE]) for i in range(0, flat.size, AT_ONCE)]
         return np.concatenate(blocks).reshape(y.shape) if blocks else y
 
-    def _at(self, y: Floats) -> Floats:
+    def _at(self, y: FloatArray) -> FloatArray:
         """Return P(sum I + sum V <= y)."""
         whole = np.floor(y)
         place = whole.astype(np.int64) - self.first
@@ -88,11 +88,11 @@ class TulapSum:
         return np.minimum(found, 1.0)
 
     @cached_property
-    def _cumulated(self) -> Floats:
+    def _cumulated(self) -> FloatArray:
         return np.concatenate([[0.0], np.cumsum(self.masses)])
 
 
-def _irwin_hall(x: Floats, terms: int) -> list[Floats]:
+def _irwin_hall(x: FloatArray, terms: int) -> list[FloatArray]:
     """Return the density of a sum of uniform variables at x, x + 1, ..., for 0 <= x < 1."""
     density = [np.ones(x.shape)]
     for n in range(2, terms + 1):

@@ -8,37 +8,159 @@ of one node and enters a cell of that or another one, so that all nodes of a lev
 The rows of a marginal share no cell: it moves by 2 in l1 and the root of 2 in l2 at most, whatever the number
 of nodes, and by nothing where the invariants fix all its answers. The number of records is the same in all
 tables that are compared, but unless an invariant publishes it a total gets noise as for one record more.
+
+Invariants and bounds stand by level as well: rows over the cells of a node, and their values at every node.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.data.invariants import margin_matrix
-from holdfast.data.regions import Regions
-from holdfast.errors import SpecError
+from holdfast.data.geography import Regions
+from holdfast.data.invariants import InvariantBlock, margin_matrix
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.topdown.kept import Bounded, Kept, Rows, below, bounded_by_level, kept_by_level
 from holdfast.public import Public
-from holdfast.spec.closest import closest
+from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import setting
+
+QueryRows = csr_array
+"""Rows over the cells of one node."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelInvariants:
+    """Sums that are known exactly at every node of a level: A x_g = a_g."""
+
+    rows: QueryRows
+    values: IntArray
+    """One line a node, one column a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelBounds:
+    """Sums that stay within bounds at every node of a level; a bound that there is not is None."""
+
+    rows: QueryRows
+    at_least: int | None
+    at_most: int | None
+
+
+def kept_by_level(public: Public, regions: Regions) -> tuple[LevelInvariants, ...]:
+    """Return what is invariant at each level, root first, as the spec has it there."""
+    found: list[list[LevelInvariants]] = [[] for _ in regions.sizes]
+    for held in public.invariants:
+        level, rows = local(held.block, regions)
+        found[level].append(LevelInvariants(rows, _values(held.block, held.values, level, rows, regions)))
+    return tuple(
+        _stacked(each, nodes, regions.width) for each, nodes in zip(found, regions.sizes, strict=True)
+    )
+
+
+def bounded_by_level(public: Public, regions: Regions) -> tuple[tuple[LevelBounds, ...], ...]:
+    """Return the inequalities at each level, root first."""
+    found: list[list[LevelBounds]] = [[] for _ in regions.sizes]
+    for floor in public.inequalities:
+        level, rows = local(floor.block, regions)
+        found[level].append(LevelBounds(rows, floor.at_least, floor.at_most))
+    return tuple(map(tuple, found))
+
+
+def local(block: InvariantBlock, regions: Regions) -> tuple[int, QueryRows]:
+    """Return the place of the level of an invariant, and its rows over the cells of a node there.
+
+    Raises SpecError where it is not the same at every node of one level.
+    """
+    levels, width = regions.levels, regions.width
+    if block.kind == "weights":
+        return _weights(block, regions)
+    apart = [name for name in block.where if name in levels]
+    if apart:
+        raise SpecError(
+            f"the invariant or bound {block.name!r} is for some of the nodes of {apart[0]}, and topdown keeps"
+            f' what holds at every node of a level: give it level = "{apart[0]}", or name ='
+            f' "lattice-gaussian" in {setting("mechanism")}.'
+        )
+    depth = max((levels.index(name) for name in block.attributes if name in levels), default=0)
+    names = [name for name in block.attributes if name not in levels]
+    if regions.cells is None:
+        return depth, csr_array(np.ones((1, width), dtype=np.int64))
+    return depth, margin_matrix(regions.cells, names, block.where)[0]
+
+
+def _weights(block: InvariantBlock, regions: Regions) -> tuple[int, QueryRows]:
+    """Return weights over the cells of a node; entries that structural zeros take from one another has."""
+    if block.level is None and len(regions.sizes) > 1:
+        raise SpecError(
+            f"the weights {block.name!r} are over all cells, and topdown keeps what holds at every node of a"
+            " level: weigh the cells of a node, and give them a level of the geography."
+        )
+    level = 0 if block.level is None else regions.levels.index(block.level)
+    entries = block.matrix.tocoo()
+    rows = len(block.labels) // regions.sizes[level]
+    dense = np.zeros((rows, regions.width), dtype=np.int64)
+    dense[entries.row % rows, entries.col % regions.width] = entries.data
+    return level, csr_array(dense)
+
+
+def _values(
+    block: InvariantBlock, values: IntArray, level: int, rows: QueryRows, regions: Regions
+) -> IntArray:
+    """Return the values of a block, one line a node; a row without a cell that can be is 0."""
+    nodes, number = regions.sizes[level], int(rows.shape[0])
+    if block.kind == "weights":
+        return np.asarray(values).reshape(nodes, number)
+    some = np.diff(block.matrix.indptr) > 0
+    first = block.matrix.indices[block.matrix.indptr[:-1][some]]
+    leaf, cell = np.divmod(first, regions.width)
+    row_of = np.zeros(regions.width, dtype=np.int64)
+    row_of[rows.indices] = np.repeat(np.arange(number), np.diff(rows.indptr))
+    found = np.zeros((nodes, number), dtype=np.int64)
+    found[regions.spine.ancestors(regions.levels[level])[leaf], row_of[cell]] = values[some]
+    return found
+
+
+def _stacked(parts: Sequence[LevelInvariants], nodes: int, width: int) -> LevelInvariants:
+    none = LevelInvariants(csr_array((0, width), dtype=np.int64), np.zeros((nodes, 0), dtype=np.int64))
+    every = (none, *parts)
+    return LevelInvariants(
+        csr_array(vstack([each.rows for each in every], format="csr")),
+        np.concatenate([each.values for each in every], axis=1),
+    )
+
+
+def below(kept: Sequence[LevelInvariants], sizes: Sequence[int], level: int) -> QueryRows:
+    """Return the rows that are known at every node of a level: its own, and those of levels below it.
+
+    A level with as many nodes as this one has the same nodes, so its rows hold here, too.
+    """
+    known = list(_known(kept, sizes, level))
+    return csr_array(vstack([kept[level].rows[:0], *known], format="csr"))
+
+
+def _known(kept: Sequence[LevelInvariants], sizes: Sequence[int], level: int) -> Iterator[QueryRows]:
+    for place, each in enumerate(kept):
+        if place >= level or sizes[place] == sizes[level]:
+            yield each.rows
+
 
 TOTAL = "total"
 """The name of the query that asks for the sum of all cells."""
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class MarginalQuery:
     """A marginal of the table of a node."""
 
     marginal: tuple[str, ...]
-    rows: Rows
+    rows: QueryRows
 
     @classmethod
-    def of(cls, marginal: Sequence[str], regions: Regions, *, of: str = "queries") -> "Query":
+    def of(cls, marginal: Sequence[str], regions: Regions, *, of: str = "queries") -> "MarginalQuery":
         """Return the marginal of some attributes; raises SpecError where one is not among the cells.
 
         ``of`` is the key of the mechanism's options that asks for it.
@@ -47,8 +169,8 @@ class Query:
             if name not in regions.names:
                 said = closest(name, regions.names) if regions.names else "write marginal = []."
                 raise SpecError(
-                    f"[[mechanism.{of}]] marginal names {name!r}, which is not among the cells of [data]:"
-                    f" {said}"
+                    f"{setting(f'mechanism.{of}', 'marginal')} names {name!r}, which is not among the cells"
+                    f" of {setting('data')}: {said}"
                 )
         if regions.cells is None:
             return cls((), csr_array(np.ones((1, regions.width), dtype=np.int64)))
@@ -62,7 +184,7 @@ class Query:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredQuery:
     """A query that is measured at every node of a level.
 
     Attributes:
@@ -80,35 +202,35 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class MeasurementDesign:
     """The regions of a table, the queries of every node, and what is known at each level."""
 
     regions: Regions
-    queries: tuple[Query, ...]
-    kept: tuple[Kept, ...]
-    bounded: tuple[tuple[Bounded, ...], ...]
+    queries: tuple[MarginalQuery, ...]
+    kept: tuple[LevelInvariants, ...]
+    bounded: tuple[tuple[LevelBounds, ...], ...]
 
     @classmethod
-    def of(cls, public: Public, marginals: Sequence[Sequence[str]]) -> "Design":
+    def of(cls, public: Public, marginals: Sequence[Sequence[str]]) -> "MeasurementDesign":
         """Return the design of some marginals for what is public."""
         regions = Regions.of(public.schema, public.geography)
-        queries = tuple(Query.of(marginal, regions) for marginal in marginals)
+        queries = tuple(MarginalQuery.of(marginal, regions) for marginal in marginals)
         for place, query in enumerate(queries):
             if query.marginal in [other.marginal for other in queries[:place]]:
-                raise SpecError(f"[[mechanism.queries]] asks for {query.name} twice: keep one.")
+                raise SpecError(f"{setting('mechanism.queries')} asks for {query.name} twice: keep one.")
         return cls(regions, queries, kept_by_level(public, regions), bounded_by_level(public, regions))
 
     @cached_property
-    def measured(self) -> tuple[Measured, ...]:
+    def measured(self) -> tuple[MeasuredQuery, ...]:
         """What is measured, level by level: the queries that the invariants do not fix."""
         return tuple(
-            Measured(level, place, self._sensitivity(level, query), self._attained(level, query))
+            MeasuredQuery(level, place, self._sensitivity(level, query), self._attained(level, query))
             for level in range(len(self.regions.sizes))
             for place, query in enumerate(self.queries)
             if not self._fixed(level, query)
         )
 
-    def _fixed(self, level: int, query: Query) -> bool:
+    def _fixed(self, level: int, query: MarginalQuery) -> bool:
         """Whether invariants say all answers of a query on a level, decided exactly."""
         known = below(self.kept, self.regions.sizes, level)
         if known.shape[0] == 0 or query.rows.shape[0] > known.shape[0]:
@@ -116,11 +238,11 @@ class Design:
         rank = independent_rows(known).size
         return independent_rows(csr_array(vstack([known, query.rows], format="csr"))).size == rank
 
-    def _sensitivity(self, level: int, query: Query) -> int:
+    def _sensitivity(self, level: int, query: MarginalQuery) -> int:
         """Return the l1 norm, which is the square of the l2 norm, of what one record moves at most."""
         return 2 if self.regions.sizes[level] > 1 or query.rows.shape[0] > 1 else 1
 
-    def _attained(self, level: int, query: Query) -> bool:
+    def _attained(self, level: int, query: MarginalQuery) -> bool:
         """Whether one record that changes, and no invariant with it, can move a query by its sensitivity."""
         if self._sensitivity(level, query) == 1:
             return False  # only a record more or less would
@@ -143,14 +265,14 @@ class Design:
         return False
 
 
-def _row_of(rows: Rows) -> NDArray[np.int64]:
+def _row_of(rows: QueryRows) -> IntArray:
     """Return the row that each cell is in; all cells are in one."""
     found = np.zeros(rows.shape[1], dtype=np.int64)
     found[rows.indices] = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     return found
 
 
-def _alike(rows: Rows) -> list[NDArray[np.int64]]:
+def _alike(rows: QueryRows) -> list[IntArray]:
     """Return the groups of cells that have the same column."""
     columns = rows.tocsc()
     columns.sort_indices()

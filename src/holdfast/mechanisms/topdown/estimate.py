@@ -1,31 +1,43 @@
-"""From measurements to whole counts that keep all that is known: step 2, which sees nothing confidential."""
+"""From measurements to whole counts that keep all that is known: step 2, which sees nothing confidential.
+
+**Bias** is told on a stand-in that anyone can make. Counts that may not be negative and add up to their
+parent come out too large where they are small, and too small where they are large. By how much depends on the
+confidential counts, so it is measured on others: a part of the geography with invented counts, whose sizes
+fall off as those of real places do, measured and estimated as the release is. Invariants keep their form,
+with the values of the invented counts; bounds are left out.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.estimation.topdown.descent import descend
-from holdfast.estimation.topdown.general import Query as Weighted
-from holdfast.estimation.topdown.known import Level
-from holdfast.estimation.topdown.run import Run, here
+from holdfast.data.geography import Regions, Spine
+from holdfast.data.schema import Attributes
+from holdfast.estimation.hierarchy.descent import descend
+from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.run import Run, here
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.topdown.design import Design
-from holdfast.mechanisms.topdown.file import Values
-from holdfast.mechanisms.topdown.kept import Bounded
-from holdfast.mechanisms.topdown.law import Measurement
+from holdfast.mechanisms.topdown.design import LevelBounds, LevelInvariants, MeasurementDesign
+from holdfast.mechanisms.topdown.measurements import Measurement, MeasurementLaw, Values
 from holdfast.programs.solver import UNBOUNDED
+from holdfast.sampling.entropy import SeededEntropy
 
 
 def estimated(
-    design: Design, measurements: Sequence[Measurement], values: Values, run: Run = here
+    design: MeasurementDesign, measurements: Sequence[Measurement], values: Values, run: Run = here
 ) -> tuple[IntArray, ...]:
     """Return the counts of all nodes, by level and root first: nodes by cells."""
     levels = [_level(design, place, measurements, values) for place in range(len(design.regions.sizes))]
     return descend(design.regions.spine.parent, levels, run=run).counts
 
 
-def _level(design: Design, place: int, measurements: Sequence[Measurement], values: Values) -> Level:
+def _level(
+    design: MeasurementDesign, place: int, measurements: Sequence[Measurement], values: Values
+) -> Level:
     """Return what was measured of a level, and what is known of it."""
     regions, kept, nodes = design.regions, design.kept[place], design.regions.sizes[place]
     measured = [pair for pair in zip(measurements, values, strict=True) if pair[0].of.level == place]
@@ -35,7 +47,9 @@ def _level(design: Design, place: int, measurements: Sequence[Measurement], valu
         regions.levels[place],
         nodes,
         regions.width,
-        queries=[Weighted(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in measured],
+        queries=[
+            WeightedQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in measured
+        ],
         answers=[answers for _, answers in measured],
         invariants=kept.rows,
         values=kept.values,
@@ -46,7 +60,7 @@ def _level(design: Design, place: int, measurements: Sequence[Measurement], valu
     )
 
 
-def _bounds(bounded: Sequence[Bounded], width: int) -> tuple[csr_array, IntArray, IntArray]:
+def _bounds(bounded: Sequence[LevelBounds], width: int) -> tuple[csr_array, IntArray, IntArray]:
     """Return the rows that stay within bounds, and these."""
     parts = [csr_array((0, width), dtype=np.int64), *(each.rows for each in bounded)]
     sizes = [int(each.rows.shape[0]) for each in bounded]
@@ -54,3 +68,93 @@ def _bounds(bounded: Sequence[Bounded], width: int) -> tuple[csr_array, IntArray
     high = [UNBOUNDED if each.at_most is None else each.at_most for each in bounded]
     least, most = (np.repeat(np.array(side, dtype=np.int64), sizes) for side in (low, high))
     return csr_array(vstack(parts, format="csr")), least, most
+
+
+MOST_CELLS = 20_000
+"""Cells of the leaves of a stand-in, about."""
+DRAWS = 2
+USUAL = 40
+"""Records of a leaf, where their number is not public."""
+CLASSES = (0, 1, 5, 20, 100, 1000)
+"""Where classes of sizes begin."""
+
+
+@dataclass(frozen=True)
+class BiasBySize:
+    """The errors of counts of one size: those from ``low`` to ``high``, which is None for the last class."""
+
+    count: str
+    low: int
+    high: int | None
+    number: int
+    mean_error: float
+    standard_error: float
+    mean_absolute_error: float
+
+
+def bias(
+    design: MeasurementDesign, measurements: Sequence[Measurement], records: int | None
+) -> tuple[BiasBySize, ...]:
+    """Return the errors of cells and totals of leaves by their size, on a stand-in."""
+    some = _part(design)
+    counts = stand_in(some.regions, USUAL if records is None else records / design.regions.sizes[-1])
+    tables = some.regions.sums(counts.ravel())
+    kept = tuple(
+        LevelInvariants(each.rows, np.asarray(table @ each.rows.T))
+        for each, table in zip(some.kept, tables, strict=True)
+    )
+    ready = replace(some, kept=kept, bounded=((),) * len(kept))
+    law = MeasurementLaw(ready, measurements, counts.ravel())
+    truth, errors = [], []
+    for seed in range(DRAWS):
+        found = estimated(ready, measurements, law.measure(SeededEntropy(seed)))[-1]
+        truth.append(counts)
+        errors.append(found - counts)
+    sizes, off = np.concatenate(truth), np.concatenate(errors)
+    cells = _classes("cell", sizes.ravel(), off.ravel())
+    return (
+        cells if some.regions.width == 1 else (*cells, *_classes("total", sizes.sum(axis=1), off.sum(axis=1)))
+    )
+
+
+def _classes(count: str, sizes: IntArray, errors: IntArray) -> tuple[BiasBySize, ...]:
+    found = []
+    for low, end in zip(CLASSES, (*CLASSES[1:], None), strict=True):
+        here = errors[(sizes >= low) & (True if end is None else sizes < end)]
+        if (n := here.size) > 1:
+            added, squares, apart = (int(part.sum()) for part in (here, here**2, np.abs(here)))
+            spread = sqrt(Fraction(n * squares - added**2, n * n * (n - 1)))
+            high = None if end is None else end - 1
+            found.append(
+                BiasBySize(count, low, high, n, *(round(x, 3) for x in (added / n, spread, apart / n)))
+            )
+    return tuple(found)
+
+
+def _part(design: MeasurementDesign) -> MeasurementDesign:
+    """Return the design of the first leaves of a geography, and of the nodes above them."""
+    regions = design.regions
+    leaves = min(regions.sizes[-1], max(1, MOST_CELLS // regions.width))
+    numbers = [leaves]
+    for parent in reversed(regions.spine.parent):
+        numbers.append(int(parent[numbers[-1] - 1]) + 1)
+    numbers.reverse()
+    levels = Attributes.of(
+        {level.name: level.levels[:n] for level, n in zip(regions.spine.levels, numbers, strict=True)}
+    )
+    parents = tuple(parent[:n] for parent, n in zip(regions.spine.parent, numbers[1:], strict=True))
+    part = Regions(Spine(levels, parents), regions.cells, regions.possible[:leaves])
+    return replace(design, regions=part)
+
+
+def stand_in(regions: Regions, mean: float) -> IntArray:
+    """Return invented counts, leaves by cells: sizes fall off as 1 / rank among siblings, and among cells."""
+    sizes = np.ones(1)
+    for parent in regions.spine.parent:
+        starts = np.searchsorted(parent, np.arange(parent[-1] + 1))
+        rank = np.arange(parent.size) - starts[parent] + 1
+        sizes = sizes[parent] / rank
+    cells = 1 / np.arange(1, regions.width + 1)
+    shares = np.outer(sizes, cells) * regions.possible
+    expected = shares * (mean * sizes.size / shares.sum())
+    return np.asarray(np.random.default_rng(0).poisson(expected), dtype=np.int64)

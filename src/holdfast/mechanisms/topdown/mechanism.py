@@ -12,21 +12,23 @@ sees the measurements and the invariants alone: post-processing within the scope
 subject to the invariants c, and with no finite budget subject to fewer.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from holdfast.errors import GuaranteeError
-from holdfast.estimation.topdown.run import Run, here
+from holdfast.estimation.hierarchy.run import Run, here
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.details import MechanismDetails, ReleasedFiles
 from holdfast.mechanisms.mechanism import (
+    AT_ONCE,
     Law,
-    MechanismOptions,
+    Making,
     MechanismRecord,
     TableMechanism,
     Traits,
@@ -36,23 +38,50 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
 )
 from holdfast.mechanisms.topdown.allocation import Allocation, levels_of
-from holdfast.mechanisms.topdown.design import Design
+from holdfast.mechanisms.topdown.design import MeasurementDesign
+from holdfast.mechanisms.topdown.details import (
+    MICRODATA,
+    TopDownDetails,
+    check_files,
+    simulated_bias,
+    topdown_details,
+)
+from holdfast.mechanisms.topdown.engine import ENGINES, workers
 from holdfast.mechanisms.topdown.estimate import estimated
-from holdfast.mechanisms.topdown.file import MeasurementsOutput, Values
-from holdfast.mechanisms.topdown.law import Measurement, MeasurementLaw, Noise
+from holdfast.mechanisms.topdown.measurements import (
+    FILE,
+    Measurement,
+    MeasurementLaw,
+    MeasurementNoise,
+    MeasurementsOutput,
+    Values,
+    read_measurements,
+)
+from holdfast.mechanisms.topdown.microdata import MicrodataOutput
 from holdfast.mechanisms.topdown.options import TopDownOptions
 from holdfast.outputs import Output, TableOutput
-from holdfast.premises import Premises
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.guarantee import Guarantee, Target, Unit, shown
+from holdfast.privacy.guarantee import Guarantee, Target, Unit, format_parameter
 from holdfast.privacy.intensity import Pure, Standard, ZeroConcentrated
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import PerRecord
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
-from holdfast.spec.rational import PositiveRational, Rational
-from holdfast.words import counted
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.values import PositiveRational, Rational
+from holdfast.system.checks import Check
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.text import closest, counted
+from holdfast.system.ways import setting
 
-NOISES: dict[str, Noise] = {"zcdp": "gaussian", "pure": "laplace"}
+if TYPE_CHECKING:
+    from holdfast.mechanisms.normalised import Observed
+    from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+
+NOISES: dict[str, MeasurementNoise] = {"zcdp": "gaussian", "pure": "laplace"}
+PER_MEASUREMENT = 40
+"""Bytes of a row of the file of measurements, about."""
 LEAST_VARIANCE = 1e-300
 """Floats have no inverse of much less, and estimates weigh by it."""
 
@@ -121,28 +150,35 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     """Measurements of a design; sees public values only."""
 
     premises: Premises
-    design: Design
-    noise_law: Noise
+    design: MeasurementDesign
+    noise_law: MeasurementNoise
     per_record: Fraction
     allocation: Allocation
 
     name: ClassVar[str] = "topdown"
     Options: ClassVar[type[MechanismOptions]] = TopDownOptions
     Record: ClassVar[type[MechanismRecord]] = TopDownRecord
+    Details: ClassVar[type[MechanismDetails] | None] = TopDownDetails
+    page: ClassVar[str | None] = "topdown.html.j2"
     standards: ClassVar[tuple[Standard, ...]] = ("zcdp", "pure")
     output: ClassVar[str] = "measurements"
     estimated: ClassVar[tuple[str, ...]] = ("table",)
+    extras: ClassVar[tuple[str, ...]] = (MICRODATA,)
     bounded: ClassVar[bool] = True
+    resumable: ClassVar[bool] = True
+    engines: ClassVar[tuple[str, ...]] = ENGINES
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: TopDownOptions) -> "TopDown":
         """Share the budget among levels and queries as the spec says."""
         premises = premises_for(public, target)
-        asked = options.asked(tuple(name for name in public.schema.names if name not in public.geography))
-        design = Design.of(public, [query.marginal for query in asked])
+        asked = options.measured_queries(
+            tuple(name for name in public.schema.names if name not in public.geography)
+        )
+        design = MeasurementDesign.of(public, [query.marginal for query in asked])
         weights = tuple(query.weight for query in asked)
         if options.allocation == "optimise":
-            from holdfast.mechanisms.topdown.optimise import optimised  # noqa: PLC0415 - few ask for it
+            from holdfast.mechanisms.topdown.allocation import optimised  # noqa: PLC0415 - few ask for it
 
             levels = optimised(design, weights, options.optimise_for)
         else:
@@ -162,7 +198,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     @classmethod
     def of(cls, record: TopDownRecord, public: Public, unit: Unit) -> "TopDown":
         """Return the mechanism that a certificate records."""
-        design = Design.of(public, [query.marginal for query in record.queries])
+        design = MeasurementDesign.of(public, [query.marginal for query in record.queries])
         shares = {each.level: each.share for each in record.allocation}
         levels = levels_of(design, shares)
         weights = tuple(query.weight for query in record.queries)
@@ -182,7 +218,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         if any(measurement.variance < LEAST_VARIANCE for measurement in found):
             raise GuaranteeError(
                 "topdown would measure without any noise to speak of, so that no estimate can weigh what it"
-                " measures: ask for a smaller budget in [privacy]."
+                f" measures: ask for a smaller budget in {setting('privacy')}."
             )
         return tuple(found)
 
@@ -241,7 +277,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         one, premises = self.one_record, self.premises
         total = next(iter(one.parameters().values()))
         stated = one.group(premises.unit.distance)
-        return Guarantee(premises.scope, premises.unit, stated, tuple(self._evidence(total)), PerRecord(one))
+        return premises.guarantee(stated, self._evidence(total), PerRecord(one))
 
     @property
     def noise(self) -> None:
@@ -254,19 +290,53 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         return Traits(additive=False, nonnegative=True)
 
     @property
-    def methods(self) -> tuple[str, ...]:
+    def methods(self) -> tuple[Claim, ...]:
         """How a release is drawn."""
-        levels, kind = self.design.regions.levels, "Gaussian" if self.noise_law == "gaussian" else "Laplace"
-        at = ", ".join(dict.fromkeys(levels[each.of.level] for each in self.measurements))
-        nearest = (
-            "from the top down, the counts of a node are those nearest to its measurements that are not"
-            " negative, keep all invariants and bounds, and add up to their parent"
+        levels = self.design.regions.levels
+        at = dict.fromkeys(levels[each.of.level] for each in self.measurements)
+        return _measured(self.noise_law, tuple(at)), _nearest(), _rounded()
+
+    def details(
+        self, public: Public, extras: tuple[str, ...] = (), simulated: MechanismDetails | None = None
+    ) -> TopDownDetails:
+        """Return both readings of the guarantee, and how far counts are off on a stand-in."""
+        biases = simulated.bias if isinstance(simulated, TopDownDetails) else simulated_bias(self, public)
+        return topdown_details(self, public, extras, biases)
+
+    def check(self, public: Public, files: ReleasedFiles, *, whole: bool) -> Iterator[Check]:
+        """Check the measurements, all levels, the estimates and the records."""
+        return check_files(self, public, files, whole=whole)
+
+    def observed(
+        self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
+    ) -> "Observed":
+        """Return what the measurements in a folder say of the counts of a level, by default of the leaves."""
+        from holdfast.mechanisms.normalised import Observed  # noqa: PLC0415 - for inference alone
+        from holdfast.mechanisms.topdown.nodes import Nodes  # noqa: PLC0415
+
+        known = self.design.regions.levels
+        if level is not None and level not in known:
+            raise SpecError(
+                f"{setting('model', 'level')} is {level!r}, which is no level: {closest(level, known)}"
+            )
+        if counts is None:
+            return super().observed(folder, public, counts)
+        nodes = Nodes(public, self, len(known) - 1 if level is None else known.index(level))
+        values = read_measurements(folder / FILE, self.design, self.measurements)
+        return Observed(
+            nodes.schema,
+            nodes.possible,
+            nodes.likelihood(values),
+            nodes.sums(counts)[nodes.possible],
+            nodes.levels,
+            None if nodes.place == len(known) - 1 else nodes.known,
         )
-        return (
-            f"independent discrete {kind} noise is drawn for each measurement, at {at}",
-            nearest,
-            "real counts are rounded to the nearest whole ones that keep the same",
-        )
+
+    def measured_nodes(self, folder: Path) -> "MeasuredNodes":
+        """Return the estimates of all nodes by the measurements in a folder."""
+        from holdfast.mechanisms.topdown.best_linear import MeasuredNodes  # noqa: PLC0415 - for inference alone
+
+        return MeasuredNodes.of(self, read_measurements(folder / FILE, self.design, self.measurements))
 
     def law(self, counts: IntArray) -> MeasurementLaw:
         """Return the law of the measurements of a table, given by the counts of its possible cells."""
@@ -275,10 +345,30 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         every[possible] = counts
         return MeasurementLaw(self.design, self.measurements, every)
 
-    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
-        """Measure the confidential table, and estimate it: what is published, by name."""
+    def outputs(
+        self, law: Law, public: Public, entropy: Entropy, making: Making = AT_ONCE
+    ) -> Mapping[str, Output]:
+        """Measure the confidential table, unless that was done, and estimate it."""
         assert isinstance(law, MeasurementLaw)  # noqa: S101 - its own
-        return self.outputs_of(public, law.measure(entropy))
+        measured = making.drawn or self.measured(law.measure(entropy))
+        assert isinstance(measured, MeasurementsOutput)  # noqa: S101 - its own
+        if making.keep is not None and making.drawn is None:
+            making.keep(measured)
+        with workers(making.engine) as run:
+            found = self.outputs_of(public, measured.values, run)
+        if not making.microdata:
+            return found
+        table = found["table"]
+        assert isinstance(table, TableOutput)  # noqa: S101 - its own
+        return {**found, "microdata": MicrodataOutput(table.table)}
+
+    def restored(self, file: Path) -> MeasurementsOutput:
+        """Return measurements from their file; raises DataError where it holds others."""
+        return self.measured(read_measurements(file, self.design, self.measurements))
+
+    def caveats(self, public: Public) -> tuple[Claim, ...]:
+        """Return what is to be known of counts that were estimated from measurements."""
+        return (_biased(), *((_all_alike(),) if public.invariants else ()))
 
     def measured(self, values: Values) -> MeasurementsOutput:
         """Return measurements as they are published, without what they were drawn by."""
@@ -292,40 +382,112 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             "table": TableOutput.of(public, leaves.ravel()[public.possible]),
         }
 
+    @property
+    def plan_details(self) -> Mapping[str, Any]:
+        """What is measured of each level."""
+        record = self.record()
+        assert isinstance(record, TopDownRecord)  # noqa: S101 - its own
+        return {"measurements": [each.model_dump(mode="json") for each in record.measurements]}
+
+    @property
+    def file_size(self) -> int:
+        """About as many bytes as the file of measurements takes."""
+        return PER_MEASUREMENT * sum(
+            self.design.regions.sizes[each.of.level] * int(self.design.queries[each.of.query].rows.shape[0])
+            for each in self.measurements
+        )
+
     def _evidence(self, total: Fraction) -> Sequence[Evidence]:
         gaussian, distance = self.noise_law == "gaussian", self.premises.unit.distance
-        name, power = ("rho", 2) if gaussian else ("epsilon", 1)
-        tight = all(each.of.attained for each in self.measurements)
-        number = counted(len(self.measurements), "query and level", "queries and levels")
-        summed = f"the sum over {number} is {name} {shown(total)}"
-        along = "" if distance == 1 else f": {shown(total * distance**power)}"
-        attained = ", which some change attains without a change of invariants" if tight else ""
+        number = len(self.measurements)
         return [
-            Proved(
-                "discrete Gaussian noise on a query loses at most Delta^2 / (2 sigma^2) for one record, and"
-                f" {summed}",
-                "canonne2020, Theorem 4; bun2016, Lemma 1.7",
-            )
+            Proved(_gaussian(number, total), "canonne2020, Theorem 4; bun2016, Lemma 1.7")
             if gaussian
-            else Proved(
-                f"discrete Laplace noise on a query loses at most kappa Delta for one record, and {summed}",
-                "canonne2020; theory, 11",
-            ),
-            Proved(
-                "one record leaves a cell of one node and enters a cell of that or another: it moves a"
-                f" marginal on a level by at most 2 in l1 and by the root of 2 in l2{attained}",
-                "theory, 11",
-            ),
-            Proved(
-                f"d records move it by at most d times as much, and lose d{'^2' if gaussian else ''} times"
-                f" {name}{along}",
-                "theory, 11; semi-dp, Proposition 15",
-            ),
+            else Proved(_laplace(number, total), "canonne2020; theory, 11"),
+            Proved(_one_record(attained=all(each.of.attained for each in self.measurements)), "theory, 11"),
+            Proved(_along(self.noise_law, total, distance), "theory, 11; semi-dp, Proposition 15"),
             *self.premises.evidence(),
-            Proved(
-                "the counts are made of measurements and invariants alone, which is post-processing among"
-                " tables with the same invariants",
-                "semi-dp, Proposition 23; swapping-slides, TopDown theorem",
-            ),
+            Proved(_estimated(), "semi-dp, Proposition 23; swapping-slides, TopDown theorem"),
             *drawn_exactly(floats=any(each.law.floats for each in self.measurements)),
         ]
+
+
+@claim("measurements-drawn")
+def _measured(noise: Literal["gaussian", "laplace"], levels: tuple[str, ...]) -> str:
+    kind = "Gaussian" if noise == "gaussian" else "Laplace"
+    return f"independent discrete {kind} noise is drawn for each measurement, at {', '.join(levels)}"
+
+
+@claim("nearest-from-the-top")
+def _nearest() -> str:
+    return (
+        "from the top down, the counts of a node are those nearest to its measurements that are not negative,"
+        " keep all invariants and bounds, and add up to their parent"
+    )
+
+
+@claim("rounded-to-whole-counts")
+def _rounded() -> str:
+    return "real counts are rounded to the nearest whole ones that keep the same"
+
+
+@claim("measurements-gaussian")
+def _gaussian(measurements: int, rho: Fraction) -> str:
+    return (
+        "discrete Gaussian noise on a query loses at most Delta^2 / (2 sigma^2) for one record, and the sum"
+        f" over {_measurements(measurements)} is rho {format_parameter(rho)}"
+    )
+
+
+@claim("measurements-laplace")
+def _laplace(measurements: int, epsilon: Fraction) -> str:
+    return (
+        "discrete Laplace noise on a query loses at most kappa Delta for one record, and the sum over"
+        f" {_measurements(measurements)} is epsilon {format_parameter(epsilon)}"
+    )
+
+
+def _measurements(number: int) -> str:
+    return counted(number, "query and level", "queries and levels")
+
+
+@claim("record-in-a-marginal")
+def _one_record(*, attained: bool) -> str:
+    some = ", which some change attains without a change of invariants" if attained else ""
+    return (
+        "one record leaves a cell of one node and enters a cell of that or another: it moves a marginal on a"
+        f" level by at most 2 in l1 and by the root of 2 in l2{some}"
+    )
+
+
+@claim("records-in-a-marginal")
+def _along(noise: Literal["gaussian", "laplace"], of_one: Fraction, distance: int) -> str:
+    name, power, square = ("rho", 2, "^2") if noise == "gaussian" else ("epsilon", 1, "")
+    along = "" if distance == 1 else f": {format_parameter(of_one * distance**power)}"
+    return f"d records move it by at most d times as much, and lose d{square} times {name}{along}"
+
+
+@claim("counts-estimated")
+def _estimated() -> str:
+    return (
+        "the counts are made of measurements and invariants alone, which is post-processing among tables with"
+        " the same invariants"
+    )
+
+
+@claim("estimates-biased")
+def _biased() -> str:
+    return (
+        "The table is estimated from the measurements beside it, with no count below zero: small counts come"
+        " out too large on average, and large ones too small. The measurements have no such bias; for"
+        " confidence intervals use them, with `holdfast intervals`."
+    )
+
+
+@claim("all-invariants-alike")
+def _all_alike() -> str:
+    return (
+        "The guarantee holds among tables with the same values of all invariants. Subject to a part of them"
+        " that leaves another one open it does not hold with any budget, as the release tells that one"
+        " exactly."
+    )

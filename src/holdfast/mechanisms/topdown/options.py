@@ -5,9 +5,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from holdfast.mechanisms.mechanism import MechanismOptions
+from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
-from holdfast.spec.rational import PositiveRational, Rational, parse_rational, short
+from holdfast.spec.values import PositiveRational, Rational, parse_rational, short
 
 ONE = 1
 
@@ -45,7 +45,6 @@ class QueryChoice(Part):
     """
 
     section: ClassVar = ("mechanism", "queries")
-    in_file: ClassVar = True
 
     marginal: tuple[Text, ...]
     weight: PositiveRational = Field(default=ONE, validate_default=True)
@@ -63,7 +62,6 @@ class Aim(Part):
     """A marginal on a level whose error is to be small; a weight makes it count more."""
 
     section: ClassVar = ("mechanism", "optimise_for")
-    in_file: ClassVar = True
 
     level: Text
     marginal: tuple[Text, ...] = ()
@@ -73,6 +71,7 @@ class Aim(Part):
 class TopDownOptions(MechanismOptions):
     """What is measured, and with which part of the budget."""
 
+    name: Literal["topdown"] = "topdown"
     allocation: Shares = "equal"
     """Shares of the budget by level, "equal", or "optimise" for the queries of ``optimise_for``."""
     queries: tuple[QueryChoice, ...] = ()
@@ -92,7 +91,7 @@ class TopDownOptions(MechanismOptions):
             raise ValueError('optimise_for goes with allocation = "optimise": set that, or leave it out')
         return self
 
-    def asked(self, names: tuple[str, ...]) -> tuple[QueryChoice, ...]:
+    def measured_queries(self, names: tuple[str, ...]) -> tuple[QueryChoice, ...]:
         """Return the queries over cells of these attributes: the detailed one and the total by default."""
         if self.queries:
             return self.queries

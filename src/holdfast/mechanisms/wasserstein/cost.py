@@ -9,7 +9,7 @@ most 2 kappa sigma: the 2 of [partially-private-data, Theorem 9]. It is written 
 gamma between -1 and 1 [congenial-dp, Theorem 2.1]:
 
 * gamma = 0 where the normaliser is the same for all tables that are compared: a measure that looks the same
-  around all of them, or tables that look alike, each cell having two counts [holdfast, universe/symmetry.py];
+  around all of them, or tables that look alike, each cell having two counts [holdfast, universe/tables.py];
 * for the l1 norm without a prior it is that of `conditioned` [holdfast, mechanisms/congeniality.py];
 * where the tables can be listed, the loss is worked out for every pair, C(x) being a sum over all releases;
 * gamma = 1 otherwise.
@@ -23,19 +23,18 @@ from math import ceil
 import flint
 import numpy as np
 
-from holdfast.errors import GuaranteeError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.congeniality import DIGITS, Conditioning
+from holdfast.mechanisms.normaliser import BoundBasis
 from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
-from holdfast.premises import Premises
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile
 from holdfast.privacy.roots import ceil_root
-from holdfast.sampling.decisions.enclosure import ball_of, enclose
-from holdfast.sampling.decisions.floats import Floats
-from holdfast.universe.enumerate import conforming_tables
-from holdfast.universe.symmetry import looks_alike
+from holdfast.sampling.decisions import ball_of, enclose
+from holdfast.system.errors import GuaranteeError
+from holdfast.universe.tables import conforming_tables, looks_alike
 
 TABLES = 200
 """Tables that are listed at most: a second."""
@@ -45,9 +44,9 @@ SCALE = 40
 PRECISION = 128
 SLACK = 1e-9
 """Covers roundings in differences of losses."""
-SAME = "the normaliser is the same for all tables, so the factor 2 that would pay for it is dropped"
-TWICE = "the normaliser was taken to cost as much as the loss, a factor 2"
-LISTED = "loss and normaliser were worked out for every two tables of the universe"
+SAME: tuple[BoundBasis, ...] = ("same, factor 2 dropped",)
+TWICE: tuple[BoundBasis, ...] = ("factor 2",)
+LISTED: tuple[BoundBasis, ...] = ("every two tables",)
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Cost:
 
     epsilon: Fraction
     base: Fraction
-    how: str
+    how: tuple[BoundBasis, ...]
     reference: str
     profile: Profile
 
@@ -76,7 +75,7 @@ class Cost:
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
+class KappaCosts:
     """What a loss over a base measure costs at any kappa."""
 
     premises: Premises
@@ -85,7 +84,7 @@ class Costs:
 
     def at(self, kappa: Fraction) -> Cost:
         """Return the cost at one kappa."""
-        plain = self._plain(kappa)
+        plain = ceil_root(kappa**2 * self.loss.squared_stretch(self.premises))
         if self.base.constant or self._alike:
             return Cost(plain, plain, SAME, "theory, 4", self._profile(kappa))
         if self._conditioning is not None:
@@ -111,9 +110,6 @@ class Costs:
         base = self.base
         return not (base.constant or self._alike) and self._conditioning is None and self._listed is not None
 
-    def _plain(self, kappa: Fraction) -> Fraction:
-        return ceil_root(kappa**2 * self.loss.squared_stretch(self.premises))
-
     def _profile(self, kappa: Fraction) -> Profile:
         if (norm := self.loss.lattice_norm) is not None:
             return NormLoss(kappa, norm)
@@ -135,7 +131,7 @@ class Costs:
         return Conditioning.of(self.premises, nonnegative=base.nonnegative, inequalities=base.inequalities)
 
     @cached_property
-    def _listed(self) -> "_Listed | None":
+    def _listed(self) -> "_ListedUniverse | None":
         universe = self.premises.universe
         releases = self.base.listed(TABLES) if universe.cells <= CELLS else None
         if releases is None:
@@ -144,10 +140,10 @@ class Costs:
             tables = conforming_tables(universe, TABLES)
         except GuaranteeError:
             return None
-        return _Listed(self.premises, self.loss, self.base, tables, releases)
+        return _ListedUniverse(self.premises, self.loss, self.base, tables, releases)
 
 
-class _Listed:
+class _ListedUniverse:
     """All tables and all releases of a small universe."""
 
     def __init__(
@@ -170,7 +166,7 @@ class _Listed:
         # the largest L(x', y) - L(x, y) over all releases
         losses = np.stack([loss.values(releases - table) for table in tables])
         gains = np.stack([(losses - row).max(axis=1) for row in losses])
-        self._gains: Floats = gains[near] + SLACK * (1 + float(np.abs(losses).max(initial=0.0)))
+        self._gains: FloatArray = gains[near] + SLACK * (1 + float(np.abs(losses).max(initial=0.0)))
 
     @property
     def stretch(self) -> Fraction:
@@ -184,7 +180,7 @@ class _Listed:
         lost = np.maximum(rate * self._gains + high[self._second] - low[self._first], 0.0)
         return self._over_pairs(lost + SLACK * (1 + lost))
 
-    def _over_pairs(self, lost: Floats) -> tuple[Fraction, Fraction]:
+    def _over_pairs(self, lost: FloatArray) -> tuple[Fraction, Fraction]:
         """Return the largest of pairs that are told apart, and the largest over the l1 distance."""
         if not self._apart.size:
             return Fraction(0), Fraction(0)
@@ -194,7 +190,7 @@ class _Listed:
         told = self._apart <= 2 * self._distance
         return Fraction(float(lost[told].max(initial=0.0))), Fraction(per_unit)
 
-    def _log_normalisers(self, kappa: Fraction) -> tuple[Floats, Floats]:
+    def _log_normalisers(self, kappa: Fraction) -> tuple[FloatArray, FloatArray]:
         """Enclose log C(x) of every table."""
         with flint.ctx.workprec(PRECISION):
             rate = ball_of(kappa)

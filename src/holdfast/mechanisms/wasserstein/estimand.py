@@ -11,32 +11,31 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import StrictInt, model_validator
 
-from holdfast.data.numeric import number
+from holdfast.data.levels import number
 from holdfast.data.schema import Schema
 from holdfast.data.selection import select
-from holdfast.errors import GuaranteeError, SpecError
-from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.mechanism import MechanismOptions
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.mechanisms.wasserstein.score import (
     SMALL,
-    Grid,
     LinearScore,
     LogisticScore,
+    ParameterGrid,
     QuantileScore,
-    Rows,
     Score,
+    ScoreRows,
 )
-from holdfast.premises import Premises
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
-from holdfast.spec.choice import Where
-from holdfast.spec.closest import closest
+from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Text
-from holdfast.spec.rational import PositiveRational, Rational
+from holdfast.spec.values import PositiveRational, Rational, Where
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import setting
 
-Estimate = Literal["mean", "quantile", "linear", "logistic"]
+EstimandName = Literal["mean", "quantile", "linear", "logistic"]
 STEPS = 4096
 MOST_STEPS = 1 << 20
 MOST_PREDICTORS = {"linear": 4, "logistic": 3}
@@ -47,10 +46,11 @@ WIDE = Fraction(5)
 """Coefficients of a logistic regression are within this, unless said otherwise: odds of 148 to 1."""
 
 
-class GradientOptions(MechanismOptions):
+class KNormGradientOptions(MechanismOptions):
     """Which estimate, of which response on which predictors, and where it may lie."""
 
-    estimate: Estimate = "mean"
+    name: Literal["wasserstein-k-norm-gradient"] = "wasserstein-k-norm-gradient"
+    estimate: EstimandName = "mean"
     of: Text | None = None
     on: tuple[Text, ...] = ()
     where: Where | None = None
@@ -62,7 +62,7 @@ class GradientOptions(MechanismOptions):
     steps: StrictInt = STEPS
 
     @model_validator(mode="after")
-    def _agree(self) -> "GradientOptions":
+    def _agree(self) -> "KNormGradientOptions":
         belongs = {
             "on": self.estimate in ("linear", "logistic"),
             "level": self.estimate == "quantile",
@@ -86,7 +86,7 @@ class GradientOptions(MechanismOptions):
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Estimand:
     """What is estimated, over the possible cells of a table.
 
     Attributes:
@@ -112,27 +112,29 @@ class Model:
         cls,
         public: Public,
         premises: Premises,
-        asked: GradientOptions,
+        asked: KNormGradientOptions,
         ranges: tuple[tuple[Fraction, ...], tuple[Fraction, ...]] | None = None,
-    ) -> "Model":
+    ) -> "Estimand":
         """Build the score of an estimate; ``ranges`` are those that were released with."""
         schema, possible = public.schema, public.possible
         response = _response(schema, asked, possible)
         if len(asked.on) > (most := MOST_PREDICTORS.get(asked.estimate, 0)):
             raise SpecError(
-                f"[mechanism] on names {len(asked.on)} predictors, and {most} are the most that are drawn"
-                f" exactly for estimate = {asked.estimate!r}: take some out."
+                f"{setting('mechanism', 'on')} names {len(asked.on)} predictors, and {most} are the most that"
+                f" are drawn exactly for estimate = {asked.estimate!r}: take some out."
             )
         predictors = [_numbers(schema, name, "on", possible) for name in asked.on]
         for name, predictor in zip(asked.on, predictors, strict=True):
             if not predictor.half:
-                raise SpecError(f"[mechanism] on names {name!r}, which has one level: take it out.")
+                raise SpecError(
+                    f"{setting('mechanism', 'on')} names {name!r}, which has one level: take it out."
+                )
         rows, responses, kind = _kinds(response, predictors, _used(schema, asked)[possible])
         within = _within(premises)
         halves = [predictor.half for predictor in predictors]
         low, high = ranges or _ranges(asked, response, halves)
         scales = (Fraction(1), *halves)
-        grid = Grid(
+        grid = ParameterGrid(
             tuple(value * scale for value, scale in zip(low, scales, strict=True)),
             tuple(value * scale for value, scale in zip(high, scales, strict=True)),
             asked.steps,
@@ -184,14 +186,14 @@ def _sets(kind: IntArray, pattern: IntArray | None) -> tuple[IntArray, ...]:
     return tuple(np.array(members) for members in sorted(found))
 
 
-def _used(schema: Schema, asked: GradientOptions) -> NDArray[np.bool_]:
+def _used(schema: Schema, asked: KNormGradientOptions) -> BoolArray:
     if asked.where is None:
         return np.ones(schema.size, dtype=np.bool_)
-    return select(schema, asked.where, place="[mechanism] where")
+    return select(schema, asked.where, place=setting("mechanism", "where"))
 
 
 @dataclass(frozen=True, eq=False)
-class _Numbers:
+class _NumericAttribute:
     """An attribute whose levels are numbers: these, and the level of each possible cell."""
 
     levels: tuple[Fraction, ...]
@@ -215,16 +217,16 @@ class _Numbers:
 
 
 def _kinds(
-    response: _Numbers, predictors: Sequence[_Numbers], used: NDArray[np.bool_]
-) -> tuple[Rows, tuple[Fraction, ...], IntArray]:
+    response: _NumericAttribute, predictors: Sequence[_NumericAttribute], used: BoolArray
+) -> tuple[ScoreRows, tuple[Fraction, ...], IntArray]:
     """Return the features and the response of each kind of record, and the kind of each cell."""
     columns = (response, *predictors)
     codes = np.stack([np.where(used, column.codes, -1) for column in columns])
     found, kind = np.unique(codes, axis=1, return_inverse=True)
     if found.shape[1] > MOST_KINDS:
         raise SpecError(
-            f"[mechanism] of and on have {found.shape[1]:,} combinations of levels, and {MOST_KINDS:,} are"
-            " the most: recode them to fewer."
+            f"{setting('mechanism', 'of')} and on have {found.shape[1]:,} combinations of levels, and"
+            f" {MOST_KINDS:,} are the most: recode them to fewer."
         )
     rows, responses, nothing = [], [], Fraction(0)
     for own, *others in found.T.tolist():
@@ -238,49 +240,53 @@ def _kinds(
     return tuple(rows), tuple(responses), np.asarray(kind.ravel(), dtype=np.int64)
 
 
-def _response(schema: Schema, asked: GradientOptions, possible: IntArray) -> _Numbers:
+def _response(schema: Schema, asked: KNormGradientOptions, possible: IntArray) -> _NumericAttribute:
     """Return the response of each cell; of a logistic regression, whether it is the event."""
     if asked.of is None:
-        raise SpecError("[mechanism] of is missing: name the attribute that is estimated.")
+        raise SpecError(f"{setting('mechanism', 'of')} is missing: name the attribute that is estimated.")
     if asked.estimate != "logistic":
         return _numbers(schema, asked.of, "of", possible)
     levels = _attribute(schema, asked.of, "of").levels
     if len(levels) != 2:
         raise SpecError(
-            f"[mechanism] of = {asked.of!r} has {len(levels)} levels: a logistic regression takes two."
+            f"{setting('mechanism', 'of')} = {asked.of!r} has {len(levels)} levels: a logistic regression"
+            " takes two."
         )
     event = asked.event if asked.event is not None else levels[-1]
     if event not in levels:
-        raise SpecError(f"[mechanism] event = {event!r} is no level of {asked.of}: {closest(event, levels)}")
-    return _Numbers(
+        raise SpecError(
+            f"{setting('mechanism', 'event')} = {event!r} is no level of {asked.of}: {closest(event, levels)}"
+        )
+    return _NumericAttribute(
         tuple(Fraction(int(level == event)) for level in levels), schema.codes(asked.of)[possible]
     )
 
 
-def _numbers(schema: Schema, name: str, key: str, possible: IntArray) -> _Numbers:
+def _numbers(schema: Schema, name: str, key: str, possible: IntArray) -> _NumericAttribute:
     """Return an attribute by the numbers that its levels are."""
     levels = _attribute(schema, name, key).levels
     values = [number(level) for level in levels]
     for level, value in zip(levels, values, strict=True):
         if value is None:
             raise SpecError(
-                f"[mechanism] {key} names {name!r}, whose level {level!r} is no number: recode it to numbers."
+                f"{setting('mechanism', key)} names {name!r}, whose level {level!r} is no number: recode it"
+                " to numbers."
             )
     found = tuple(value for value in values if value is not None)
-    return _Numbers(found, schema.codes(name)[possible])
+    return _NumericAttribute(found, schema.codes(name)[possible])
 
 
 def _attribute(schema: Schema, name: str, key: str) -> Any:
     if name not in schema.names:
         raise SpecError(
-            f"[mechanism] {key} names {name!r}, which is no attribute of the table:"
+            f"{setting('mechanism', key)} names {name!r}, which is no attribute of the table:"
             f" {closest(name, schema.names)}"
         )
     return schema.attribute(name)
 
 
 def _ranges(
-    asked: GradientOptions, response: _Numbers, halves: list[Fraction]
+    asked: KNormGradientOptions, response: _NumericAttribute, halves: list[Fraction]
 ) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
     """Return where the numbers lie by default: what the levels of the response and the predictors allow."""
     if asked.estimate == "logistic":
@@ -291,7 +297,9 @@ def _ranges(
     low = least if asked.low is None else asked.low
     high = most if asked.high is None else asked.high
     if not low < high:
-        raise SpecError(f"[mechanism] low = {low} is not below high = {high}: correct one of them.")
+        raise SpecError(
+            f"{setting('mechanism', 'low')} = {low} is not below high = {high}: correct one of them."
+        )
     bound = asked.bound or most - least or Fraction(1)
     sides = tuple(bound / half for half in halves)
     return (low, *(-side for side in sides)), (high, *sides)

@@ -22,23 +22,23 @@ from fractions import Fraction
 from functools import cached_property
 from math import exp
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, StrictBool, model_validator
 from scipy.sparse import csr_array, vstack
 
-from holdfast.data.public_counts import read_counts
-from holdfast.data.weights import read_weights
-from holdfast.errors import SamplingError, SpecError
+from holdfast.data.cell_values import read_counts, read_weights
 from holdfast.estimation.stand_in import public_tables
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import read_moves
 from holdfast.lattice.rows import independent_rows
+from holdfast.mechanisms.chain_draw import ChainDraw, WalkRecord, basis_of
 from holdfast.mechanisms.congeniality import Inequalities
+from holdfast.mechanisms.drawing import drawn_by_blocks, drawn_by_chain, drawn_cells
 from holdfast.mechanisms.mechanism import (
+    DrawArray,
     Law,
-    MechanismOptions,
     MechanismRecord,
     NoiseLaw,
     TableMechanism,
@@ -47,27 +47,33 @@ from holdfast.mechanisms.mechanism import (
     missing,
     premises_at,
     premises_for,
+    unseen_time,
 )
-from holdfast.mechanisms.walk import Walk, WalkRecord, basis_of
-from holdfast.mechanisms.wasserstein.cost import Cost, Costs
-from holdfast.mechanisms.wasserstein.laws import Design
-from holdfast.mechanisms.wasserstein.loss import Kind, Queries, TableLoss
+from holdfast.mechanisms.normaliser import BoundBasis, bases_in_words
+from holdfast.mechanisms.wasserstein.cost import Cost, KappaCosts
+from holdfast.mechanisms.wasserstein.laws import SamplingDesign
+from holdfast.mechanisms.wasserstein.loss import LossKind, Queries, TableLoss, loss_words
 from holdfast.mechanisms.wasserstein.measure import Base, BaseMeasure
 from holdfast.mechanisms.wasserstein.prior import Pseudo, covered, pseudo_counts
 from holdfast.mechanisms.wasserstein.target import WeightedTargets
-from holdfast.premises import Premises
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Approximate, Pure
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.roots import floor_root
 from holdfast.public import Public
-from holdfast.sampling.chains.bound import runs_for
-from holdfast.sampling.chains.law import MOST_RUNS
+from holdfast.sampling.chains.coupling import MOST_RUNS, runs_for
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers.exponential import checked_rate
-from holdfast.spec.choice import Where
+from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Text
-from holdfast.spec.rational import PositiveRational, Rational
+from holdfast.spec.values import PositiveRational, Rational, Where
+from holdfast.system.errors import SamplingError, SpecError
+from holdfast.system.ways import setting
+
+if TYPE_CHECKING:
+    from holdfast.mechanisms.normalised import AnyLikelihood
 
 DOUBLINGS, HALVINGS = 6, 12
 """How often a calibration doubles what a bound allows, and halves the range that is left to choose from."""
@@ -84,7 +90,8 @@ class WassersteinExponentialOptions(MechanismOptions):
 
     files: ClassVar = ("prior", "queries", "moves")
 
-    loss: Kind = "l1"
+    name: Literal["wasserstein-exponential"] = "wasserstein-exponential"
+    loss: LossKind = "l1"
     queries: Text | None = None
     base: Base | None = None
     prior: Text | None = None
@@ -125,7 +132,7 @@ class WassersteinExponentialRecord(MechanismRecord):
 
     name: Literal["wasserstein-exponential"]
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
-    loss: Kind
+    loss: LossKind
     base: Base
     queries: Queries | None = Field(default=None, exclude_if=lambda queries: queries is None)
     pseudo: tuple[Rational, ...] | None = Field(default=None, exclude_if=lambda pseudo: pseudo is None)
@@ -150,7 +157,7 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
     loss_: TableLoss
     measure: BaseMeasure
     kappa: Fraction
-    walk: Walk | None = None
+    walk: ChainDraw | None = None
 
     name = "wasserstein-exponential"
     Options = WassersteinExponentialOptions
@@ -177,14 +184,14 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         if options.chain:
             if not isinstance(intensity, Approximate) or not measure.not_negative or public.inequalities:
                 raise SpecError(
-                    "[mechanism] chain = true draws approximately and keeps counts non-negative: set standard"
-                    ' = "approximate" in [privacy], with epsilon and delta, and nonnegative = true in'
-                    " [constraints], without inequalities."
+                    f"{setting('mechanism', 'chain')} = true draws approximately and keeps counts"
+                    f' non-negative: set standard = "approximate" in {setting("privacy")}, with epsilon and'
+                    f" delta, and nonnegative = true in {setting('constraints')}, without inequalities."
                 )
         elif isinstance(intensity, Approximate):
             raise SpecError(
-                "[privacy] standard = 'approximate' is met by a chain alone, as exact draws are pure: set"
-                ' standard = "pure", or chain = true in [mechanism].'
+                f"{setting('privacy', 'standard')} = 'approximate' is met by a chain alone, as exact draws"
+                f' are pure: set standard = "pure", or chain = true in {setting("mechanism")}.'
             )
         if not isinstance(intensity, Pure | Approximate):
             raise missing("epsilon")
@@ -211,14 +218,14 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         exact = cls(premises_at(public, unit), loss, measure, record.kappa)
         if record.chain is None:
             return exact
-        return replace(exact, walk=Walk.of(record.chain, public, record.kappa, exact.targets))
+        return replace(exact, walk=ChainDraw.of(record.chain, public, record.kappa, exact.targets))
 
     @classmethod
     def calibrate(
         cls, premises: Premises, loss: TableLoss, measure: BaseMeasure, *, intensity: Pure
     ) -> "WassersteinExponential":
         """Return the mechanism with the largest kappa that is known to meet the intensity, nearly."""
-        return cls(premises, loss, measure, _kappa(Costs(premises, loss, measure), intensity))
+        return cls(premises, loss, measure, _kappa(KappaCosts(premises, loss, measure), intensity))
 
     def by_chain(
         self,
@@ -230,8 +237,8 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         """Return the mechanism that draws by a Markov chain, its distance to the law charged to delta."""
         if self.measure.pseudo is not None and not all(self.measure.pseudo):
             raise SpecError(
-                "[mechanism] floor = 0 keeps cells at 0 that a chain would have to pass: give a positive"
-                " floor."
+                f"{setting('mechanism', 'floor')} = 0 keeps cells at 0 that a chain would have to pass: give"
+                " a positive floor."
             )
         # a law that is eta off costs eta (1 + e^epsilon) [theory, 6]
         distance = float(asked.delta) / (1 + exp(float(asked.epsilon)))
@@ -241,7 +248,7 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         fewest = runs_for(distance, 1 - (1 - tried) / len(stand_ins))
         for number, spare in enumerate(SPARE):
             try:
-                walk = Walk.planned(
+                walk = ChainDraw.planned(
                     universe,
                     self.kappa,
                     basis_of(public) if given is None else given,
@@ -266,14 +273,14 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         return WeightedTargets(self.design)
 
     @cached_property
-    def design(self) -> Design:
+    def design(self) -> SamplingDesign:
         """How it is drawn."""
-        return Design(self.loss_, self.measure, self.kappa)
+        return SamplingDesign(self.loss_, self.measure, self.kappa)
 
     @cached_property
     def cost(self) -> Cost:
         """What is lost, and what the normaliser has to do with it."""
-        return Costs(self.premises, self.loss_, self.measure).at(self.kappa)
+        return KappaCosts(self.premises, self.loss_, self.measure).at(self.kappa)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -303,7 +310,7 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         del public
         if not isinstance(target.intensity, Pure | Approximate):
             return None
-        costs = Costs(self.premises, self.loss_, self.measure)
+        costs = KappaCosts(self.premises, self.loss_, self.measure)
         return {"kappa": _kappa(costs, Pure(target.intensity.epsilon))}
 
     @property
@@ -326,15 +333,9 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
             return said
         return f"{said}; measured on a public table, as errors depend on the table"
 
-    @property
-    def caveat(self) -> str | None:
-        """What pulls a release away from the table."""
-        if self.measure.pseudo is None:
-            return super().caveat
-        return (
-            "The law of this release pulls counts towards public past counts, and keeps them within"
-            " inequalities. By how much depends on the confidential table: no error is stated."
-        )
+    def caveats(self, public: Public) -> tuple[Claim, ...]:
+        """Return what pulls a release away from the table."""
+        return super().caveats(public) if self.measure.pseudo is None else (_pulled(),)
 
     @property
     def noise(self) -> NoiseLaw | None:
@@ -342,12 +343,31 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         return None if self.walk is not None else self.design.noise
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """How a release is drawn, in sentences that depend on public values only."""
+    def methods(self) -> tuple[Claim, ...]:
+        """How a release is drawn, in claims that depend on public values only."""
+        cells, noise = self.premises.universe.cells, self.design.noise
         if self.walk is not None:
-            cells = f"{self.premises.universe.cells:,} cells within bounds"
-            return (f"{cells}, by {self.walk.length.iterations:,} steps of a Markov chain",)
-        return self.design.noise.methods if self.design.noise is not None else (self.design.words,)
+            return (drawn_by_chain(cells, self.walk.length.iterations),)
+        return (drawn_cells(cells, self.design.method),) if noise is None else drawn_by_blocks(noise.steps)
+
+    def likelihood(self, released: DrawArray) -> "AnyLikelihood":
+        """Return the law of a release by its totals, or over all releases."""
+        from holdfast.mechanisms.normalised import listed_releases, weighted_totals  # noqa: PLC0415 - for inference
+
+        if self.traits.kind != "exact" or self.noise is not None:
+            return super().likelihood(released)
+        universe, loss, measure = self.premises.universe, self.loss_, self.measure
+        pseudo = np.array([float(each) for each in measure.pseudo_or_ones])
+        if loss.kind in ("l1", "squared") and loss.queries is None and measure.not_negative and pseudo.all():
+            norm: Literal["l1", "squared"] = "l1" if loss.kind == "l1" else "squared"
+            rate, bounds = float(self.kappa), measure.inequalities
+            totals = weighted_totals(universe, released, norm, rate, pseudo=pseudo, bounds=bounds)
+            if totals is not None:
+                return totals
+        listed = None
+        if self.traits.nonnegative:
+            listed = listed_releases(lambda x, y: self.law(x).log_prob(y), universe, released)
+        return listed or super().likelihood(released)
 
     def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table; no table is refused, but some take longer."""
@@ -373,34 +393,52 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
                 ) from None
 
     def _evidence(self) -> list[Evidence]:
-        cost = self.cost
+        cost, queries = self.cost, self.loss_.queries
         found: list[Evidence] = [
             Proved(
-                f"weights that fall with {self.kappa} a unit of {self.loss_.words} lose at most that for each"
-                " unit that the loss moves between two tables, and as much again for the normaliser",
+                _loses(self.kappa, self.loss_.kind, None if queries is None else len(queries)),
                 "partially-private-data, Theorem 9; theory, 7",
             ),
-            Proved(f"{cost.how}: gamma = {float(cost.gamma):.6g}", cost.reference),
+            Proved(_normalised(cost.gamma, cost.how), cost.reference),
             *self.loss_.evidence(self.premises),
         ]
         if self.measure.pseudo is not None:
-            found.append(
-                Assumed(
-                    "the past counts behind the prior are public, and are not counts of these records",
-                    "the base measure may be anything that depends on public values alone",
-                )
-            )
+            found.append(Assumed(_prior()))
         if self.walk is not None:
             return [*found, *self.walk.evidence]
         found += drawn_exactly(floats=self.design.noise.floats if self.design.noise is not None else True)
         if not self.measure.constant:
-            found.append(
-                Assumed(
-                    "how long a draw took is known to nobody outside",
-                    "the time depends on the table where its release is not the table plus noise",
-                )
-            )
+            found.append(unseen_time("release"))
         return found
+
+
+@claim("wasserstein-exponential")
+def _loses(kappa: Fraction, loss: LossKind, queries: int | None) -> str:
+    return (
+        f"weights that fall with {kappa} a unit of {loss_words(loss, queries)} lose at most that for each"
+        " unit that the loss moves between two tables, and as much again for the normaliser"
+    )
+
+
+@claim("normaliser")
+def _normalised(gamma: Fraction, how: tuple[BoundBasis, ...]) -> str:
+    return f"{bases_in_words(how)}: gamma = {float(gamma):.6g}"
+
+
+@claim("prior-public")
+def _prior() -> tuple[str, str]:
+    return (
+        "the past counts behind the prior are public, and are not counts of these records",
+        "the base measure may be anything that depends on public values alone",
+    )
+
+
+@claim("pulled-to-the-past")
+def _pulled() -> str:
+    return (
+        "The law of this release pulls counts towards public past counts, and keeps them within"
+        " inequalities. By how much depends on the confidential table: no error is stated."
+    )
 
 
 def measure_of(public: Public, options: WassersteinExponentialOptions) -> BaseMeasure:
@@ -409,8 +447,8 @@ def measure_of(public: Public, options: WassersteinExponentialOptions) -> BaseMe
     if kind == "counting":
         if public.nonnegative or public.inequalities:
             raise SpecError(
-                "[mechanism] base = 'counting' counts every integer table, whatever bounds it: leave out the"
-                ' bounds in [constraints], or set base = "congenial".'
+                f"{setting('mechanism', 'base')} = 'counting' counts every integer table, whatever bounds"
+                f' it: leave out the bounds in {setting("constraints")}, or set base = "congenial".'
             )
         return BaseMeasure(universe, kind)
     pseudo = _pseudo(public, options) if options.prior is not None else None
@@ -421,16 +459,16 @@ def _pseudo(public: Public, options: WassersteinExponentialOptions) -> Pseudo:
     """Read the past counts; cells that the prior is not over have a pseudo-count of 1."""
     if not public.nonnegative:
         raise SpecError(
-            "[mechanism] base = 'prior' is a law of counts that are not negative: set nonnegative = true in"
-            " [constraints]."
+            f"{setting('mechanism', 'base')} = 'prior' is a law of counts that are not negative: set"
+            f" nonnegative = true in {setting('constraints')}."
         )
     over = covered(public.schema, options.prior_where)[public.possible]
     universe = public.universe
     stacked = csr_array(vstack([universe.matrix, csr_array(over[None].astype(np.int64))], format="csr"))
     if not over.any() or independent_rows(stacked).size != universe.rank:
         raise SpecError(
-            "[mechanism] base = 'prior' is a law of counts with a known total, and that of these cells is not"
-            " public: make it an invariant."
+            f"{setting('mechanism', 'base')} = 'prior' is a law of counts with a known total, and that of"
+            " these cells is not public: make it an invariant."
         )
     past = read_counts(Path(options.prior or ""), public.schema, options.prior_count or public.count)
     found = pseudo_counts(past[public.possible], options.concentration, options.floor)
@@ -447,13 +485,13 @@ def _queries(public: Public, options: WassersteinExponentialOptions) -> Queries 
     if not kept.any(axis=0).all() and not public.nonnegative:
         cell = public.schema.in_words(int(public.possible[int(np.argmin(kept.any(axis=0)))]))
         raise SpecError(
-            f"[mechanism] queries do not see the cell {cell}, so nothing keeps its count near: add a query"
-            " with it, or set nonnegative = true in [constraints]."
+            f"{setting('mechanism', 'queries')} do not see the cell {cell}, so nothing keeps its count near:"
+            f" add a query with it, or set nonnegative = true in {setting('constraints')}."
         )
     return tuple(tuple(row) for row in kept.tolist())
 
 
-def _kappa(costs: Costs, target: Pure) -> Fraction:
+def _kappa(costs: KappaCosts, target: Pure) -> Fraction:
     """Return a parameter whose cost was checked to meet the target, close to the largest such one.
 
     A normaliser costs nothing at best where all that is known of it is a bound. Where tables are listed,

@@ -23,11 +23,12 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from holdfast.errors import SamplingError
 from holdfast.estimation.stand_in import public_tables
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.mechanism import (
+    AT_ONCE,
     Law,
+    Making,
     MechanismRecord,
     TableMechanism,
     Traits,
@@ -35,26 +36,30 @@ from holdfast.mechanisms.mechanism import (
     premises_at,
     premises_for,
     pure,
+    unseen_time,
 )
-from holdfast.mechanisms.wasserstein.estimand import Estimate, GradientOptions, Model
-from holdfast.mechanisms.wasserstein.score import (
-    ScoreDensity,
-)
+from holdfast.mechanisms.wasserstein.estimand import Estimand, EstimandName, KNormGradientOptions
+from holdfast.mechanisms.wasserstein.score import ParameterGrid, ScoreDensity
 from holdfast.outputs import EstimateOutput, Output
-from holdfast.premises import Premises
-from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.privacy.claims import Claim, claim
+from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.intensity import Pure
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import PerRecord
 from holdfast.public import Public
 from holdfast.sampling.bounded.boxes import BoxedLaw
-from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
-from holdfast.spec.choice import Where
-from holdfast.spec.rational import PositiveRational, Rational
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.values import PositiveRational, Rational, Where
+from holdfast.system.errors import SamplingError
 
 SELDOM = 1e-4
 """A share of proposals that is too small to wait for."""
+
+
+ASKED = ("estimate", "of", "on", "where", "level", "event", "steps")
+"""What options and a record both say."""
 
 
 class GradientRecord(MechanismRecord):
@@ -62,7 +67,7 @@ class GradientRecord(MechanismRecord):
 
     name: Literal["wasserstein-k-norm-gradient"]
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
-    estimate: Estimate
+    estimate: EstimandName
     of: str
     on: tuple[str, ...]
     where: Where | None = Field(default=None, exclude_if=lambda where: where is None)
@@ -94,58 +99,47 @@ class EstimateLaw:
     """The law of an estimate, as real numbers on a grid."""
 
     boxes: BoxedLaw = field(repr=False)
-    low: tuple[Fraction, ...]
-    high: tuple[Fraction, ...]
-    steps: int
+    grid: ParameterGrid
 
-    def sample(self, entropy: Entropy, size: int) -> Floats:
+    def sample(self, entropy: Entropy, size: int) -> FloatArray:
         """Return ``size`` independent draws, one a row: floats next to points of the grid."""
         return self._points(self.boxes.sample(entropy, size))
 
-    def log_prob(self, points: Any) -> Floats:
+    def log_prob(self, points: Any) -> FloatArray:
         """Return the log probability of each row up to one constant, minus infinity off the grid."""
-        low, width = (np.array([float(v) for v in values]) for values in (self.low, self._width))
-        index = np.rint((np.asarray(points) - low) / width * self.steps).astype(np.int64)
-        near = np.abs(self._points(index) - points) <= 1e-9 * (np.abs(low) + width)
+        steps = self.grid.steps
+        low, high = self.grid.floats(np.array([[0.0], [steps]]))
+        index = np.rint((np.asarray(points) - low) / (high - low) * steps).astype(np.int64)
+        near = np.abs(self._points(index) - points) <= 1e-9 * (np.abs(low) + high - low)
         return np.where(near.all(axis=1), self.boxes.log_prob(index), -np.inf)
 
-    @property
-    def _width(self) -> tuple[Fraction, ...]:
-        return tuple(high - low for low, high in zip(self.low, self.high, strict=True))
-
-    def _points(self, index: IntArray) -> Floats:
-        return np.array(
-            [
-                [
-                    float(low + width * i / self.steps)
-                    for low, width, i in zip(self.low, self._width, row, strict=True)
-                ]
-                for row in index.tolist()
-            ]
-        ).reshape(index.shape)
+    def _points(self, index: IntArray) -> FloatArray:
+        return np.array([[float(value) for value in self.grid.point(row)] for row in index]).reshape(
+            index.shape
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class KNormGradient(TableMechanism[GradientOptions, GradientRecord]):
+class KNormGradient(TableMechanism[KNormGradientOptions, GradientRecord]):
     """The mechanism that releases an estimate; ``kappa`` is half of epsilon for each record."""
 
     premises: Premises
-    asked: GradientOptions
-    model: Model
+    options: KNormGradientOptions
+    model: Estimand
     kappa: Fraction
 
     name = "wasserstein-k-norm-gradient"
-    Options = GradientOptions
+    Options = KNormGradientOptions
     Record = GradientRecord
     standards = ("pure",)
     output = "estimate"
 
     @classmethod
-    def answer(cls, public: Public, target: Target, options: GradientOptions) -> "KNormGradient":
+    def answer(cls, public: Public, target: Target, options: KNormGradientOptions) -> "KNormGradient":
         """Take the kappa that spends the target in full."""
         intensity = pure(target)
         premises = premises_for(public, target)
-        model = Model.of(public, premises, options)
+        model = Estimand.of(public, premises, options)
         found = cls(premises, options, model, intensity.epsilon / (2 * premises.unit.distance))
         found.require_drawable(public)
         return found
@@ -154,40 +148,23 @@ class KNormGradient(TableMechanism[GradientOptions, GradientRecord]):
     def of(cls, record: GradientRecord, public: Public, unit: Unit) -> "KNormGradient":
         """Return the mechanism of a record."""
         premises = premises_at(public, unit)
-        keys = ("estimate", "of", "on", "where", "level", "event", "steps")
-        asked = GradientOptions.model_construct(name=cls.name, **{key: getattr(record, key) for key in keys})
-        model = Model.of(public, premises, asked, ranges=(record.low, record.high))
+        said = {key: getattr(record, key) for key in ASKED}
+        asked = KNormGradientOptions.model_construct(name=cls.name, **said)
+        model = Estimand.of(public, premises, asked, ranges=(record.low, record.high))
         return cls(premises, asked, model, record.kappa)
 
     @property
     def guarantee(self) -> Guarantee:
         """The loss is 2 kappa for each record of distance [partially-private-data, Theorem 10]."""
         premises, each = self.premises, Pure(2 * self.kappa)
-        return Guarantee(
-            premises.scope,
-            premises.unit,
-            each.group(premises.unit.distance),
-            tuple(self._evidence()),
-            PerRecord(each),
-        )
+        return premises.guarantee(each.group(premises.unit.distance), self._evidence(), PerRecord(each))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Kappa, and what is estimated where."""
-        asked, model = self.asked, self.model
-        return {
-            "kappa": self.kappa,
-            "estimate": asked.estimate,
-            "of": asked.of,
-            "on": asked.on,
-            "where": asked.where,
-            "level": asked.level,
-            "event": asked.event,
-            "coefficients": model.names,
-            "low": model.low,
-            "high": model.high,
-            "steps": asked.steps,
-        }
+        model, said = self.model, {key: getattr(self.options, key) for key in ASKED}
+        grid = {"coefficients": model.names, "low": model.low, "high": model.high}
+        return {"kappa": self.kappa, **said, **grid}
 
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
         """Return the kappa that meets a target."""
@@ -206,32 +183,30 @@ class KNormGradient(TableMechanism[GradientOptions, GradientRecord]):
         """No table gets noise."""
         return
 
-    @property
-    def caveat(self) -> str:
-        """That no error is stated, and where the intercept is."""
-        said = (
-            "How far an estimate is from that of the data depends on the confidential table: no error is"
-            " stated. Estimates lie on a grid, within bounds that were chosen beforehand."
-        )
-        if not (middles := self.model.middles):
-            return said
-        places = " and ".join(f"{name} = {float(middle):.12g}" for name, middle in middles.items())
-        return f"{said} The intercept is that at {places}, the middle of the levels."
+    def caveats(self, public: Public) -> tuple[Claim, ...]:
+        """Return that no error is stated, and where the intercept is."""
+        del public
+        middles = self.model.middles
+        return (_no_error(tuple(middles), tuple(Fraction(middle) for middle in middles.values())),)
 
     @property
-    def methods(self) -> tuple[str, ...]:
+    def methods(self) -> tuple[Claim, ...]:
         """How the estimate is drawn."""
-        points = f"{self.asked.steps + 1:,} points for each of {len(self.model.names)}"
-        what = "one estimate" if len(self.model.names) == 1 else f"{len(self.model.names)} estimates"
-        return (f"{what}, on a grid of {points}, by boxes and rejection",)
+        return (_drawn(len(self.model.names), self.options.steps + 1),)
 
     def law(self, counts: IntArray) -> EstimateLaw:
         """Return the law of the estimate of a table; no table is refused, but some take longer."""
         model = self.model
         density = ScoreDensity(model.score, model.kinds_of(counts), self.kappa, model.least)
-        return EstimateLaw(BoxedLaw(density), model.low, model.high, self.asked.steps)
+        return EstimateLaw(BoxedLaw(density), ParameterGrid(model.low, model.high, self.options.steps))
 
-    def outputs(self, law: Law, public: Public, entropy: Entropy) -> Mapping[str, Output]:
+    def outputs(
+        self,
+        law: Law,
+        public: Public,
+        entropy: Entropy,
+        making: Making = AT_ONCE,  # noqa: ARG002 - a few numbers
+    ) -> Mapping[str, Output]:
         """Draw one estimate."""
         del public
         drawn = tuple(law.sample(entropy, 1)[0].tolist())
@@ -250,29 +225,52 @@ class KNormGradient(TableMechanism[GradientOptions, GradientRecord]):
             )
 
     def _evidence(self) -> list[Evidence]:
-        premises, model = self.premises, self.model
-        whom = premises.whom
-        where = (
-            "within its own pattern of invariants, as these fix how many there are of each"
-            if model.within
-            else "from any kind to any other"
-        )
+        whom = self.premises.whom
         return [
+            Proved(_loses(self.kappa, whom), "partially-private-data, Theorem 10; theory, 7"),
             Proved(
-                f"weights exp(-{self.kappa} ||G|| / s) lose at most {self.kappa} for each {whom.record}, and"
-                f" as much again for the normaliser, where one {whom.record} moves the gradient G by at most"
-                " s in its largest coordinate",
-                "partially-private-data, Theorem 10; theory, 7",
-            ),
-            Proved(
-                f"one {whom.record} moves {where}, and s is the widest range of a coordinate that this"
-                " leaves",
+                _moves(whom, within=bool(self.model.within)),
                 "theory, 7; holdfast, mechanisms/wasserstein/score.py",
             ),
-            *premises.evidence(),
+            *self.premises.evidence(),
             *drawn_exactly(floats=True),
-            Assumed(
-                "how long a draw took is known to nobody outside",
-                "the time depends on the table whose estimate is drawn",
-            ),
+            unseen_time("estimate"),
         ]
+
+
+@claim("estimates-drawn-on-a-grid")
+def _drawn(estimates: int, points: int) -> str:
+    what = "one estimate" if estimates == 1 else f"{estimates} estimates"
+    return f"{what}, on a grid of {points:,} points for each of {estimates}, by boxes and rejection"
+
+
+@claim("estimate-without-error")
+def _no_error(predictors: tuple[str, ...], middles: tuple[Fraction, ...]) -> str:
+    said = (
+        "How far an estimate is from that of the data depends on the confidential table: no error is stated."
+        " Estimates lie on a grid, within bounds that were chosen beforehand."
+    )
+    if not predictors:
+        return said
+    each = zip(predictors, middles, strict=True)
+    places = " and ".join(f"{name} = {float(middle):.12g}" for name, middle in each)
+    return f"{said} The intercept is that at {places}, the middle of the levels."
+
+
+@claim("wasserstein-gradient")
+def _loses(kappa: Fraction, whom: ProtectedUnit) -> str:
+    return (
+        f"weights exp(-{kappa} ||G|| / s) lose at most {kappa} for each {whom.record}, and as much again for"
+        f" the normaliser, where one {whom.record} moves the gradient G by at most s in its largest"
+        " coordinate"
+    )
+
+
+@claim("record-in-the-gradient")
+def _moves(whom: ProtectedUnit, *, within: bool) -> str:
+    where = (
+        "within its own pattern of invariants, as these fix how many there are of each"
+        if within
+        else "from any kind to any other"
+    )
+    return f"one {whom.record} moves {where}, and s is the widest range of a coordinate that this leaves"

@@ -15,8 +15,7 @@ import flint
 import numpy as np
 from scipy.special import gammaln
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.mechanism import Law, NoiseLaw, Shifted
 from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
@@ -24,12 +23,12 @@ from holdfast.sampling.bounded.listed import ListedLaw
 from holdfast.sampling.bounded.separable import SeparableLaw
 from holdfast.sampling.bounded.thinned import ThinnedLaw
 from holdfast.sampling.bounded.truncated import TruncatedLaw
-from holdfast.sampling.decisions.enclosure import ball_of
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.sampling.decisions import ball_of
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.universe.capacity import capacities
+from holdfast.system.errors import SamplingError
+from holdfast.universe.tables import capacities
 
-Method = Literal["lattice", "totals", "listed", "thinned"]
+SamplingMethod = Literal["lattice", "totals", "listed", "thinned"]
 RELEASES = 5000
 """Releases that are listed at most."""
 CELLS = 40
@@ -44,7 +43,7 @@ SELDOM = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class SamplingDesign:
     """Weights nu(y) exp(-kappa L(x, y)), and how they are drawn."""
 
     loss: TableLoss
@@ -52,7 +51,7 @@ class Design:
     kappa: Fraction
 
     @cached_property
-    def method(self) -> Method:
+    def method(self) -> SamplingMethod:
         """How draws are made."""
         if self.base.constant and self.loss.lattice_norm is not None:
             return "lattice"
@@ -67,17 +66,6 @@ class Design:
     def _releases(self) -> IntArray | None:
         few = self.base.universe.cells <= CELLS
         return self.base.listed(RELEASES) if few else None
-
-    @property
-    def words(self) -> str:
-        """How draws are made, in a sentence."""
-        cells = f"{self.base.universe.cells:,} cells"
-        return {
-            "lattice": f"{cells}, by noise that all tables share",
-            "totals": f"{cells} with totals, by tables of counts and rejection",
-            "listed": f"{cells}, from a list of all releases",
-            "thinned": f"{cells}, by thinning draws of the l1 law",
-        }[self.method]
 
     @cached_property
     def noise(self) -> NoiseLaw | None:
@@ -157,7 +145,7 @@ class Design:
         def prior(k: int, a: Fraction) -> flint.arb:
             return (ball_of(a) + k).lgamma() - flint.arb(k + 1).lgamma()
 
-        def more(points: IntArray) -> tuple[Floats, Floats]:
+        def more(points: IntArray) -> tuple[FloatArray, FloatArray]:
             size = points - counts
             loss = float(self.kappa) * self.loss.values(size)
             plain = float(rate) * np.abs(size).sum(axis=1)

@@ -23,16 +23,18 @@ from typing import Literal
 import flint
 import numpy as np
 
-from holdfast.errors import SpecError
-from holdfast.lattice.arrays import IntArray
-from holdfast.premises import Premises
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
+from holdfast.privacy.premises import Premises
 from holdfast.privacy.roots import ceil_root, floor_root
 from holdfast.sampling.bounded.losses import LargestLoss, MixedLoss, RootLoss, SquareLoss, SumLoss
-from holdfast.sampling.decisions.floats import Floats
-from holdfast.sampling.lattice.laplace import Norm as LatticeNorm
+from holdfast.sampling.lattice.laplace import LaplaceNorm as LatticeNorm
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.errors import SpecError
+from holdfast.system.ways import setting
 
-Kind = Literal["l1", "l2", "linf", "squared"]
+LossKind = Literal["l1", "l2", "linf", "squared"]
 AT_ONCE = 1 << 22
 MOST_PAIRS = 4000
 """Cells of which all pairs are looked at; beyond, twice the largest column is the bound."""
@@ -48,15 +50,16 @@ class TableLoss:
     ``range_`` is R, the largest count of a table or a release, where there is one.
     """
 
-    kind: Kind
+    kind: LossKind
     queries: Queries | None = None
     range_: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind == "squared" and self.range_ is None:
             raise SpecError(
-                "[mechanism] loss = 'squared' has no bound where counts have none: set nonnegative = true in"
-                ' [constraints] and make the total an invariant, or set loss = "l2".'
+                f"{setting('mechanism', 'loss')} = 'squared' has no bound where counts have none: set"
+                " nonnegative = true in"
+                f' {setting("constraints")} and make the total an invariant, or set loss = "l2".'
             )
 
     @property
@@ -97,7 +100,7 @@ class TableLoss:
     def _seen(self, points: IntArray) -> IntArray:
         return points if self.queries is None else points @ self._matrix.T
 
-    def values(self, points: IntArray) -> Floats:
+    def values(self, points: IntArray) -> FloatArray:
         """Return the loss for each row y - x."""
         size = np.abs(self._seen(points)).astype(np.float64)
         match self.kind:
@@ -171,22 +174,16 @@ class TableLoss:
             return premises.evidence(norm)
         whom, steps = premises.whom, premises.unit.distance
         if self.kind == "linf" and self.queries is None and premises.adjacency == "unit":
-            return (Proved(f"one {whom.record} moves no count by more than 1", "theory, 1"),)
+            return (Proved(_one_count(whom), "theory, 1"),)
         if self.kind == "linf" and self.queries is None:
             return (
                 *premises.evidence("l2"),
-                Proved(
-                    f"tables that differ in at most {whom.amount(steps)} differ by at most"
-                    f" {premises.sensitivity.linf} in every cell",
-                    "theory, 3",
-                ),
+                Proved(_every_cell(premises.sensitivity.linf, steps, whom), "theory, 3"),
             )
         what = (
-            f"one {whom.record} moves the squared distance by at most 4 R + 2, R = {self.range_:,} being the"
-            " largest count"
+            _squared(self.range_ or 0, whom)
             if self.kind == "squared"
-            else f"one {whom.record} moves the queries by at most the root of {self._one_record(premises)} in"
-            f" {self.kind}"
+            else _queries(self._one_record(premises), self.kind, whom)
         )
         base = premises.evidence() if premises.adjacency == "semi" else ()
         return (*base, Proved(what, "holdfast, mechanisms/wasserstein/loss.py"))
@@ -194,12 +191,41 @@ class TableLoss:
     @property
     def words(self) -> str:
         """The loss in words."""
-        what = "of the counts" if self.queries is None else f"of {len(self.queries):,} linear queries"
-        names = {"l1": "the l1 norm", "l2": "the l2 norm", "linf": "the largest error"}
-        return "the squared l2 norm of the counts" if self.kind == "squared" else f"{names[self.kind]} {what}"
+        return loss_words(self.kind, None if self.queries is None else len(self.queries))
 
 
-def _widest(queries: IntArray, kind: Kind, kinds: IntArray | None) -> int:
+def loss_words(kind: LossKind, queries: int | None) -> str:
+    """Return a loss of the counts, or of linear queries, in words."""
+    if kind == "squared":
+        return "the squared l2 norm of the counts"
+    names = {"l1": "the l1 norm", "l2": "the l2 norm", "linf": "the largest error"}
+    return f"{names[kind]} {'of the counts' if queries is None else f'of {queries:,} linear queries'}"
+
+
+@claim("record-in-a-count")
+def _one_count(whom: ProtectedUnit) -> str:
+    return f"one {whom.record} moves no count by more than 1"
+
+
+@claim("sensitivity-linf")
+def _every_cell(size: int, distance: int, whom: ProtectedUnit) -> str:
+    return f"tables that differ in at most {whom.amount(distance)} differ by at most {size} in every cell"
+
+
+@claim("record-in-squared-distance")
+def _squared(largest: int, whom: ProtectedUnit) -> str:
+    return (
+        f"one {whom.record} moves the squared distance by at most 4 R + 2, R = {largest:,} being the largest"
+        " count"
+    )
+
+
+@claim("record-in-queries")
+def _queries(squared: Fraction, norm: LossKind, whom: ProtectedUnit) -> str:
+    return f"one {whom.record} moves the queries by at most the root of {squared} in {norm}"
+
+
+def _widest(queries: IntArray, kind: LossKind, kinds: IntArray | None) -> int:
     """Return the largest ||W (e_i - e_j)||, for l2 its square, and for the others their square, too.
 
     With ``kinds`` only cells of one kind are compared.
@@ -212,7 +238,7 @@ def _widest(queries: IntArray, kind: Kind, kinds: IntArray | None) -> int:
     return max((_farthest(columns[kinds == one], kind) for one in np.unique(kinds)), default=0)
 
 
-def _farthest(columns: IntArray, kind: Kind) -> int:
+def _farthest(columns: IntArray, kind: LossKind) -> int:
     widest = 0
     step = max(1, AT_ONCE // max(1, columns.size))
     for begin in range(0, columns.shape[0], step):
@@ -221,7 +247,7 @@ def _farthest(columns: IntArray, kind: Kind) -> int:
     return widest
 
 
-def _size(rows: IntArray, kind: Kind) -> list[int]:
+def _size(rows: IntArray, kind: LossKind) -> list[int]:
     """Return the square of the norm of the largest row, as a list of at most one number."""
     if not rows.size:
         return []

@@ -18,16 +18,15 @@ import flint
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import GuaranteeError, SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.wasserstein.prior import Pseudo
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.sampling.bounded.totals import Totals
-from holdfast.sampling.decisions.enclosure import ball_of
-from holdfast.sampling.decisions.floats import Flags
-from holdfast.universe.capacity import capacities
-from holdfast.universe.enumerate import conforming_tables
+from holdfast.sampling.decisions import ball_of
+from holdfast.system.errors import GuaranteeError, SamplingError
+from holdfast.system.ways import setting
+from holdfast.universe.tables import capacities, conforming_tables
 from holdfast.universe.universe import Universe
 
 Base = Literal["counting", "congenial", "prior"]
@@ -91,7 +90,7 @@ class BaseMeasure:
         if self.pseudo is not None and not all(self.pseudo):
             return GuaranteeError(
                 "the prior has no mass on what is public, as cells without past counts must not be 0: give it"
-                " a floor in [mechanism], or drop the bound."
+                f" a floor in {setting('mechanism')}, or drop the bound."
             )
         return GuaranteeError(
             "no table keeps the invariants and the inequalities together: correct or drop one of them."
@@ -110,7 +109,7 @@ class BaseMeasure:
             raise self.nothing
         return found
 
-    def inside(self, points: IntArray) -> Flags:
+    def inside(self, points: IntArray) -> BoolArray:
         """Tell which tables that keep the equations are releases, too."""
         found = np.ones(points.shape[0], dtype=np.bool_)
         if self.kind == "counting":

@@ -34,9 +34,8 @@ import flint
 import numpy as np
 from scipy.special import expit
 
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import ball_of
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.sampling.decisions import ball_of
 
 ROUNDING = 2.0**-52
 """Covers a sum of two terms, and a 64th of a function that is right to 2^-47."""
@@ -47,11 +46,11 @@ NEWTON, RIDGE = 12, 1e-6
 SMALL = Fraction(1, 1 << 20)
 """Where records hardly move a score, they are taken to move it by this part of what it is at most."""
 
-Rows = tuple[tuple[Fraction, ...], ...]
+ScoreRows = tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class ParameterGrid:
     """Points low + (high - low) i / steps of each coordinate, i = 0, ..., steps."""
 
     low: tuple[Fraction, ...]
@@ -70,14 +69,11 @@ class Grid:
             for low, high, i in zip(self.low, self.high, index, strict=True)
         )
 
-    def floats(self, index: IntArray | Floats) -> Floats:
+    def floats(self, index: IntArray | FloatArray) -> FloatArray:
         """Return the points of indices, one a row; also between points of the grid."""
-        low, width = (np.array([float(value) for value in values]) for values in (self.low, self._width))
+        low = np.array([float(value) for value in self.low])
+        width = np.array([float(high - low) for low, high in zip(self.low, self.high, strict=True)])
         return np.asarray(low + width * (index / self.steps))
-
-    @property
-    def _width(self) -> tuple[Fraction, ...]:
-        return tuple(high - low for low, high in zip(self.low, self.high, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +84,10 @@ class Score(ABC):
     are left out.
     """
 
-    features: Rows = field(repr=False)
+    features: ScoreRows = field(repr=False)
     response: tuple[Fraction, ...] = field(repr=False)
     sets: tuple[IntArray, ...] = field(repr=False)
-    grid: Grid
+    grid: ParameterGrid
 
     @property
     @abstractmethod
@@ -103,14 +99,16 @@ class Score(ABC):
         """Return balls around the least and the largest residual of a kind, f theta being ``value``."""
 
     @abstractmethod
-    def at(self, index: IntArray) -> tuple[Floats, Floats]:
+    def at(self, index: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the same in floats, for each point (a row) and kind (a column); one array if they agree."""
 
     @abstractmethod
-    def corners(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+    def corners(self, first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the least and the largest residual of each kind in each box: they grow with f theta."""
 
-    def around(self, counts: Floats, first: IntArray, last: IntArray) -> tuple[Floats, Floats] | None:
+    def around(
+        self, counts: FloatArray, first: IntArray, last: IntArray
+    ) -> tuple[FloatArray, FloatArray] | None:
         """Return G in the middle of each box, and how far it is from there at most; None if it may jump."""
         del counts, first, last
         return None
@@ -121,12 +119,12 @@ class Score(ABC):
         return any(members.size > 1 for members in self.sets)
 
     @cached_property
-    def f(self) -> Floats:
+    def f(self) -> FloatArray:
         """The features in floats, one kind a row."""
         return np.array([[float(value) for value in row] for row in self.features])
 
     @cached_property
-    def r(self) -> Floats:
+    def r(self) -> FloatArray:
         """The responses in floats."""
         return np.array([float(value) for value in self.response])
 
@@ -165,28 +163,28 @@ class SmoothScore(Score):
     """A bound of the second derivative of that function."""
 
     @abstractmethod
-    def fitted(self, values: Floats) -> Floats:
+    def fitted(self, values: FloatArray) -> FloatArray:
         """Return the function."""
 
     @abstractmethod
-    def slope(self, values: Floats) -> Floats:
+    def slope(self, values: FloatArray) -> FloatArray:
         """Return its derivative."""
 
-    def residuals(self, values: Floats) -> Floats:
+    def residuals(self, values: FloatArray) -> FloatArray:
         """Return the function of f theta, minus the response."""
         return np.asarray(self.fitted(values) - self.r)
 
-    def at(self, index: IntArray) -> tuple[Floats, Floats]:
+    def at(self, index: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the residuals, twice."""
         found = self.residuals(self.grid.floats(index) @ self.f.T)
         return found, found
 
-    def corners(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+    def corners(self, first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the residuals at the ends of what f theta can be."""
         values, reach = self._values(first, last)
         return self.residuals(values - reach), self.residuals(values + reach)
 
-    def around(self, counts: Floats, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+    def around(self, counts: FloatArray, first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return G, and the slopes there times the box, with what they change at most on the way."""
         values, reach = self._values(first, last)
         half = (self.grid.floats(last) - self.grid.floats(first)) / 2
@@ -196,7 +194,7 @@ class SmoothScore(Score):
             away[:, j] += (np.abs((weighted * column) @ self.f) * half).sum(axis=1)
         return (counts * self.residuals(values)) @ self.f, np.asarray(away)
 
-    def _values(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+    def _values(self, first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return f theta in the middle of each box, and how far it is from there."""
         low, high = self.grid.floats(first), self.grid.floats(last)
         return (low + high) / 2 @ self.f.T, (high - low) / 2 @ np.abs(self.f).T
@@ -221,11 +219,11 @@ class LinearScore(SmoothScore):
         found = ball_of(value - self.response[kind])
         return found, found
 
-    def fitted(self, values: Floats) -> Floats:
+    def fitted(self, values: FloatArray) -> FloatArray:
         """Return f theta."""
         return values
 
-    def slope(self, values: Floats) -> Floats:
+    def slope(self, values: FloatArray) -> FloatArray:
         """Return 1."""
         return np.ones_like(values)
 
@@ -245,11 +243,11 @@ class LogisticScore(SmoothScore):
         found = 1 / (1 + ball_of(-value).exp()) - ball_of(self.response[kind])
         return found, found
 
-    def fitted(self, values: Floats) -> Floats:
+    def fitted(self, values: FloatArray) -> FloatArray:
         """Return 1 / (1 + exp(-f theta))."""
         return np.asarray(expit(values))
 
-    def slope(self, values: Floats) -> Floats:
+    def slope(self, values: FloatArray) -> FloatArray:
         """Return p (1 - p)."""
         p = expit(values)
         return np.asarray(p * (1 - p))
@@ -279,11 +277,11 @@ class QuantileScore(Score):
         r = self.response[kind]
         return ball_of(int(r < value) - self.level), ball_of(int(r <= value) - self.level)
 
-    def at(self, index: IntArray) -> tuple[Floats, Floats]:
+    def at(self, index: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the same at each point."""
         return self.corners(index, index)
 
-    def corners(self, first: IntArray, last: IntArray) -> tuple[Floats, Floats]:
+    def corners(self, first: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the least residual at the first point, and the largest at the last."""
         above, reached = self._places
         level = float(self.level)
@@ -308,7 +306,7 @@ class ScoreDensity:
         """Return a ball around the log weight of one point."""
         return self.score.log_weight(self.counts, point, self.kappa, self.least)
 
-    def log_density(self, points: IntArray) -> tuple[Floats, Floats]:
+    def log_density(self, points: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the log weight of each point, and how far off it may be."""
         found, off = np.empty(points.shape[0]), np.empty(points.shape[0])
         for part in self._parts(points.shape[0]):
@@ -323,7 +321,7 @@ class ScoreDensity:
             found[part], off[part] = self._log(size, spread)
         return found, off
 
-    def upper(self, first: IntArray, last: IntArray) -> Floats:
+    def upper(self, first: IntArray, last: IntArray) -> FloatArray:
         """Return what the log weight is at most in each box.
 
         G is no nearer to 0 than the residuals at the corners say, and than how far it can be from what it
@@ -334,7 +332,7 @@ class ScoreDensity:
             found[part] = self._upper(first[part], last[part])
         return found
 
-    def _upper(self, first: IntArray, last: IntArray) -> Floats:
+    def _upper(self, first: IntArray, last: IntArray) -> FloatArray:
         score, x = self.score, self._x
         least, most = score.corners(first, last)
         around = score.around(x, first, last)
@@ -353,14 +351,14 @@ class ScoreDensity:
         return np.asarray(np.minimum(logs * (1 - SLACK) + 2 * off, 0.0))
 
     @cached_property
-    def _x(self) -> Floats:
+    def _x(self) -> FloatArray:
         return self.counts.astype(np.float64)
 
     def _parts(self, size: int) -> Iterator[slice]:
         rows = max(1, AT_ONCE // max(1, self.counts.size))
         return (slice(begin, begin + rows) for begin in range(0, size, rows))
 
-    def _columns(self, least: Floats, most: Floats) -> Iterator[tuple[Floats, Floats]]:
+    def _columns(self, least: FloatArray, most: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Return the least and the largest of each coordinate of g, for residuals between two ends."""
         for column in self.score.f.T:
             if most is least:
@@ -370,7 +368,7 @@ class ScoreDensity:
                 up = column >= 0
                 yield np.where(up, least, most) * column, np.where(up, most, least) * column
 
-    def _log(self, size: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    def _log(self, size: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return -kappa size / s, and how far off: a sum over n records by n reach, s by reach, roundings."""
         score = self.score
         s = np.maximum(spread, float(self.least))
@@ -383,7 +381,7 @@ class ScoreDensity:
         return logs, ROUNDING * (64 + self.counts.size) * (1 + reach / s * lost)
 
     @cached_property
-    def _likely(self) -> Floats | None:
+    def _likely(self) -> FloatArray | None:
         """A point where G is near 0, by steps of Newton; None where there is one coordinate alone."""
         score = self.score
         if len(score.grid.low) == 1 or not isinstance(score, SmoothScore):
@@ -398,8 +396,8 @@ class ScoreDensity:
         return np.asarray(theta)
 
     def _outwards(
-        self, first: IntArray, last: IntArray, least: Floats, most: Floats, likely: Floats
-    ) -> Floats:
+        self, first: IntArray, last: IntArray, least: FloatArray, most: FloatArray, likely: FloatArray
+    ) -> FloatArray:
         """Return what the largest coordinate of G is at least, by its slope in the direction of each box.
 
         For sum |u_j| = 1 it is at least u G, the sum of x (f u) times residuals, which the corners bound.

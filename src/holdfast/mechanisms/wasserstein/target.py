@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln
 
-from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.wasserstein.laws import Design
-from holdfast.sampling.decisions.floats import Flags, Floats
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.mechanisms.wasserstein.laws import SamplingDesign
 
 UNIT = 2.0**-32
 """Logs of weights are whole multiples of it: a chain decides in floats anyway."""
@@ -18,7 +17,7 @@ UNIT = 2.0**-32
 class WeightedTarget:
     """p(y) prop. to nu(y) exp(-kappa L(x, y)) around a table x; the statistic is minus its log, in units."""
 
-    design: Design
+    design: SamplingDesign
     centre: IntArray = field(repr=False)
 
     def statistic(self, points: IntArray) -> IntArray:
@@ -30,11 +29,11 @@ class WeightedTarget:
                 logs = logs - (gammaln(k + float(a)) - gammaln(k + 1))
         return np.rint(logs / UNIT).astype(np.int64)
 
-    def inside(self, points: IntArray) -> Flags:
+    def inside(self, points: IntArray) -> BoolArray:
         """Return whether each row is a release."""
         return self.design.base.inside(points)
 
-    def log_prob(self, statistic: IntArray) -> Floats:
+    def log_prob(self, statistic: IntArray) -> FloatArray:
         """Return the log weight for each value of the statistic."""
         return -UNIT * statistic.astype(np.float64)
 
@@ -43,7 +42,7 @@ class WeightedTarget:
 class WeightedTargets:
     """The laws around all tables."""
 
-    design: Design
+    design: SamplingDesign
 
     def around(self, centre: IntArray) -> WeightedTarget:
         """Return the law around a table."""

@@ -5,14 +5,18 @@
 
 the smallest r such that the two laws can be coupled with no pair of values further apart than r
 [partially-private-data, Theorem 9]. It takes the place that a sensitivity has without public facts.
+
+What a family of conditional laws is.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.evidence import Evidence, told
+from holdfast.privacy.claims import Claim, claim
+from holdfast.privacy.evidence import Assumed, Evidence, evidence_dict
+from holdfast.privacy.pufferfish.framework import Framework, Stated
+from holdfast.system.errors import GuaranteeError
 
 
 @dataclass(frozen=True)
@@ -51,5 +55,62 @@ class DeltaZ:
         return {
             "value": "infinite" if self.value is None else str(self.value),
             "exact": self.exact,
-            "evidence": [told(one) for one in self.evidence],
+            "evidence": [evidence_dict(one) for one in self.evidence],
         }
+
+
+@claim("law-of-the-class")
+def _modelled() -> tuple[str, str]:
+    return (
+        "given what is public, the data follow a law of the stated class",
+        "a choice of the curator, which no data can prove: outside of the class the guarantee says nothing",
+    )
+
+
+MODELLED = Assumed(_modelled())
+
+
+class Family(Protocol):
+    """A class of laws given public facts, with what it is a class for."""
+
+    @property
+    def framework(self) -> Framework:
+        """Public facts, secrets, pairs and laws."""
+        ...
+
+    @property
+    def delta(self) -> DeltaZ:
+        """How far a secret moves the statistic, at worst over the class."""
+        ...
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What else is known of it, as plain values: where the worst case is."""
+        ...
+
+
+def stated_in_words(public: str | None, otherwise: Claim) -> Stated:
+    """Return public facts in the words of a model; ``otherwise`` is claimed where it has none."""
+    return Stated(otherwise if public is None else public, {"stated_in_words": public})
+
+
+@claim("public-unsaid")
+def unsaid() -> str:
+    """Claim public facts that nobody put into words."""
+    return "what the curator calls public"
+
+
+def answers(people: int | None = None) -> tuple[Stated, Stated]:
+    """Return the secrets and pairs of yes-or-no answers: "person i says 0", "person i says 1"."""
+    data = {"values": [0, 1], **({} if people is None else {"people": people})}
+    return Stated(_answers(people), data), Stated(_both_answers(), {"by": "person", **data})
+
+
+@claim("answers-of-people")
+def _answers(people: int | None) -> str:
+    return f"the answer, 0 or 1, of {'each person' if people is None else f'each of {people:,} people'}"
+
+
+@claim("both-answers")
+def _both_answers() -> str:
+    return "each person, the answers 0 and 1"

@@ -5,41 +5,55 @@ shall tell apart, and under which laws of the data that is promised. With public
 conditional ones, a **class** Theta_z of laws of the data given Z = z [partially-private-data, Definition 3].
 A pair counts under a law that gives both of its secrets a chance, and neither all of it.
 
-Each part is stated in words, for readers, and as data, for machines; the digest identifies the data.
+Each part is stated in claims, which words are made of for readers, and as data; the digest identifies the
+data.
+
+Which frameworks hold others: every pair under every law of the one is a pair under a law of the other.
+
+A guarantee for the larger framework is one for the smaller [partially-private-data, Definition 3].
 """
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
+from holdfast.privacy.claims import Claim, claim, words_of
 from holdfast.privacy.guarantee import Scope
-from holdfast.privacy.ledger.canonical import canonical
-from holdfast.spec.whom import RECORD, Whom
+from holdfast.spec.privacy import RECORD, LawKind, ProtectedUnit
+from holdfast.system.canonical import canonical
 
 
 @dataclass(frozen=True)
 class Stated:
-    """A part of a framework, in words and as plain JSON values."""
+    """A part of a framework, in claims or somebody's own words, and as plain JSON values."""
 
-    words: str
+    said: str | Claim | tuple[Claim, ...]
     data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What is claimed."""
+        if isinstance(self.said, tuple):
+            return self.said
+        return (own_words(self.said) if isinstance(self.said, str) else self.said,)
+
+    @property
+    def words(self) -> str:
+        """The part as readers are told of it."""
+        return words_of(self.claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Return both by name."""
-        return {"words": self.words, "data": dict(self.data)}
+        return {"said": [one.to_dict() for one in self.claims], "data": dict(self.data)}
 
 
-LawKind = Literal["everything", "pairs", "independent", "family", "listed"]
-"""How a class of laws is made, which decides what its guarantee implies.
-
-* ``everything``: every law on the data that agree with the public facts.
-* ``pairs``: even chances of two datasets that agree with them and are at most ``distance`` records apart.
-* ``independent``: records independent of each other, given that the data agree with the public facts.
-* ``family``: the laws of a named family with parameters.
-* ``listed``: the laws that the data list, and no other.
-"""
+@claim("own-words")
+def own_words(words: str) -> str:
+    """Claim a part of a framework that is stated in somebody's own words."""
+    return words
 
 
 @dataclass(frozen=True)
@@ -49,7 +63,7 @@ class LawClass(Stated):
     kind: LawKind = "listed"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return words, data and kind by name."""
+        """Return claims, data and kind by name."""
         return {"kind": self.kind, **super().to_dict()}
 
 
@@ -58,15 +72,22 @@ class Statistic:
     """What of the data Delta_z is measured on, and by which metric.
 
     ``name`` "data" is the whole dataset; a mechanism with a finite Delta_z of a coarser statistic must read
-    the data through that statistic alone.
+    the data through that statistic alone. A table is named by its ``attributes``.
     """
 
     name: str
     metric: str
+    attributes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, str]:
-        """Return both by name."""
-        return {"name": self.name, "metric": self.metric}
+    @property
+    def words(self) -> str:
+        """What it is, for readers."""
+        return f"{self.name} of {', '.join(self.attributes)}" if self.attributes else self.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        said = {"attributes": list(self.attributes)} if self.attributes else {}
+        return {"name": self.name, **said, "metric": self.metric}
 
 
 RECORDS = Statistic("data", "records")
@@ -84,13 +105,13 @@ class Framework:
     pairs: Stated
     laws: LawClass
     statistic: Statistic = RECORDS
-    whom: Whom = RECORD
+    whom: ProtectedUnit = RECORD
     scope: Scope | None = field(default=None, repr=False, compare=False)
     """The tables that agree with the public facts, where these are invariants of a table."""
 
     @cached_property
     def digest(self) -> str:
-        """Identify what is stated as data, words aside."""
+        """Identify what is stated as data, claims aside."""
         content = {name: part.data for name, part in self._parts.items()}
         kind, statistic = self.laws.kind, self.statistic.to_dict()
         said = {**content, "kind": kind, "statistic": statistic, "unit": self.whom.unit}
@@ -114,6 +135,67 @@ class Framework:
             "digest": self.digest,
         }
 
+    def told(self) -> dict[str, Any]:
+        """Return it as reports write it: its parts in words, and as data."""
+        parts = {name: {"words": part.words, "data": dict(part.data)} for name, part in self._parts.items()}
+        return {**self.to_dict(), **parts, "laws": {"kind": self.laws.kind, **parts["laws"]}}
+
 
 def _digest(said: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(said).encode()).hexdigest()
+
+
+def covers(one: Framework, other: Framework) -> bool:
+    """Whether the one is known to hold the other: the same public facts and secrets, and its laws."""
+    same = (one.public.data, one.secrets.data, one.whom) == (
+        other.public.data,
+        other.secrets.data,
+        other.whom,
+    )
+    return same and _pairs_of(one, other) and _laws_of(one, other)
+
+
+def _pairs_of(one: Framework, other: Framework) -> bool:
+    if one.pairs.data == other.pairs.data:
+        return True
+    mine, theirs = (framework.pairs.data.get("pairs") for framework in (one, other))
+    return isinstance(mine, list) and isinstance(theirs, list) and all(pair in mine for pair in theirs)
+
+
+def _laws_of(one: Framework, other: Framework) -> bool:
+    mine, theirs = one.laws, other.laws
+    if (mine.kind, mine.data) == (theirs.kind, theirs.data) or mine.kind == "everything":
+        return True
+    if mine.kind != theirs.kind:
+        return False
+    match mine.kind:
+        case "pairs":
+            return bool(mine.data["distance"] >= theirs.data["distance"])
+        case "family":
+            return _wider(mine.data, theirs.data)
+        case "listed":
+            return mine.data.keys() == theirs.data.keys() and all(
+                isinstance(mine.data[key], list) and all(law in mine.data[key] for law in theirs.data[key])
+                for key in mine.data
+            )
+    return False
+
+
+def _wider(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Whether one family has the laws of another of its name, by its parameters.
+
+    Laws of several parts have no name, and answers within public bounds no number of people beside them.
+    """
+    name = mine.get("family")
+    if any(mine.get(key) != theirs.get(key) for key in ("family", "n", "of")):
+        return name == theirs.get("family") == "answers" and mine.get("of") == "everything"
+    match name:
+        case "dependent-counts":
+            return (
+                Fraction(mine["z0"]) <= Fraction(theirs["z0"])
+                and Fraction(mine["z1"]) >= Fraction(theirs["z1"])
+                and mine["dependence"] in ("any", theirs["dependence"])
+            )
+        case "normal":
+            return Fraction(mine["correlation"]) >= Fraction(theirs["correlation"])
+    return False

@@ -11,24 +11,38 @@ alpha > 1.
 A mechanism that reads the data through a statistic T and loses at most epsilon, or rho, between *any two
 values of T at most Delta_z apart* promises more than that: ``pointwise``. By a coupling of the two
 conditional laws of T it is epsilon-TP, or rho-TP [theory, 7], and only the pointwise promise composes.
+
+What epsilon-TP means to an analyst who knows what is public [partially-private-data, Lemma 4].
+
+Let an analyst take the data to follow a law of the class, and let one of the two secrets of a pair be true.
+By Bayes' rule the odds of the secrets change by the ratio of the likelihoods of the release, so
+
+    exp(-epsilon)  <=  (odds after the release) / (odds before it)  <=  exp(epsilon),
+
+and epsilon-TP says no more than this, for all laws, pairs and releases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Any, Literal
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.evidence import Evidence, Proved, told
-from holdfast.privacy.guarantee import Guarantee, Scope, Unit, shown, times
+import numpy as np
+
+from holdfast.privacy.claims import claim
+from holdfast.privacy.evidence import Evidence, Proved, evidence_dict
+from holdfast.privacy.guarantee import Guarantee, Scope, Unit, format_parameter, times
 from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
+from holdfast.privacy.posterior import posterior_bounds
 from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.framework import RECORDS, Framework
-from holdfast.privacy.pufferfish.order import covers
+from holdfast.privacy.pufferfish.framework import RECORDS, Framework, covers
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
 
-Kept = Pure | ZeroConcentrated
+PureOrZeroConcentrated = Pure | ZeroConcentrated
 """How releases given two secrets are compared: by their ratio, or by Renyi divergences."""
 
 
@@ -42,7 +56,7 @@ class TPGuarantee:
     """
 
     framework: Framework
-    intensity: Kept
+    intensity: PureOrZeroConcentrated
     evidence: tuple[Evidence, ...]
     delta: DeltaZ | None = None
     pointwise: bool = False
@@ -67,27 +81,10 @@ class TPGuarantee:
         return self.intensity.epsilon if isinstance(self.intensity, Pure) else self.intensity.rho
 
     @property
-    def domain(self) -> str:
-        """The kind of data that it is about."""
-        return f"data of {self.framework.whom.many} that agree with what is public"
-
-    @property
     def statement(self) -> str:
         """The guarantee in one sentence."""
-        known = (
-            f"Given what is public ({self.framework.public.words}), for {self.framework.pairs.words}, and"
-            f" whichever law the data follow among {self.framework.laws.words},"
-        )
-        if isinstance(self.intensity, ZeroConcentrated):
-            return (
-                f"{known} the Renyi divergence of order alpha between releases given one secret and given the"
-                f" other is at most {shown(self.intensity.rho)} alpha, for every alpha (zCDP)."
-            )
-        epsilon = self.intensity.epsilon
-        return (
-            f"{known} no release is more than exp({shown(epsilon)}) = {times(epsilon)} times as likely under"
-            " one secret as under the other."
-        )
+        framework = self.framework
+        return statement(framework.public.words, framework.pairs.words, framework.laws.words, self.intensity)
 
     @classmethod
     def of(cls, guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> "TPGuarantee":
@@ -97,11 +94,9 @@ class TPGuarantee:
         tables outside of its scope, or in another standard.
         """
         intensity = _between_tables(guarantee, framework, delta)
-        claim = (
-            "the laws given the two secrets of a pair can be coupled with no two tables more than"
-            f" {framework.whom.amount(ceil(delta.finite))} apart, and between such tables {_loss(intensity)}"
-        )
-        evidence = (*guarantee.evidence, *delta.evidence, Proved(claim, "theory, 7"))
+        amount = next(iter(intensity.parameters().values()))
+        coupled = _coupled(ceil(delta.finite), framework.whom, intensity.standard, amount)
+        evidence = (*guarantee.evidence, *delta.evidence, Proved(coupled, "theory, 7"))
         return cls(framework, intensity, evidence, delta, pointwise=True)
 
     def implies(self, other: "TPGuarantee | Guarantee") -> bool:
@@ -168,27 +163,47 @@ class TPGuarantee:
         """Return plain values by name: what a certificate states."""
         said = {} if self.model is None else {"model": dict(self.model)}
         return {
-            "statement": self.statement,
-            "domain": self.domain,
             "standard": self.standard,
             "intensity": {name: str(value) for name, value in self.intensity.parameters().items()},
             "framework": self.framework.to_dict(),
             "delta_z": None if self.delta is None else self.delta.to_dict(),
             "pointwise": self.pointwise,
             **said,
-            "evidence": [told(one) for one in self.evidence],
+            "evidence": [evidence_dict(one) for one in self.evidence],
         }
 
 
-def _loss(intensity: Kept) -> str:
-    if isinstance(intensity, Pure):
-        return f"the loss is at most {shown(intensity.epsilon)}"
-    return f"Renyi divergences of order alpha are at most {shown(intensity.rho)} alpha"
+def statement(public: str, pairs: str, laws: str, intensity: PureOrZeroConcentrated) -> str:
+    """Return a guarantee in one sentence, from the parts of its framework in words."""
+    known = f"Given what is public ({public}), for {pairs}, and whichever law the data follow among {laws},"
+    if isinstance(intensity, ZeroConcentrated):
+        return (
+            f"{known} the Renyi divergence of order alpha between releases given one secret and given the"
+            f" other is at most {format_parameter(intensity.rho)} alpha, for every alpha (zCDP)."
+        )
+    epsilon = intensity.epsilon
+    return (
+        f"{known} no release is more than exp({format_parameter(epsilon)}) = {times(epsilon)} times as"
+        " likely under one secret as under the other."
+    )
 
 
-def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> Kept:
+@claim("secrets-coupled")
+def _coupled(distance: int, whom: ProtectedUnit, standard: str, amount: Fraction) -> str:
+    between = (
+        f"the loss is at most {format_parameter(amount)}"
+        if standard == "pure"
+        else f"Renyi divergences of order alpha are at most {format_parameter(amount)} alpha"
+    )
+    return (
+        "the laws given the two secrets of a pair can be coupled with no two tables more than"
+        f" {whom.amount(distance)} apart, and between such tables {between}"
+    )
+
+
+def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -> PureOrZeroConcentrated:
     """Return the loss between any two values that a coupling joins; GuaranteeError where none is known."""
-    if not isinstance(guarantee.intensity, Kept):
+    if not isinstance(guarantee.intensity, PureOrZeroConcentrated):
         raise GuaranteeError(
             "a guarantee given secrets is pure or zCDP, and one of the standard"
             f' {guarantee.intensity.standard!r} is neither: set standard = "pure" or "zcdp".'
@@ -210,7 +225,41 @@ def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -
         whom = framework.whom
         raise GuaranteeError(
             f"a secret moves up to {whom.amount(distance)}, and the guarantee speaks of tables at most"
-            f" {whom.amount(guarantee.unit.distance)} apart: set distance = {distance} in [privacy], or state"
-            " less dependent laws."
+            f" {whom.amount(guarantee.unit.distance)} apart: set distance = {distance} in"
+            f" {setting('privacy')}, or state less dependent laws."
         )
     return guarantee.intensity
+
+
+PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """For each belief in one secret of a pair before the release, the bounds of the belief after it."""
+
+    epsilon: float
+    prior: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name, as a plot needs them."""
+        return {
+            "epsilon": self.epsilon,
+            "prior": list(self.prior),
+            "low": list(self.low),
+            "high": list(self.high),
+        }
+
+
+def semantics(guarantee: TPGuarantee, priors: Sequence[float] = PRIORS) -> Semantics:
+    """Return how far a release can move the belief in one of two secrets."""
+    if not isinstance(guarantee.intensity, Pure):
+        raise GuaranteeError(
+            "rho-TP bounds how far a belief moves on average, and not for every release: state epsilon-TP, or"
+            " convert it to an epsilon at a small delta."
+        )
+    epsilon = float(guarantee.intensity.epsilon)
+    low, high = posterior_bounds(np.asarray(priors, dtype=np.float64), epsilon)
+    return Semantics(epsilon, tuple(map(float, priors)), tuple(low.tolist()), tuple(high.tolist()))

@@ -5,24 +5,29 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, PlainValidator, StrictInt
 
-from holdfast.errors import GuaranteeError, HoldfastError, SpecError
-from holdfast.privacy.pufferfish.families.counts import ListedCounts
+from holdfast.privacy.pufferfish.delta import Family
 from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
 from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
-from holdfast.privacy.pufferfish.families.family import Family
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
-from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair
-from holdfast.privacy.pufferfish.families.metric import Metric, Point
+from holdfast.privacy.pufferfish.families.listed import (
+    ListedCounts,
+    ListedLaws,
+    ListedPoint,
+    Metric,
+    SecretPair,
+)
 from holdfast.privacy.pufferfish.families.normal import CorrelatedMean, ListedMean
 from holdfast.privacy.pufferfish.families.presence import Person, Presence
-from holdfast.spec.closest import closest
 from holdfast.spec.load import read_toml
 from holdfast.spec.part import Part, Text
-from holdfast.spec.rational import Rational, parse_rational
+from holdfast.spec.values import Rational, parse_rational
+from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import of_a_file, setting
 
 MOST_PEOPLE = 100_000
 MOST_MODELS = 10_000
@@ -52,16 +57,14 @@ def _written(value: object) -> int | str:
 Several = BeforeValidator(_listed)
 Wholes = Annotated[tuple[StrictInt, ...], Several]
 Rationals = Annotated[tuple[Rational, ...], Several]
-Written = Annotated[int | str, PlainValidator(_written)]
+LevelOrNumber = Annotated[int | str, PlainValidator(_written)]
 
 
-class ModelPart(Part):
+class FamilyPart(Part):
     """The base of the sections of a model."""
 
-    in_file: ClassVar = True
 
-
-class Head(ModelPart):
+class FamilyHead(FamilyPart):
     """The keys that all families have: a name, and what is public, in words."""
 
     family: Text
@@ -73,7 +76,7 @@ class Head(ModelPart):
         return {} if self.public is None else {"public": self.public}
 
 
-class Model(ModelPart):
+class FamilyModel(FamilyPart):
     """A file: its head, and sections of its family."""
 
     @abstractmethod
@@ -81,17 +84,17 @@ class Model(ModelPart):
         """Return the class of laws; several where parameters are listed."""
 
 
-class CountsLaw(ModelPart):
+class CountsLaw(FamilyPart):
     """The masses of 0, 1, 2, ... given each answer."""
 
     given_0: tuple[Rational, ...]
     given_1: tuple[Rational, ...]
 
 
-class CountsModel(Model):
+class CountsModel(FamilyModel):
     """One count, its laws listed."""
 
-    model: Head
+    model: FamilyHead
     laws: tuple[CountsLaw, ...] = ()
 
     def families(self) -> tuple[Family, ...]:
@@ -99,7 +102,7 @@ class CountsModel(Model):
         return (ListedCounts(tuple((law.given_0, law.given_1) for law in self.laws), **self.model.said),)
 
 
-class DependentHead(Head):
+class DependentHead(FamilyHead):
     """How many people, and how much one answer tells of another; lists ask for all combinations."""
 
     n: Wholes
@@ -108,7 +111,7 @@ class DependentHead(Head):
     dependence: Literal["independent", "any"] = "independent"
 
 
-class DependentModel(Model):
+class DependentModel(FamilyModel):
     """One count of people whose answers depend on each other."""
 
     model: DependentHead
@@ -118,13 +121,15 @@ class DependentModel(Model):
         head = self.model
         asked = list(product(head.n, head.z0, head.z1))
         if len(asked) > MOST_MODELS:
-            raise SpecError(f"[model] asks for {len(asked):,} combinations: list at most {MOST_MODELS:,}.")
+            raise SpecError(
+                f"{setting('model')} asks for {len(asked):,} combinations: list at most {MOST_MODELS:,}."
+            )
         if len(asked) > 1:
             asked = [(n, z0, z1) for n, z0, z1 in asked if z0 <= z1]
         return tuple(DependentCounts(n, z0, z1, head.dependence, **head.said) for n, z0, z1 in asked)
 
 
-class DisclosureHead(Head):
+class DisclosureHead(FamilyHead):
     """How many people, and the rules that their count is known to satisfy."""
 
     n: StrictInt
@@ -134,7 +139,7 @@ class DisclosureHead(Head):
     laws: Literal["independent", "everything"] = "independent"
 
 
-class DisclosureModel(Model):
+class DisclosureModel(FamilyModel):
     """One count within the bounds of disclosure rules."""
 
     model: DisclosureHead
@@ -145,7 +150,7 @@ class DisclosureModel(Model):
         return (DisclosedCount(head.n, head.k, head.t, head.share, head.laws),)
 
 
-class NormalHead(Head):
+class NormalHead(FamilyHead):
     """How many people, how far apart values are, and how they depend on what is public."""
 
     n: StrictInt
@@ -156,7 +161,7 @@ class NormalHead(Head):
     covariance: tuple[tuple[Rational, ...], ...] | None = None
 
 
-class NormalModel(Model):
+class NormalModel(FamilyModel):
     """The mean of normal values."""
 
     model: NormalHead
@@ -170,19 +175,19 @@ class NormalModel(Model):
         if head.correlation is None and head.person and head.mean and head.covariance:
             return (ListedMean(head.n, head.width, head.person, head.mean, head.covariance, **head.said),)
         raise SpecError(
-            "[model] says how values depend on what is public in one of two ways: give correlation, or"
-            " person, mean and covariance."
+            f"{setting('model')} says how values depend on what is public in one of two ways: give"
+            " correlation, or person, mean and covariance."
         )
 
 
-class LawsHead(Head):
+class LawsHead(FamilyHead):
     """By which metric points are told apart, and what of the data they are."""
 
     metric: Literal["records", "l1", "l2", "linf"] = "records"
     statistic: Text = "data"
 
 
-class PairLaw(ModelPart):
+class PairLaw(FamilyPart):
     """Two secrets, and the probabilities of points given each."""
 
     secrets: tuple[Text, Text]
@@ -190,11 +195,11 @@ class PairLaw(ModelPart):
     other: Mapping[str, Rational]
 
 
-class LawsModel(Model):
+class LawsModel(FamilyModel):
     """Listed laws on any metric space."""
 
     model: LawsHead
-    points: Mapping[str, tuple[Written, ...]]
+    points: Mapping[str, tuple[LevelOrNumber, ...]]
     laws: tuple[PairLaw, ...] = ()
 
     def families(self) -> tuple[Family, ...]:
@@ -206,30 +211,32 @@ class LawsModel(Model):
         )
         return (ListedLaws(pairs, metric, self.model.statistic, **self.model.said),)
 
-    def _placed(self, place: int, chances: Mapping[str, Fraction]) -> dict[Point, Fraction]:
+    def _placed(self, place: int, chances: Mapping[str, Fraction]) -> dict[ListedPoint, Fraction]:
         """Return probabilities by point; two names of one point are one."""
-        found: dict[Point, Fraction] = {}
+        found: dict[ListedPoint, Fraction] = {}
         for name, chance in chances.items():
             if name not in self.points:
                 raise SpecError(
-                    f"[[laws]] {place} speaks of the point {name!r}, which [points] does not have:"
-                    f" {closest(name, self.points)}"
+                    f"{setting('laws', place)} speaks of the point {name!r}, which {setting('points')} does"
+                    f" not have: {closest(name, self.points)}"
                 )
             if chance < 0:
-                raise GuaranteeError(f"[[laws]] {place} gives {name!r} the probability {chance}: correct it.")
+                raise GuaranteeError(
+                    f"{setting('laws', place)} gives {name!r} the probability {chance}: correct it."
+                )
             read = str if self.model.metric == "records" else _coordinate
             point = tuple(map(read, self.points[name]))
             found[point] = found.get(point, Fraction(0)) + chance
         return found
 
 
-class JointHead(Head):
+class JointHead(FamilyHead):
     """What is public now."""
 
     observed: Text
 
 
-class OutcomePart(ModelPart):
+class OutcomePart(FamilyPart):
     """A dataset, what would be public of it, and its probability under each law."""
 
     records: tuple[Text, ...]
@@ -238,7 +245,7 @@ class OutcomePart(ModelPart):
     value: Rational | None = None
 
 
-class JointModel(Model):
+class JointModel(FamilyModel):
     """A listed law of records and of what is public together."""
 
     model: JointHead
@@ -252,13 +259,13 @@ class JointModel(Model):
         return (JointLaws(outcomes, self.model.observed),)
 
 
-class PresenceHead(Head):
+class PresenceHead(FamilyHead):
     """How many records there are, where that is public."""
 
     size: StrictInt | None = None
 
 
-class PeoplePart(ModelPart):
+class PeoplePart(FamilyPart):
     """People of one kind: how many, how likely each is in the data, and with which values."""
 
     inclusion: Rational
@@ -266,7 +273,7 @@ class PeoplePart(ModelPart):
     number: StrictInt = 1
 
 
-class PresenceModel(Model):
+class PresenceModel(FamilyModel):
     """Whether people are in the data."""
 
     model: PresenceHead
@@ -278,7 +285,7 @@ class PresenceModel(Model):
         for place, kind in enumerate(self.people, 1):
             if not 1 <= kind.number <= MOST_PEOPLE:
                 raise SpecError(
-                    f"[[people]] {place} number is {kind.number}: give 1 to {MOST_PEOPLE:,} people."
+                    f"{setting('people', place)} number is {kind.number}: give 1 to {MOST_PEOPLE:,} people."
                 )
         everybody = tuple(
             person for kind in self.people for person in [Person(kind.inclusion, kind.values)] * kind.number
@@ -286,7 +293,7 @@ class PresenceModel(Model):
         return (Presence(everybody, self.model.size, self.totals),)
 
 
-MODELS: Mapping[str, type[Model]] = {
+MODELS: Mapping[str, type[FamilyModel]] = {
     "counts": CountsModel,
     "dependent-counts": DependentModel,
     "disclosure": DisclosureModel,
@@ -301,16 +308,19 @@ def read_models(path: str | Path) -> tuple[Family, ...]:
     """Return the class of laws of a TOML file; several where it lists parameters to be compared."""
     path, values = read_toml(path)
     try:
-        return model_of(values).families()
+        with of_a_file():
+            return model_of(values).families()
     except HoldfastError as error:
         raise SpecError(f"{path}, {error}") from None
 
 
-def model_of(values: Mapping[str, Any]) -> Model:
+def model_of(values: Mapping[str, Any]) -> FamilyModel:
     """Return the model that a mapping describes."""
     head = values.get("model")
     if not isinstance(head, Mapping) or not isinstance(name := head.get("family"), str):
-        raise SpecError(f"[model] names no family: {closest('', MODELS)}")
+        raise SpecError(f"{setting('model')} names no family: {closest('', MODELS)}")
     if name not in MODELS:
-        raise SpecError(f"[model] family is {name!r}, which is not known: {closest(name, MODELS)}")
+        raise SpecError(
+            f"{setting('model', 'family')} is {name!r}, which is not known: {closest(name, MODELS)}"
+        )
     return MODELS[name](**values)

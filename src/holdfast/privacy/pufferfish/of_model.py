@@ -26,30 +26,27 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.errors import GuaranteeError, HoldfastError, SpecError
 from holdfast.lattice.arrays import IntArray
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Scope
-from holdfast.privacy.ledger.canonical import canonical
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.counts import ListedCounts
+from holdfast.privacy.pufferfish.delta import DeltaZ, Family
 from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
 from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
-from holdfast.privacy.pufferfish.families.family import Family
 from holdfast.privacy.pufferfish.families.joint import JointLaws
-from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair
-from holdfast.privacy.pufferfish.families.metric import Point
+from holdfast.privacy.pufferfish.families.listed import ListedCounts, ListedLaws, ListedPoint, SecretPair
 from holdfast.privacy.pufferfish.families.presence import Presence
-from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
+from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.privacy.pufferfish.models import model_of
-from holdfast.privacy.pufferfish.tables import public_part
-from holdfast.spec.closest import closest
+from holdfast.privacy.pufferfish.tables import public_part, table_statistic
 from holdfast.spec.load import read_toml
-from holdfast.spec.rational import short
-from holdfast.spec.whom import Whom
-from holdfast.visible import visible
-from holdfast.words import counted
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.values import short
+from holdfast.system.canonical import canonical
+from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
+from holdfast.system.text import closest, counted, visible
+from holdfast.system.ways import of_a_file, setting
 
 MOST_LETTERS = 10**6
 """Of a model as text: a certificate holds all of it."""
@@ -67,11 +64,12 @@ class StatedModel:
         path, values = read_toml(path)
         model = cls(values)
         try:
-            model.family  # noqa: B018  raises where it is none
+            with of_a_file():
+                model.family  # noqa: B018  raises where it is none
             if len(canonical(values)) > MOST_LETTERS:
                 raise SpecError(
-                    f"[model] is longer than {MOST_LETTERS:,} letters, and a certificate holds all of it:"
-                    " list fewer laws."
+                    f"{setting('model')} is longer than {MOST_LETTERS:,} letters, and a certificate holds all"
+                    " of it: list fewer laws."
                 )
         except HoldfastError as error:
             raise SpecError(f"{path}, {error}") from None
@@ -82,7 +80,9 @@ class StatedModel:
         """The class of laws; SpecError where there are several."""
         found = model_of(self.content).families()
         if len(found) != 1:
-            raise SpecError("[model] lists several classes of laws: give each parameter one value.")
+            raise SpecError(
+                f"{setting('model')} lists several classes of laws: give each parameter one value."
+            )
         return found[0]
 
     @property
@@ -102,7 +102,7 @@ class TableOf:
     scope: Scope = field(repr=False)
     attributes: tuple[str, ...]
     cells: tuple[str, ...]
-    whom: Whom
+    whom: ProtectedUnit
 
     @cached_property
     def total(self) -> int:
@@ -147,31 +147,30 @@ def fitted(family: Family, table: TableOf) -> tuple[Framework, DeltaZ]:
 
     Raises GuaranteeError where the family does not fit the table.
     """
-    delta, claim = _in_records(family, table)
+    delta, why = _in_records(family, table)
     own = family.framework
-    kept, public = public_part(table.scope)
-    laws = own.laws
+    kept, laws = public_part(table.scope), own.laws
     return (
         Framework(
             public=Stated(
-                f"{kept}; and {own.public.words}",
-                {**public, "model": dict(own.public.data), "cells": list(table.cells)},
+                (*kept.claims, *own.public.claims),
+                {**kept.data, "model": dict(own.public.data), "cells": list(table.cells)},
             ),
             secrets=own.secrets,
             pairs=own.pairs,
             # of the kinds of laws on all tables of a scope more is known
             laws=LawClass(
-                laws.words, {**laws.data, "of": laws.kind}, "listed" if laws.kind == "listed" else "family"
+                laws.said, {**laws.data, "of": laws.kind}, "listed" if laws.kind == "listed" else "family"
             ),
-            statistic=Statistic(f"table of {', '.join(table.attributes)}", "records"),
+            statistic=table_statistic(table.attributes),
             whom=table.whom,
             scope=table.scope,
         ),
-        replace(delta, evidence=(*delta.evidence, Proved(claim, "theory, 7"))),
+        replace(delta, evidence=(*delta.evidence, Proved(why, "theory, 7"))),
     )
 
 
-def _in_records(family: Family, table: TableOf) -> tuple[DeltaZ, str]:
+def _in_records(family: Family, table: TableOf) -> tuple[DeltaZ, Claim]:
     """Return Delta_z in records, and why it is."""
     match family:
         case DependentCounts(n=people) | DisclosedCount(n=people):
@@ -190,13 +189,13 @@ def _in_records(family: Family, table: TableOf) -> tuple[DeltaZ, str]:
             return _of_tables(family.pairs, table)
     statistic = family.framework.statistic
     raise GuaranteeError(
-        f"the model measures Delta_z on the {visible(statistic.name)}, by {statistic.metric}, and a release"
+        f"the model measures Delta_z on the {visible(statistic.words)}, by {statistic.metric}, and a release"
         ' is of a table: use a family of counts or of datasets, or "laws" with metric = "l1" and statistic ='
         ' "table".'
     )
 
 
-def _of_counts(table: TableOf, people: int | None, low: int, high: int) -> str:
+def _of_counts(table: TableOf, people: int | None, low: int, high: int) -> Claim:
     """Check that a table is one count of a public total, and return why its distance is that of the count."""
     if len(table.cells) != 2:
         raise GuaranteeError(
@@ -209,13 +208,10 @@ def _of_counts(table: TableOf, people: int | None, low: int, high: int) -> str:
         )
     for count in (low, high):  # what lies between two tables within bounds is within them
         table.require(np.array([table.total - count, count]), f"the count {count:,}")
-    second = visible(table.cells[1])
-    return (
-        f"with a public total two tables differ in as many {table.whom.counted} as their counts of {second!r}"
-    )
+    return _as_counts(table.cells[1], table.whom)
 
 
-def _of_presence(family: Presence, table: TableOf) -> tuple[DeltaZ, str]:
+def _of_presence(family: Presence, table: TableOf) -> tuple[DeltaZ, Claim]:
     universe = table.scope.universe
     if family.size is None or universe.rank != 1 or universe.limits is not None:
         raise GuaranteeError(
@@ -229,40 +225,53 @@ def _of_presence(family: Presence, table: TableOf) -> tuple[DeltaZ, str]:
         )
     for name in {name for person in family.people for name in person.values}:
         _place_of(name, table)
-    many = table.whom.counted
-    delta = replace(family.delta, value=family.delta.finite - 1, exact=False)
-    return delta, f"who enters and who leaves are as good as one of {many} that changes, in the table"
+    return replace(family.delta, value=family.delta.finite - 1, exact=False), _as_change(table.whom)
 
 
-def _of_tables(pairs: tuple[SecretPair, ...], table: TableOf) -> tuple[DeltaZ, str]:
+def _of_tables(pairs: tuple[SecretPair, ...], table: TableOf) -> tuple[DeltaZ, Claim]:
     """Return half of the l1 distance of the laws of tables, all of which must agree with what is public."""
     for point in {point: None for pair in pairs for law in pair.given for point in law}:
         whole = [entry for entry in point if isinstance(entry, Fraction) and entry.denominator == 1]
         if len(point) != len(table.cells) or len(whole) != len(point) or max(map(abs, whole)) > table.total:
             raise GuaranteeError(
-                f"the model lists {_told('the point', point)}, which is no table of"
+                f"the model lists {_point_in_words('the point', point)}, which is no table of"
                 f" {counted(len(table.cells), 'possible cell')} and {table.whom.amount(table.total)}: give a"
                 " whole number for each cell, in their order."
             )
-        table.require(np.array([int(entry) for entry in whole]), _told("the table", point))
+        table.require(np.array([int(entry) for entry in whole]), _point_in_words("the table", point))
     found = ListedLaws(pairs, "l1", "table").delta
-    claim = f"tables of as many {table.whom.counted} differ in half of their l1 distance"
-    return replace(found, value=found.finite / 2), claim
+    return replace(found, value=found.finite / 2), _half(table.whom)
+
+
+@claim("model-of-a-count")
+def _as_counts(cell: str, whom: ProtectedUnit) -> str:
+    second = visible(cell)
+    return f"with a public total two tables differ in as many {whom.counted} as their counts of {second!r}"
+
+
+@claim("model-of-presence")
+def _as_change(whom: ProtectedUnit) -> str:
+    return f"who enters and who leaves are as good as one of {whom.counted} that changes, in the table"
+
+
+@claim("model-of-tables")
+def _half(whom: ProtectedUnit) -> str:
+    return f"tables of as many {whom.counted} differ in half of their l1 distance"
 
 
 def _counted(pair: SecretPair, table: TableOf) -> SecretPair:
     """Return the laws of the tables of listed datasets."""
-    laws: list[dict[Point, Fraction]] = []
+    laws: list[dict[ListedPoint, Fraction]] = []
     for chances in pair.given:
-        law: dict[Point, Fraction] = {}
+        law: dict[ListedPoint, Fraction] = {}
         for point, chance in chances.items():
             counts = _tabulated(point, table)
             law[counts] = law.get(counts, Fraction(0)) + chance
         laws.append(law)
-    return SecretPair(pair.secrets, (laws[0], laws[1]))
+    return replace(pair, given=(laws[0], laws[1]))
 
 
-def _tabulated(point: Point, table: TableOf) -> Point:
+def _tabulated(point: ListedPoint, table: TableOf) -> ListedPoint:
     if len(point) != table.total:
         raise GuaranteeError(
             f"the model lists a dataset of {table.whom.amount(len(point))}, and the public total is"
@@ -288,5 +297,5 @@ def _place_of(name: str, table: TableOf) -> int:
     return found[0]
 
 
-def _told(what: str, point: Point) -> str:
+def _point_in_words(what: str, point: ListedPoint) -> str:
     return f"{what} {short(visible(', '.join(map(str, point))))!r}"

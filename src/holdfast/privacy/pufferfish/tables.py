@@ -15,22 +15,33 @@ between its own values says nothing of a law of both. Releases of both do not ad
 statistic do [theory, 7].
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Scope
 from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated, Statistic
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
-from holdfast.spec.whom import RECORD, Whom
-from holdfast.universe.capacity import capacities
+from holdfast.spec.privacy import RECORD, ProtectedUnit
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
+from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
 
 TableLaws = Literal["pairs", "everything", "independent"]
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """A table by its attributes, and a digest of what identifies its cells."""
+
+    attributes: tuple[str, ...]
+    cells: str
 
 
 def framework_of_tables(
@@ -38,8 +49,8 @@ def framework_of_tables(
     laws: TableLaws,
     *,
     distance: int | None = None,
-    whom: Whom = RECORD,
-    table: Stated | None = None,
+    whom: ProtectedUnit = RECORD,
+    table: NamedTable | None = None,
 ) -> Framework:
     """Return the framework of the tables in a scope.
 
@@ -52,43 +63,66 @@ def framework_of_tables(
         )
     if (distance is None) == (laws == "pairs"):
         raise GuaranteeError("a distance in records belongs to the class of pairs, and to no other.")
-    kept, public = public_part(scope)
-    words = {
-        "pairs": f"even chances of two tables that agree with it, at most {whom.amount(distance or 0)} apart",
-        "everything": "all laws on the tables that agree with it",
-        "independent": f"all laws of independent {whom.counted}, given it",
-    }
+    named = () if table is None else table.attributes
+    cells = {} if table is None else {"attributes": list(named), "cells": table.cells}
+    said = _even_chances(distance, whom) if distance is not None else _every_law(laws, whom)
     return Framework(
-        public=Stated(kept, public),
-        secrets=_cells(whom, table),
-        pairs=Stated(f"each {whom.record}, any two possible cells", {"by": "record"}),
-        laws=LawClass(words[laws], {} if distance is None else {"distance": distance}, laws),
-        statistic=RECORDS if table is None else Statistic(table.words, RECORDS.metric),
+        public=public_part(scope),
+        secrets=Stated(_cells(whom, named), {"of": "record", **cells}),
+        pairs=Stated(_two_cells(whom), {"by": "record"}),
+        laws=LawClass(said, {} if distance is None else {"distance": distance}, laws),
+        statistic=RECORDS if table is None else table_statistic(named),
         whom=whom,
         scope=scope,
     )
 
 
-def _cells(whom: Whom, table: Stated | None) -> Stated:
-    if table is None:
-        return Stated(f"the cell of each {whom.record}", {"of": "record"})
-    return Stated(f"the cell of each {whom.record} in the {table.words}", {"of": "record", **table.data})
+def table_statistic(attributes: tuple[str, ...]) -> Statistic:
+    """Return a table by its attributes, measured by the number of records in which two differ."""
+    return Statistic("table", RECORDS.metric, attributes)
 
 
-def public_part(scope: Scope) -> tuple[str, dict[str, Any]]:
-    """Return what a scope makes public, in words and as data."""
-    kept = " and ".join((*scope.invariants, *scope.induced)) or "nothing but the number of records"
+def public_part(scope: Scope) -> Stated:
+    """Return what a scope makes public."""
     public = {
         "invariants": list(scope.invariants),
         "induced": list(scope.induced),
-        "constraints": list(scope.constraints),
+        "constraints": [one.to_dict() for one in scope.constraints],
         "digest": scope.digest,
     }
-    return kept, public
+    return Stated(_kept((*scope.invariants, *scope.induced)), public)
+
+
+@claim("public-invariants")
+def _kept(invariants: tuple[str, ...]) -> str:
+    return " and ".join(invariants) or "nothing but the number of records"
+
+
+@claim("cell-of-each")
+def _cells(whom: ProtectedUnit, attributes: tuple[str, ...]) -> str:
+    where = f" in the table of {', '.join(attributes)}" if attributes else ""
+    return f"the cell of each {whom.record}{where}"
+
+
+@claim("any-two-cells")
+def _two_cells(whom: ProtectedUnit) -> str:
+    return f"each {whom.record}, any two possible cells"
+
+
+@claim("laws-of-pairs")
+def _even_chances(distance: int, whom: ProtectedUnit) -> str:
+    return f"even chances of two tables that agree with it, at most {whom.amount(distance)} apart"
+
+
+@claim("laws-of-tables")
+def _every_law(laws: TableLaws, whom: ProtectedUnit) -> str:
+    if laws == "independent":
+        return f"all laws of independent {whom.counted}, given it"
+    return "all laws on the tables that agree with it"
 
 
 def tp_of_tables(
-    guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False, table: Stated | None = None
+    guarantee: Guarantee, laws: TableLaws, *, bounded: bool = False, table: NamedTable | None = None
 ) -> TPGuarantee:
     """Return what a guarantee between tables says of the secrets of single records, for a class of laws.
 
@@ -99,8 +133,8 @@ def tp_of_tables(
     """
     if bounded and laws == "independent":
         raise GuaranteeError(
-            "[privacy] laws = 'independent' is for invariants alone, as inequalities may tie records to each"
-            ' other: set laws = "pairs" or "everything".'
+            f"{setting('privacy', 'laws')} = 'independent' is for invariants alone, as inequalities may tie"
+            ' records to each other: set laws = "pairs" or "everything".'
         )
     distance = guarantee.unit.distance if laws == "pairs" else None
     framework = framework_of_tables(
@@ -116,24 +150,36 @@ def delta_of_tables(framework: Framework) -> DeltaZ:
         raise GuaranteeError("this framework is not of tables: its family knows its Delta_z.")
     if kind == "pairs":
         value = int(framework.laws.data["distance"])
-        claim = f"the two tables of a law are at most {whom.amount(value)} apart"
-        return DeltaZ(Fraction(value), exact=False, evidence=(Proved(claim, "theory, 7"),))
+        return DeltaZ(Fraction(value), exact=False, evidence=(Proved(_pair_apart(value, whom), "theory, 7"),))
     if kind == "independent" and (parts := _parts(scope.universe)) is not None:
         count, exact = parts
-        claim = (
-            f"what is public ties no {whom.record} to another, so one changes alone"
-            if count == 1
-            else f"with {count} totals of disjoint parts public, a change of one {whom.record} passes through"
-            f" each part once at most, so that {whom.amount(count)} change"
-        )
-        return DeltaZ(Fraction(count), exact, (Proved(claim, "theory, 7"),))
+        return DeltaZ(Fraction(count), exact, (Proved(_through_parts(count, whom), "theory, 7"),))
     if (total := scope.universe.total) is None:
         raise GuaranteeError(
             f"how many {whom.counted} there are is not public, so no bound of Delta_z is: make the total an"
             " invariant, or take the class of pairs."
         )
-    claim = f"two tables are at most all {whom.amount(total)} apart"
-    return DeltaZ(Fraction(total), exact=False, evidence=(Proved(claim, "theory, 7"),))
+    return DeltaZ(Fraction(total), exact=False, evidence=(Proved(_all_apart(total, whom), "theory, 7"),))
+
+
+@claim("secret-moves-a-pair")
+def _pair_apart(distance: int, whom: ProtectedUnit) -> str:
+    return f"the two tables of a law are at most {whom.amount(distance)} apart"
+
+
+@claim("secret-moves-through-parts")
+def _through_parts(parts: int, whom: ProtectedUnit) -> str:
+    if parts == 1:
+        return f"what is public ties no {whom.record} to another, so one changes alone"
+    return (
+        f"with {parts} totals of disjoint parts public, a change of one {whom.record} passes through each"
+        f" part once at most, so that {whom.amount(parts)} change"
+    )
+
+
+@claim("secret-moves-everything")
+def _all_apart(total: int, whom: ProtectedUnit) -> str:
+    return f"two tables are at most all {whom.amount(total)} apart"
 
 
 def _parts(universe: Universe) -> tuple[int, bool] | None:

@@ -27,12 +27,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import gammaincc
+import scipy
 
-from holdfast.errors import GuaranteeError
-
-Floats = NDArray[np.float64]
+from holdfast.lattice.arrays import FloatArray
+from holdfast.system.errors import GuaranteeError
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,10 @@ def gradient_tail(
             " them."
         )
     crowding = (beta * most / (alpha * least)) ** dimension
-    return float(min(1.0, crowding * gammaincc(dimension, kappa * alpha * far / most)))
+    return float(min(1.0, crowding * scipy.special.gammaincc(dimension, kappa * alpha * far / most)))
 
 
-def expected_variance(values: Floats, prior: Floats, chances: Floats) -> float:
+def expected_variance(values: FloatArray, prior: FloatArray, chances: FloatArray) -> float:
     """Return the mean of the posterior variance of a parameter with listed values.
 
     ``chances`` has a row for each value and a column for each output.

@@ -1,15 +1,10 @@
 """The calculus of tradeoff functions: what can be told apart, and how well."""
 
-from holdfast.privacy.tradeoff.bound import Bound, Certainty
-from holdfast.privacy.tradeoff.envelope import envelope, symmetrise
-from holdfast.privacy.tradeoff.epsilon_delta import EpsilonDelta
-from holdfast.privacy.tradeoff.finite import tradeoff_of, tradeoff_of_lattice
-from holdfast.privacy.tradeoff.function import Tradeoff
-from holdfast.privacy.tradeoff.gaussian import PERFECTLY_PRIVATE, Gaussian
-from holdfast.privacy.tradeoff.group import group
-from holdfast.privacy.tradeoff.order import at_least
-from holdfast.privacy.tradeoff.piecewise import PiecewiseLinear
-from holdfast.privacy.tradeoff.tensor import tensor
+from holdfast.privacy.tradeoff.closed_forms import PERFECTLY_PRIVATE, EpsilonDelta, Gaussian
+from holdfast.privacy.tradeoff.composition import group, tensor
+from holdfast.privacy.tradeoff.function import Bound, Certainty, Tradeoff
+from holdfast.privacy.tradeoff.order import at_least, envelope, symmetrise
+from holdfast.privacy.tradeoff.piecewise import PiecewiseLinear, tradeoff_of, tradeoff_of_lattice
 
 __all__ = [
     "PERFECTLY_PRIVATE",

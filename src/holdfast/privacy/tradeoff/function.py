@@ -5,20 +5,50 @@
 [dong2022, Definition 2.1]; convex, decreasing, continuous on (0, 1], at most 1 - alpha. The papers on
 semi-DP write f(1 - alpha) for it [semi-dp, Section 2.2]; only ``group`` reads differently for that.
 A mechanism is f-DP when T(M(X), M(X')) >= f for all adjacent X, X', in both orders.
+
+Which side of the truth a result is on.
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, overload
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.privacy.tradeoff.bound import Certainty
+from holdfast.lattice.arrays import FloatArray
 
 if TYPE_CHECKING:
     from holdfast.privacy.tradeoff.piecewise import PiecewiseLinear
 
-Floats = NDArray[np.float64]
+Certainty = Literal["exact", "lower", "upper"]
+
+NumberT = TypeVar("NumberT", float, Fraction)
+
+
+@dataclass(frozen=True)
+class Bound(Generic[NumberT]):
+    """A number, the side of the truth it is on, and how it was found.
+
+    ``lower``: the truth is at least ``value``; ``upper``: at most; ``exact``: equal, floating-point
+    rounding aside. An epsilon, delta, rho or mu is a valid privacy claim unless it is ``lower``.
+    """
+
+    value: NumberT
+    certainty: Certainty
+    method: str
+
+
+def join(*certainties: Certainty) -> Certainty:
+    """Return the certainty of a result that rises with each of its ingredients.
+
+    >>> join("exact", "lower", "lower")
+    'lower'
+    """
+    sides = set(certainties) - {"exact"}
+    if len(sides) > 1:
+        raise ValueError("a lower and an upper bound together bound nothing: give bounds of one side.")
+    return sides.pop() if sides else "exact"
 
 
 class Tradeoff(ABC):
@@ -34,8 +64,8 @@ class Tradeoff(ABC):
     @overload
     def __call__(self, alpha: float) -> float: ...
     @overload
-    def __call__(self, alpha: Floats) -> Floats: ...
-    def __call__(self, alpha: float | Floats) -> float | Floats:
+    def __call__(self, alpha: FloatArray) -> FloatArray: ...
+    def __call__(self, alpha: float | FloatArray) -> float | FloatArray:
         """Return the least type II error at the type I error alpha."""
         levels = np.asarray(alpha, dtype=np.float64)
         if not np.all((levels >= 0) & (levels <= 1)):
@@ -46,8 +76,8 @@ class Tradeoff(ABC):
     @overload
     def delta_at(self, epsilon: float) -> float: ...
     @overload
-    def delta_at(self, epsilon: Floats) -> Floats: ...
-    def delta_at(self, epsilon: float | Floats) -> float | Floats:
+    def delta_at(self, epsilon: FloatArray) -> FloatArray: ...
+    def delta_at(self, epsilon: float | FloatArray) -> float | FloatArray:
         """Return the least delta for which f is (epsilon, delta)-DP, for any real epsilon.
 
         It is 1 + f*(-exp(epsilon)) with the convex conjugate f* [dong2022, Proposition 2.12], the
@@ -57,10 +87,10 @@ class Tradeoff(ABC):
         return delta if delta.ndim else float(delta)
 
     @abstractmethod
-    def _beta(self, alpha: Floats) -> Floats: ...
+    def _beta(self, alpha: FloatArray) -> FloatArray: ...
 
     @abstractmethod
-    def _delta(self, epsilon: Floats) -> Floats: ...
+    def _delta(self, epsilon: FloatArray) -> FloatArray: ...
 
     @abstractmethod
     def epsilon_at(self, delta: float) -> float:

@@ -1,13 +1,17 @@
-"""Piecewise linear tradeoff functions, which are those of pairs of finite laws."""
+"""Piecewise linear tradeoff functions, which are those of pairs of finite laws.
+
+Tradeoff functions of laws that can be enumerated.
+"""
 
 from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
-from holdfast.privacy.tradeoff.bound import Certainty
-from holdfast.privacy.tradeoff.function import Floats, Tradeoff
+from holdfast.lattice.arrays import FloatArray
+from holdfast.privacy.tradeoff.function import Certainty, Tradeoff
 
 SAME_RATIO = 1e-13  # log likelihood ratios this close are one up to rounding
 
@@ -15,10 +19,10 @@ SAME_RATIO = 1e-13  # log likelihood ratios this close are one up to rounding
 class Knots(NamedTuple):
     """The corners of a piecewise linear function; both complements are kept, each exact near zero."""
 
-    alpha: Floats
-    confidence: Floats  # 1 - alpha
-    beta: Floats
-    power: Floats  # 1 - beta
+    alpha: FloatArray
+    confidence: FloatArray  # 1 - alpha
+    beta: FloatArray
+    power: FloatArray  # 1 - beta
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +35,12 @@ class PiecewiseLinear(Tradeoff):
     from masses in any order, or by ``through`` from corners.
     """
 
-    p: Floats
-    q: Floats
+    p: FloatArray
+    q: FloatArray
     certainty: Certainty = "exact"
 
     @classmethod
-    def of_masses(cls, p: Floats, q: Floats, certainty: Certainty = "exact") -> "PiecewiseLinear":
+    def of_masses(cls, p: FloatArray, q: FloatArray, certainty: Certainty = "exact") -> "PiecewiseLinear":
         """Sort masses by likelihood ratio and join those that share one."""
         kept = (p > 0) | (q > 0)
         p, q = p[kept], q[kept]
@@ -52,7 +56,9 @@ class PiecewiseLinear(Tradeoff):
         return cls(p, q, certainty)
 
     @classmethod
-    def through(cls, alpha: Floats, beta: Floats, certainty: Certainty = "exact") -> "PiecewiseLinear":
+    def through(
+        cls, alpha: FloatArray, beta: FloatArray, certainty: Certainty = "exact"
+    ) -> "PiecewiseLinear":
         """Return the function with the corners (alpha_i, beta_i), from alpha = 0 to beta = 0.
 
         >>> PiecewiseLinear.through(np.array([0, 0.25, 1]), np.array([1, 0.25, 0]))(0.5)
@@ -84,7 +90,7 @@ class PiecewiseLinear(Tradeoff):
         last = len(self.p) - int(self.q[-1] == 0)
         upto, after = slice(first, last + 1), slice(len(self.p) - last, len(self.p) - first + 1)
 
-        def sums(masses: Floats) -> Floats:
+        def sums(masses: FloatArray) -> FloatArray:
             return np.concatenate([[0.0], np.cumsum(masses)])
 
         return Knots(
@@ -95,18 +101,18 @@ class PiecewiseLinear(Tradeoff):
         )
 
     @property
-    def losses(self) -> Floats:
+    def losses(self) -> FloatArray:
         """The finite logarithms of q / p, falling: the function's slopes are minus their exponentials."""
         both = (self.p > 0) & (self.q > 0)
         return np.log(self.q[both]) - np.log(self.p[both])
 
-    def _beta(self, alpha: Floats) -> Floats:
+    def _beta(self, alpha: FloatArray) -> FloatArray:
         knots = self.knots
         near_zero = np.interp(alpha, knots.alpha, knots.beta)
         near_one = np.interp(1 - alpha, knots.confidence[::-1], knots.beta[::-1])
         return np.asarray(np.where(alpha < 0.5, near_zero, near_one))
 
-    def _delta(self, epsilon: Floats) -> Floats:
+    def _delta(self, epsilon: FloatArray) -> FloatArray:
         """Return the largest 1 - beta - e^epsilon alpha over the corners, at the one with that slope."""
         knots = self.knots
         corner = np.searchsorted(-self.losses, -epsilon)
@@ -135,3 +141,46 @@ class PiecewiseLinear(Tradeoff):
     def pieces(self) -> "PiecewiseLinear":
         """Return this function."""
         return self
+
+
+def tradeoff_of(p: FloatArray, q: FloatArray) -> PiecewiseLinear:
+    """Return T(P, Q) of two laws on the same finite set, exactly.
+
+    >>> tradeoff_of(np.array([0.75, 0.25]), np.array([0.25, 0.75])).delta_at(0.0)
+    0.5
+    """
+    p, q = np.asarray(p, dtype=np.float64).ravel(), np.asarray(q, dtype=np.float64).ravel()
+    if p.shape != q.shape:
+        raise ValueError(f"two laws on one set have as many masses: {len(p)} and {len(q)} do not match.")
+    for masses in (p, q):
+        if not (np.all(masses >= 0) and abs(masses.sum() - 1) < 1e-9):
+            raise ValueError("masses are not negative and sum to 1.")
+    return PiecewiseLinear.of_masses(p / p.sum(), q / q.sum())
+
+
+def tradeoff_of_lattice(log_p: FloatArray, log_q: FloatArray, left_out: float) -> PiecewiseLinear:
+    """Return a lower bound on T(P, Q) of two laws known on a window, each with at most left_out outside.
+
+    ``log_p`` and ``log_q`` are log masses on the window, each up to a constant of its own. On the window
+    P has at least 1 - left_out times the normalised masses. A test's errors are at least those it makes
+    on the window, and they only fall with the masses; so all the rest of P and Q is taken to be told
+    apart at no cost. A part in 1e16 for each term summed pays for rounding.
+    """
+    if not 0 <= left_out < 1:
+        raise ValueError(f"left_out lies in [0, 1), not {left_out}.")
+    if np.shape(log_p) != np.shape(log_q):
+        raise ValueError("two laws on one window have as many masses.")
+
+    def window(log_masses: FloatArray) -> FloatArray:
+        logs = np.asarray(log_masses, dtype=np.float64).ravel()
+        largest = float(np.max(np.abs(logs[np.isfinite(logs)]), initial=0.0))
+        rounding = np.finfo(np.float64).eps * (2 * len(logs) + 4 * largest + 8)
+        masses = np.exp(logs - scipy.special.logsumexp(logs)) * (1 - left_out) * (1 - rounding)
+        return np.asarray(masses, dtype=np.float64)
+
+    p, q = window(log_p), window(log_q)
+    return PiecewiseLinear.of_masses(
+        np.concatenate([p, [0.0, max(0.0, 1 - p.sum())]]),
+        np.concatenate([q, [max(0.0, 1 - q.sum()), 0.0]]),
+        "lower",
+    )

@@ -9,22 +9,20 @@ bounds most, until the bounds together are close to the density, or boxes too ma
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, log
+from math import inf
 from typing import Protocol
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.accept import first_accepted
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, ball_of, real
-from holdfast.sampling.decisions.floats import Floats
-from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.uniform import uniform_below
+from holdfast.sampling.rejection import first_accepted, pilot_share
 
 MOST_BOXES = 40_000
+"""A limit of patience: boxes are halved before a draw, until they are `CLOSE` or so many."""
 CLOSE = 4.0
 """How much the bounds together may be above the density, about."""
 ENOUGH = 20.0
@@ -35,8 +33,6 @@ TIES = 0.05
 TRIALS = 256
 """Points that tell how close the bounds are."""
 SCALE = 2.0**60
-PILOT, FEW = 400, 4
-RARE = 1e-6
 FUNCTIONS = 2.0**-47
 MOST_AT_ONCE = 1 << 14
 
@@ -47,19 +43,15 @@ class GridDensity(Protocol):
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many points the grid has along each side."""
-        ...
 
-    def log_density(self, points: IntArray) -> tuple[Floats, Floats]:
+    def log_density(self, points: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the log density of each row, and how far off it may be."""
-        ...
 
     def ball(self, point: IntArray) -> flint.arb:
         """Return a ball around the log density of one point, at the working precision."""
-        ...
 
-    def upper(self, first: IntArray, last: IntArray) -> Floats:
+    def upper(self, first: IntArray, last: IntArray) -> FloatArray:
         """Return what the log density in each box is at most; boxes are told by their corners, one a row."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +65,11 @@ class BoxedLaw:
         return first_accepted(
             lambda count: self._attempt(count, entropy),
             size,
-            chance=self.acceptance or RARE,
+            chance=self.acceptance,
             most=MOST_AT_ONCE,
         )
 
-    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+    def log_prob(self, points: IntArray) -> FloatArray:
         """Return the log density of each row, minus infinity out of the grid."""
         sizes = np.array(self.density.sizes)
         inside = ((points >= 0) & (points < sizes)).all(axis=1)
@@ -89,16 +81,10 @@ class BoxedLaw:
     @cached_property
     def acceptance(self) -> float:
         """The share of proposals that is kept, from a seeded pilot; 0 where it kept none."""
-        entropy, tried, kept = SeededEntropy(0), 0, 0
-        for size in (PILOT, 10 * PILOT, 100 * PILOT):
-            kept += int(self._attempt(size, entropy).shape[0])
-            tried += size
-            if kept >= FEW:
-                break
-        return kept / tried
+        return pilot_share(self._attempt)
 
     @cached_property
-    def _boxes(self) -> tuple[IntArray, IntArray, Floats]:
+    def _boxes(self) -> tuple[IntArray, IntArray, FloatArray]:
         """The corners of the boxes, and the bounds on them."""
         sizes = np.array(self.density.sizes, dtype=np.int64)
         first, last = np.zeros((1, sizes.size), dtype=np.int64), (sizes - 1)[None, :]
@@ -127,15 +113,17 @@ class BoxedLaw:
             )
         return first, last, bounds
 
-    def _kept(self, first: IntArray, last: IntArray, bounds: Floats, trial: np.random.Generator) -> Floats:
+    def _kept(
+        self, first: IntArray, last: IntArray, bounds: FloatArray, trial: np.random.Generator
+    ) -> FloatArray:
         """Return what a point of each box, taken by chance to choose boxes by, is accepted with."""
         points = trial.integers(first, last, endpoint=True)
         return np.asarray(np.exp(np.minimum(self.density.log_density(points)[0] - bounds, 0.0)))
 
-    def _halved(self, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray, Floats]:
+    def _halved(self, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the halves of boxes, along the side that leaves the least mass: of equals the longest."""
         best = np.full(first.shape[0], inf)
-        found: list[tuple[IntArray, IntArray, Floats]] = []
+        found: list[tuple[IntArray, IntArray, FloatArray]] = []
         chosen = np.zeros(first.shape[0], dtype=np.int64)
         for side in range(first.shape[1]):
             middle = (first[:, side] + last[:, side]) // 2
@@ -155,7 +143,7 @@ class BoxedLaw:
         return first_, last_, np.stack([each[2] for each in found])[both, rows]
 
     @cached_property
-    def _numbers(self) -> tuple[IntArray, Floats]:
+    def _numbers(self) -> tuple[IntArray, FloatArray]:
         """Sums of the whole numbers of the boxes, and the log of number over count, where a density is 1."""
         first, last, bounds = self._boxes
         logs = bounds + _log_counts(first, last)
@@ -199,10 +187,5 @@ class BoxedLaw:
         return (self.density.ball(point) - share - ball_of(self._bound)).exp()
 
 
-def _log_counts(first: IntArray, last: IntArray) -> Floats:
+def _log_counts(first: IntArray, last: IntArray) -> FloatArray:
     return np.asarray(np.log((last - first + 1).astype(np.float64)).sum(axis=1))
-
-
-def _log_sum(logs: Floats) -> float:
-    highest = float(logs.max())
-    return highest + log(float(np.exp(logs - highest).sum()))

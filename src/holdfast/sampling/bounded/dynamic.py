@@ -1,13 +1,12 @@
-"""Product laws on {z : A z = 0, low <= z <= high} by dynamic programming, exactly.
+"""Product laws on {z : A z = 0, z >= low} by dynamic programming, exactly.
 
-q(z) is proportional to prod_i w(z_i), with w(k) = exp(-epsilon |k|) (double geometric) or
-exp(-k^2 / (2 sigma^2)) (discrete Gaussian). The system is taken apart into sums and ties
-(series_parallel). The law of a sum follows from the laws of its two parts, that of a tie from its two
-children; these are computed upwards, once. A draw goes downwards: the values of the roots first, then for
-each sum s the left part v, with probability P_left(v) P_right(s - v) / P(s).
+q(z) is proportional to prod_i w(z_i), with w(k) = exp(-epsilon |k|) (double geometric). The system is taken
+apart into sums and ties (series_parallel). The law of a sum follows from the laws of its two parts, that of
+a tie from its two children; these are computed upwards, once. A draw goes downwards: the values of the roots
+first, then for each sum s the left part v, with probability P_left(v) P_right(s - v) / P(s).
 
 Each step is one inversion of a 64-bit word against integer thresholds from proved enclosures
-(dynamic_rows). A word that the enclosures do not decide, about one in 2^56, gets more bits and a higher
+(circuit_law.py). A word that the enclosures do not decide, about one in 2^56, gets more bits and a higher
 precision; so the law is exact, also on infinite supports. Rows of thresholds are made when a draw first
 needs them.
 """
@@ -20,62 +19,52 @@ from math import ceil, exp, floor, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.bounded.rows import Row, Rows, Weight, core_vectors
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray, WordArray
+from holdfast.sampling.bounded.circuit_law import CircuitLaw, Cumulative, core_vectors
 from holdfast.sampling.bounded.series_parallel import Cell, Circuit, Sum, take_apart
-from holdfast.sampling.decisions.floats import Flags
-from holdfast.sampling.entropy import Entropy, Words
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.exponential import checked_rate
+from holdfast.system.errors import SamplingError
 
-UNBOUNDED = np.iinfo(np.int64)
-"""A lower bound of UNBOUNDED.min or an upper one of UNBOUNDED.max is none."""
 MOST_ENTRIES = 1 << 24
 """Numbers that one draw may tabulate, and that are kept from one batch to the next: 128 MB, seconds."""
 BATCH_CELLS = 1 << 20
 GUIDE_BITS = 8
 HARD = np.iinfo(np.int32).min
 REACH = 128 * log(2)
-"""Where tables of 128 bits end."""
+"""Where tables of 128 bits end: over epsilon, the number from which on w is below 2^-128."""
 
 
 class DynamicLaw:
     """Exact draws of a product law on the bounded solutions of A z = 0.
 
-    Give ``epsilon`` or ``sigma``. ``low`` and ``high`` bound the cells; None is no bound. ``entries``
-    predicts how many numbers one draw tabulates; a law for which they are more than ``most`` is refused with
-    a SamplingError, before anything is tabulated. ``bits`` is how much of a word is used at first; few bits
-    serve tests.
+    ``low`` bounds the cells; None is no bound. ``entries`` predicts how many numbers one draw tabulates; a
+    law for which they are more than ``most`` is refused with a SamplingError, before anything is tabulated.
+    ``bits`` is how much of a word is used at first; few bits serve tests.
     """
 
     def __init__(
         self,
         matrix: csr_array | IntArray,
         *,
-        epsilon: Fraction | None = None,
-        sigma: Fraction | None = None,
+        epsilon: Fraction,
         low: IntArray | None = None,
-        high: IntArray | None = None,
         bits: int = 64,
         most: float = MOST_ENTRIES,
     ) -> None:
         self.matrix = csr_array(matrix)
-        self._weight = _weight(epsilon, sigma)
-        self._low, self._high = low, high
+        self._rate, self._low = checked_rate(epsilon), low
         cells = self.matrix.shape[1]
-        self._circuit = take_apart(
-            self.matrix, _bounds(low, cells, UNBOUNDED.min), _bounds(high, cells, UNBOUNDED.max)
-        )
-        self.entries = _entries(self._circuit, self._weight)
+        self._circuit = take_apart(self.matrix, [None] * cells if low is None else low.tolist())
+        self.entries = _entries(self._circuit, float(self._rate))
         if self.entries > most:
             raise SamplingError(
                 f"noise on {cells:,} cells spreads too widely to be tabulated: ask for less noise a cell."
             )
         self._bits = bits
-        self._rows = Rows(self._circuit, self._weight)
+        self._rows = CircuitLaw(self._circuit, self._rate)
         self._splits = {
             node: _Splits(self._rows, node, bits)
             for node in self._circuit.occurrences
@@ -110,15 +99,12 @@ class DynamicLaw:
         """How many numbers are kept in rows."""
         return sum(split.entries for split in self._splits.values())
 
-    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+    def log_prob(self, points: IntArray) -> FloatArray:
         """Return the log probability of each row, minus infinity outside."""
         inside = ~(self.matrix @ points.T).any(axis=0)
         if self._low is not None:
             inside &= (points >= self._low).all(axis=1)
-        if self._high is not None:
-            inside &= (points <= self._high).all(axis=1)
-        norm = float(self._weight.linear) * np.abs(points).sum(axis=1)
-        norm = norm + float(self._weight.square) * (points.astype(np.float64) ** 2).sum(axis=1)
+        norm = float(self._rate) * np.abs(points).sum(axis=1)
         return np.where(inside, -norm - self.log_constant, -np.inf)
 
     def _draw(self, entropy: Entropy, size: int) -> IntArray:
@@ -174,7 +160,7 @@ class DynamicLaw:
 class _Root:
     """Draws from one row; ``at(bits)`` gives it with the vector of each outcome."""
 
-    def __init__(self, at: Callable[[int], tuple[Row, IntArray]], bits: int) -> None:
+    def __init__(self, at: Callable[[int], tuple[Cumulative, IntArray]], bits: int) -> None:
         self._at, self._bits = at, bits
         row, self._outcomes = at(bits)
         self._start, self._table = _thresholds(row, bits)
@@ -194,7 +180,7 @@ class _Root:
 class _Splits:
     """Draws the left part of a sum given its value, with a row of thresholds for each value met."""
 
-    def __init__(self, rows: Rows, node: int, bits: int) -> None:
+    def __init__(self, rows: CircuitLaw, node: int, bits: int) -> None:
         self._rows, self._node, self._bits = rows, node, bits
         guide_bits = min(GUIDE_BITS, bits)
         self._shift = np.uint64(bits - guide_bits)
@@ -230,7 +216,7 @@ class _Splits:
                 left[i] = at(bits).first + outcome
         return left
 
-    def _search(self, rows: IntArray, words: Words) -> tuple[IntArray, Flags]:
+    def _search(self, rows: IntArray, words: WordArray) -> tuple[IntArray, BoolArray]:
         """Return the draw for each word, by bisection in its row, and whether it is certain."""
         start, end = self._ends[rows], self._ends[rows + 1]
         position = start  # the thresholds before it are at most the word
@@ -282,7 +268,7 @@ class _Splits:
         self._table, self._ends = np.concatenate(tables), np.concatenate([self._ends, ends])
 
 
-def _thresholds(row: Row, bits: int) -> tuple[int, Words]:
+def _thresholds(row: Cumulative, bits: int) -> tuple[int, WordArray]:
     """Return the first outcome with a threshold above 0, and floor(F 2^bits) with a 0 in front of it.
 
     With ``count`` thresholds at most the word, the outcome is start + count - 1; it is certain unless the
@@ -297,7 +283,7 @@ def _thresholds(row: Row, bits: int) -> tuple[int, Words]:
     return start, np.array([0, *floors], dtype=np.uint64)
 
 
-def _refine(word: int, bits: int, at: Callable[[int], Row], entropy: Entropy) -> tuple[int, int]:
+def _refine(word: int, bits: int, at: Callable[[int], Cumulative], entropy: Entropy) -> tuple[int, int]:
     """Find the outcome of the uniform number that begins with ``word``, and the bits it took."""
     u = word
     while True:
@@ -310,37 +296,23 @@ def _refine(word: int, bits: int, at: Callable[[int], Row], entropy: Entropy) ->
                 return bits, outcome
 
 
-def _weight(epsilon: Fraction | None, sigma: Fraction | None) -> Weight:
-    if sigma is not None and epsilon is None and sigma > 0:
-        return Weight(square=1 / (2 * sigma**2))
-    if epsilon is not None and sigma is None and epsilon > 0:
-        return Weight(linear=checked_rate(epsilon))
-    raise ValueError("give a positive epsilon or a positive sigma")
-
-
-def _bounds(bounds: IntArray | None, cells: int, none: int) -> list[int | None]:
-    if bounds is None:
-        return [None] * cells
-    return [None if bound == none else int(bound) for bound in bounds]
-
-
-def _entries(circuit: Circuit, weight: Weight) -> float:
+def _entries(circuit: Circuit, rate: float) -> float:
     """Predict how many numbers one draw tabulates: the laws of the nodes, and a row for each sum.
 
     Raises SamplingError where a core has too many vectors.
     """
     entries = 0.0
-    spreads: list[_Spread] = []
+    spreads: list[_LawExtent] = []
     for number, (node, support) in enumerate(zip(circuit.nodes, circuit.supports, strict=True)):
         if isinstance(node, Cell):
-            spread = _Spread.of_cell(weight, *support)
+            spread = _LawExtent.of_cell(rate, support[0])
         elif isinstance(node, Sum):
             left, right = spreads[node.left], spreads[node.right]
-            spread = left.plus(right, weight)
+            spread = left.plus(right, rate)
             row = min(left.width, right.width) + (1 << GUIDE_BITS) / 2
             entries += len(circuit.occurrences[number]) * row
         else:
-            spread = _Spread.of_tie([spreads[child] for child in node.children], node.factors, support)
+            spread = _LawExtent.of_tie([spreads[child] for child in node.children], node.factors, support)
         entries += 8 * spread.width  # integers of 128 bits and more, in lists
         spreads.append(spread)
     for core in circuit.cores:
@@ -350,7 +322,7 @@ def _entries(circuit: Circuit, weight: Weight) -> float:
     return max(1.0, entries)
 
 
-class _Spread(NamedTuple):
+class _LawExtent(NamedTuple):
     """About where a node's law lies: a variance, and the ends beyond which it is below 2^-128."""
 
     centre: float
@@ -362,31 +334,24 @@ class _Spread(NamedTuple):
         return self.ends[1] - self.ends[0] + 1
 
     @classmethod
-    def of_cell(cls, weight: Weight, low: float, high: float) -> "_Spread":
-        centre = min(max(low, 0), high)
-        reach = _reach(weight)
-        ends = max(low, centre - reach), min(high, centre + reach)
-        a = exp(-float(weight.linear))
-        variance = 2 * a / (1 - a) ** 2 if weight.linear else 1 / (2 * float(weight.square))
-        return cls(centre, ends, min(variance, (ends[1] - ends[0]) ** 2))
+    def of_cell(cls, rate: float, low: float) -> "_LawExtent":
+        centre = max(low, 0)
+        ends = max(low, centre - REACH / rate), centre + REACH / rate
+        a = exp(-rate)
+        return cls(centre, ends, min(2 * a / (1 - a) ** 2, (ends[1] - ends[0]) ** 2))
 
     @classmethod
     def of_tie(
-        cls, children: list["_Spread"], factors: tuple[int, ...], support: tuple[float, float]
-    ) -> "_Spread":
+        cls, children: list["_LawExtent"], factors: tuple[int, ...], support: tuple[float, float]
+    ) -> "_LawExtent":
         ends = [sorted((c.ends[0] / f, c.ends[1] / f)) for c, f in zip(children, factors, strict=True)]
         low, high = max(e[0] for e in ends), min(e[1] for e in ends)
         precision = sum(f * f / max(c.variance, 1e-9) for c, f in zip(children, factors, strict=True))
         centre = min(max(children[0].centre / factors[0], support[0]), support[1])
         return cls(centre, (min(low, centre), max(high, centre)), 1 / precision)
 
-    def plus(self, other: "_Spread", weight: Weight) -> "_Spread":
+    def plus(self, other: "_LawExtent", rate: float) -> "_LawExtent":
         centre, variance = self.centre + other.centre, self.variance + other.variance
-        reach = _reach(weight) + sqrt(2 * REACH * variance)
+        reach = REACH / rate + sqrt(2 * REACH * variance)
         low, high = self.ends[0] + other.ends[0], self.ends[1] + other.ends[1]
-        return _Spread(centre, (max(low, centre - reach), min(high, centre + reach)), variance)
-
-
-def _reach(weight: Weight) -> float:
-    """Return how far from zero w falls below exp(-REACH)."""
-    return REACH / float(weight.linear) if weight.linear else sqrt(REACH / float(weight.square))
+        return _LawExtent(centre, (max(low, centre - reach), min(high, centre + reach)), variance)

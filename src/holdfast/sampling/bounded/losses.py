@@ -27,10 +27,9 @@ import flint
 import numpy as np
 from scipy.special import logsumexp
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import ball_of
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.sampling.decisions import ball_of
+from holdfast.system.errors import SamplingError
 
 BITS = 128
 COARSE = 16
@@ -60,7 +59,7 @@ class Term(NamedTuple):
     radius: int | None = None
 
 
-Masses = Callable[[Term], float]
+TermMass = Callable[[Term], float]
 """The log of what the proposals of a term are scaled by; minus infinity where there are none."""
 
 
@@ -68,13 +67,13 @@ class MixedLoss(ABC):
     """A loss kappa ||z|| whose exponential is below a sum of products."""
 
     @abstractmethod
-    def terms(self, masses: Masses, widest: int | None) -> tuple[Term, ...]:
+    def terms(self, masses: TermMass, widest: int | None) -> tuple[Term, ...]:
         """Return the terms, close to each other where their masses are.
 
         No entry of z is above ``widest``; None where there is no such bound.
         """
 
-    def log_rest(self, points: IntArray, terms: Sequence[Term]) -> tuple[Floats, Floats]:
+    def log_rest(self, points: IntArray, terms: Sequence[Term]) -> tuple[FloatArray, FloatArray]:
         """Return log exp(-loss) / sum of terms for each row z, and how far off that may be."""
         del terms
         return np.zeros(points.shape[0]), np.zeros(points.shape[0])
@@ -85,7 +84,7 @@ class MixedLoss(ABC):
         return flint.arb(0)
 
     @abstractmethod
-    def values(self, points: IntArray) -> Floats:
+    def values(self, points: IntArray) -> FloatArray:
         """Return the loss of each row z."""
 
 
@@ -96,12 +95,12 @@ class SumLoss(MixedLoss):
     kappa: Fraction
     weights: tuple[Fraction, ...] | None = None
 
-    def terms(self, masses: Masses, widest: int | None) -> tuple[Term, ...]:
+    def terms(self, masses: TermMass, widest: int | None) -> tuple[Term, ...]:
         """Return one term."""
         del masses, widest
         return (Term(0.0, linear=self.kappa),)
 
-    def values(self, points: IntArray) -> Floats:
+    def values(self, points: IntArray) -> FloatArray:
         """Return the loss of each row z."""
         size = np.abs(points).astype(np.float64)
         weights = np.ones(size.shape[1]) if self.weights is None else np.array(list(map(float, self.weights)))
@@ -114,12 +113,12 @@ class SquareLoss(MixedLoss):
 
     kappa: Fraction
 
-    def terms(self, masses: Masses, widest: int | None) -> tuple[Term, ...]:
+    def terms(self, masses: TermMass, widest: int | None) -> tuple[Term, ...]:
         """Return one term."""
         del masses, widest
         return (Term(0.0, square=self.kappa),)
 
-    def values(self, points: IntArray) -> Floats:
+    def values(self, points: IntArray) -> FloatArray:
         """Return the loss of each row z."""
         return np.asarray(float(self.kappa) * _squares(points))
 
@@ -130,7 +129,7 @@ class RootLoss(MixedLoss):
 
     kappa: Fraction
 
-    def terms(self, masses: Masses, widest: int | None) -> tuple[Term, ...]:
+    def terms(self, masses: TermMass, widest: int | None) -> tuple[Term, ...]:
         """Look for the mass, and go from there to both sides in steps that grow as it falls."""
         _require_bounds(widest)
         seen: dict[Fraction, float] = {}
@@ -177,7 +176,7 @@ class RootLoss(MixedLoss):
             best = max((_short(best * Fraction(ratio)), best, _short(best / Fraction(ratio))), key=mass)
         return best
 
-    def _ends(self, s: Fraction, masses: Masses, highest: float) -> bool:
+    def _ends(self, s: Fraction, masses: TermMass, highest: float) -> bool:
         """Whether a node at 0 may follow after s."""
         exponent = self._exponent(s)
         return bool(masses(Term(0.0)) - 2 * exponent - 2 * exponent**0.5 < highest - DEPTH)
@@ -186,7 +185,7 @@ class RootLoss(MixedLoss):
         """Return kappa^2 / (4 s)."""
         return float(self.kappa) ** 2 / (4 * float(s))
 
-    def log_rest(self, points: IntArray, terms: Sequence[Term]) -> tuple[Floats, Floats]:
+    def log_rest(self, points: IntArray, terms: Sequence[Term]) -> tuple[FloatArray, FloatArray]:
         """Return -kappa r - log sum of c_i exp(-s_i r^2), r^2 a whole number."""
         square = _squares(points)
         logs = np.array([term.log_coefficient for term in terms])
@@ -211,7 +210,7 @@ class RootLoss(MixedLoss):
         )
         return -ball_of(self.kappa) * flint.arb(square).sqrt() - total.log()
 
-    def values(self, points: IntArray) -> Floats:
+    def values(self, points: IntArray) -> FloatArray:
         """Return the loss of each row z."""
         return float(self.kappa) * np.sqrt(_squares(points))
 
@@ -222,7 +221,7 @@ class LargestLoss(MixedLoss):
 
     kappa: Fraction
 
-    def terms(self, masses: Masses, widest: int | None) -> tuple[Term, ...]:
+    def terms(self, masses: TermMass, widest: int | None) -> tuple[Term, ...]:
         """Look for the mass at radii that double, and put finer ones there."""
         widest, kappa = _require_bounds(widest), float(self.kappa)
         seen: dict[int, float] = {}
@@ -250,7 +249,7 @@ class LargestLoss(MixedLoss):
             logs = [_log_up(one - other) for one, other in zip(above, ends, strict=True)]
         return tuple(Term(coefficient, radius=r) for r, coefficient in zip(radii, logs, strict=True))
 
-    def log_rest(self, points: IntArray, terms: Sequence[Term]) -> tuple[Floats, Floats]:
+    def log_rest(self, points: IntArray, terms: Sequence[Term]) -> tuple[FloatArray, FloatArray]:
         """Return -kappa m - log of the sum of c_i over r_i >= m."""
         largest = np.abs(points).max(axis=1, initial=0)
         radii = np.array([term.radius or 0 for term in terms])
@@ -269,7 +268,7 @@ class LargestLoss(MixedLoss):
         )
         return -ball_of(self.kappa * largest) - total.log()
 
-    def values(self, points: IntArray) -> Floats:
+    def values(self, points: IntArray) -> FloatArray:
         """Return the loss of each row z."""
         return np.asarray(float(self.kappa) * np.abs(points).max(axis=1, initial=0))
 
@@ -287,7 +286,7 @@ def exp_of(exponent: Fraction) -> flint.arb:
     return ball_of(exponent).exp()
 
 
-def _squares(points: IntArray) -> Floats:
+def _squares(points: IntArray) -> FloatArray:
     """Return the squared l2 norm of each row, exact up to 2^53."""
     return np.asarray((points.astype(np.float64) ** 2).sum(axis=1))
 

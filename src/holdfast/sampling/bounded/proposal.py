@@ -21,10 +21,9 @@ from typing import NamedTuple
 import flint
 import numpy as np
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.bounded.totals import FREE, Order, Totals
 from holdfast.sampling.bounded.weighted_cell import CellTable, Child, WeightedCell
-from holdfast.sampling.decisions.floats import Floats
 from holdfast.sampling.entropy import Entropy
 
 LONGEST = 1 << 20
@@ -40,7 +39,7 @@ NEAR = 0.3
 
 
 @dataclass(frozen=True)
-class Weights:
+class CellWeights:
     """What the weights of all cells are made of, one a cell."""
 
     centre: tuple[int, ...] = field(repr=False)
@@ -54,7 +53,7 @@ class Weights:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class DrawOrder:
     """Which cells make up the totals, and who is drawn after whom."""
 
     totals: Totals
@@ -64,7 +63,7 @@ class Plan:
     least: IntArray
 
     @classmethod
-    def of(cls, totals: Totals, pivots: Sequence[int]) -> "Plan":
+    def of(cls, totals: Totals, pivots: Sequence[int]) -> "DrawOrder":
         """Sort the orders into those that are kept while drawing and those that are looked at in the end."""
         parent: dict[int, Order] = {}
         rest: list[Order] = []
@@ -118,13 +117,13 @@ def _descendants(cell: int, parent: dict[int, Order]) -> list[int]:
     return [cell, *(child for child in parent if child != cell and cell in _ancestors(child, parent))]
 
 
-class Proposal:
+class CountProposal:
     """Proposals for one product of weights; ``log_mass`` is the log of what they are scaled by.
 
     Probability times exp(log_mass) times what is accepted is the product of weights.
     """
 
-    def __init__(self, plan: Plan, weights: Weights, tilts: Floats) -> None:
+    def __init__(self, plan: DrawOrder, weights: CellWeights, tilts: FloatArray) -> None:
         self._plan, self.tilts = plan, tilts
         self._tables: dict[int, CellTable] = {}
         totals = plan.totals
@@ -143,7 +142,7 @@ class Proposal:
     @cached_property
     def moments(self) -> "Moments":
         """The moments of every cell, of children given that they stay below their parents."""
-        totals, shares = self._plan.totals, dict[int, Floats]()
+        totals, shares = self._plan.totals, dict[int, FloatArray]()
         mean, variance, kept = np.zeros(totals.cells), np.zeros(totals.cells), np.ones(totals.cells)
         ties: list[tuple[int, int, float]] = []
         for cell in self._plan.order:
@@ -163,7 +162,7 @@ class Proposal:
                 ties.append((one, other, float(both)))
         return Moments(mean, variance, kept, tuple(ties))
 
-    def draw(self, size: int, entropy: Entropy) -> tuple[IntArray, Floats, Floats]:
+    def draw(self, size: int, entropy: Entropy) -> tuple[IntArray, FloatArray, FloatArray]:
         """Return points, the log of what each is accepted with, and how far off that may be."""
         totals = self._plan.totals
         points = np.zeros((size, totals.cells), dtype=np.int64)
@@ -202,12 +201,12 @@ class Moments(NamedTuple):
 
     """
 
-    mean: Floats
-    variance: Floats
-    kept: Floats
+    mean: FloatArray
+    variance: FloatArray
+    kept: FloatArray
     ties: tuple[tuple[int, int, float], ...]
 
-    def step(self, gaps: Floats, groups: Sequence[IntArray]) -> Floats:
+    def step(self, gaps: FloatArray, groups: Sequence[IntArray]) -> FloatArray:
         """Return a step of Newton that closes the gaps between the totals and their means."""
         spread = np.array([max(float(self.variance[cells].sum()), TINY) for cells in groups])
         if self.ties and len(groups) <= MOST_TIED:
@@ -221,15 +220,15 @@ class Moments(NamedTuple):
         return np.asarray(gaps / spread)
 
 
-def tilts_for(totals: Totals, weights: Weights, start: Floats) -> tuple[Floats, Moments]:
+def tilts_for(totals: Totals, weights: CellWeights, start: FloatArray) -> tuple[FloatArray, Moments]:
     """Return tilts by which sums are near to the totals on average, sought from a ``start``, and the moments.
 
     They are where the mass of all counts that keep bounds and orders is least. The log of it is convex in the
     tilts, with the means of the sums less the totals for its gradient and their covariance for its second
     derivative: steps of Newton, halved while they lead up.
     """
-    groups, plan = [totals.members(number) for number in range(totals.sums.size)], Plan.of(totals, ())
-    found = Proposal(plan, weights, start)
+    groups, plan = [totals.members(number) for number in range(totals.sums.size)], DrawOrder.of(totals, ())
+    found = CountProposal(plan, weights, start)
     for _ in range(NEWTON):
         moments = found.moments
         gaps = np.array(
@@ -244,7 +243,7 @@ def tilts_for(totals: Totals, weights: Weights, start: Floats) -> tuple[Floats, 
         step = moments.step(gaps, groups)
         step *= min(1.0, LONGEST_STEP / float(np.abs(step).max()))
         for halved in range(HALVED):
-            following = Proposal(plan, weights, found.tilts + step / 2**halved)
+            following = CountProposal(plan, weights, found.tilts + step / 2**halved)
             if following.log_mass <= found.log_mass:
                 break
         else:

@@ -9,7 +9,7 @@ Dirichlet-multinomial law (a_j = 1 throughout: the counting measure), given tota
 loss is below a mixture of products [holdfast, sampling/bounded/losses.py]. A draw chooses a term by whole
 numbers, proposes counts by their tables [holdfast, sampling/bounded/proposal.py] and tosses one coin for
 all that the proposal is above p. Floats decide where they are clear, enclosures everywhere else [holdfast,
-sampling/decisions], so the law is exact.
+sampling/decisions.py], so the law is exact.
 
 Where there is one term, parts of the table that nothing ties are drawn one by one. How long a draw takes
 depends on the centre.
@@ -22,26 +22,20 @@ from math import inf, log
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import gammaln
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.bounded.losses import FUNCTIONS, MixedLoss, SumLoss, Term
-from holdfast.sampling.bounded.proposal import Plan, Proposal, Weights, pivots_of, tilts_for
+from holdfast.sampling.bounded.proposal import CellWeights, CountProposal, DrawOrder, pivots_of, tilts_for
 from holdfast.sampling.bounded.totals import Totals
-from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, ball_of, real
-from holdfast.sampling.decisions.floats import Floats
-from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.uniform import uniform_below
+from holdfast.sampling.rejection import PILOT, first_accepted, pilot_share, rows_at_once
 
 SCALE = 2.0**50
-PILOT, FEW = 400, 4
-RARE = 1e-6
-"""The acceptance that is expected where a pilot found none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +57,7 @@ class SeparableLaw:
             draws[:, part.cells] = part.sample(entropy, size)
         return draws
 
-    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+    def log_prob(self, points: IntArray) -> FloatArray:
         """Return the log probability of each row up to one constant, minus infinity outside."""
         logs = -self.loss.values(points - self.centre)
         if self.pseudo is not None:
@@ -86,10 +80,12 @@ class SeparableLaw:
         return self.totals.without([cell for cell, a in enumerate(self.pseudo) if not a])
 
     @cached_property
-    def _parts(self) -> tuple["_Part", ...]:
+    def _parts(self) -> tuple["_SeparablePart", ...]:
         together = not isinstance(self.loss, SumLoss)
         return tuple(
-            _Part(self._totals.part(cells), self.centre[cells], self._own(cells), self._pseudo(cells), cells)
+            _SeparablePart(
+                self._totals.part(cells), self.centre[cells], self._own(cells), self._pseudo(cells), cells
+            )
             for cells in _apart(self._totals, together=together)
         )
 
@@ -103,7 +99,7 @@ class SeparableLaw:
         return tuple(one if self.pseudo is None else self.pseudo[cell] or one for cell in cells)
 
 
-class _Part:
+class _SeparablePart:
     """Cells that are drawn together."""
 
     def __init__(
@@ -111,32 +107,32 @@ class _Part:
     ) -> None:
         self._totals, self._centre, self._loss, self._pseudo, self.cells = totals, centre, loss, pseudo, cells
         self._tilts = np.zeros(totals.sums.size)
-        self._masses: dict[Term, tuple[float, Floats]] = {}
-        self._kept: dict[int, Proposal] = {}
+        self._masses: dict[Term, tuple[float, FloatArray]] = {}
+        self._kept: dict[int, CountProposal] = {}
 
     @cached_property
-    def _plan(self) -> Plan:
+    def _plan(self) -> DrawOrder:
         self._tilts, moments = tilts_for(self._totals, self._weights(self._reference), self._tilts)
-        return Plan.of(self._totals, pivots_of(self._totals, moments))
+        return DrawOrder.of(self._totals, pivots_of(self._totals, moments))
 
     @property
     def _reference(self) -> Term:
         """A term that tells which cells vary."""
         return Term(0.0, linear=getattr(self._loss, "kappa", Fraction(1)))
 
-    def _weights(self, term: Term) -> Weights:
+    def _weights(self, term: Term) -> CellWeights:
         own = self._loss.weights if isinstance(self._loss, SumLoss) else None
         rates = (term.linear,) * self._totals.cells if own is None else tuple(term.linear * w for w in own)
-        return Weights(tuple(self._centre.tolist()), self._pseudo, rates, term.square)
+        return CellWeights(tuple(self._centre.tolist()), self._pseudo, rates, term.square)
 
-    def _within(self, term: Term) -> Plan | None:
+    def _within(self, term: Term) -> DrawOrder | None:
         """Return the plan within the box of a term; None where that holds nothing."""
         if term.radius is None:
             return self._plan
         totals = self._totals.near(self._centre, term.radius)
-        return None if totals is None else Plan.of(totals, self._plan.pivots)
+        return None if totals is None else DrawOrder.of(totals, self._plan.pivots)
 
-    def _mass(self, term: Term) -> tuple[float, Floats]:
+    def _mass(self, term: Term) -> tuple[float, FloatArray]:
         """Return the log mass of a term's proposals and their tilts, sought from where the last ones were."""
         key = term._replace(log_coefficient=0.0)
         if key not in self._masses:
@@ -144,7 +140,7 @@ class _Part:
                 return -inf, self._tilts
             weights = self._weights(term)
             self._tilts, _ = tilts_for(plan.totals, weights, self._tilts)
-            self._masses[key] = Proposal(plan, weights, self._tilts).log_mass, self._tilts
+            self._masses[key] = CountProposal(plan, weights, self._tilts).log_mass, self._tilts
         return self._masses[key]
 
     @cached_property
@@ -153,7 +149,7 @@ class _Part:
         return tuple(term for term in found if term.log_coefficient > -inf)
 
     @cached_property
-    def _numbers(self) -> tuple[IntArray, Floats, float]:
+    def _numbers(self) -> tuple[IntArray, FloatArray, float]:
         """Whole numbers and log masses of the terms, and a bound of the log of mass over number."""
         masses = np.array([term.log_coefficient + self._mass(term)[0] for term in self._terms])
         some = masses > -inf
@@ -161,12 +157,12 @@ class _Part:
         bound = float((masses[some] - np.log(numbers[some])).max())
         return numbers.astype(np.int64), masses, bound + FUNCTIONS * (10 + abs(bound))
 
-    def _chosen(self, number: int) -> Proposal:
+    def _chosen(self, number: int) -> CountProposal:
         """Return the proposals of a chosen term; few are ever chosen, and these are kept."""
         if number not in self._kept:
             term = self._terms[number]
             plan = self._within(term) or self._plan  # a term that holds nothing is never chosen
-            self._kept[number] = Proposal(plan, self._weights(term), self._mass(term)[1])
+            self._kept[number] = CountProposal(plan, self._weights(term), self._mass(term)[1])
         return self._kept[number]
 
     def attempt(self, size: int, entropy: Entropy) -> IntArray:
@@ -203,20 +199,13 @@ class _Part:
     @cached_property
     def acceptance(self) -> float:
         """The share of proposals that is kept, from a seeded pilot; 0 where it found none."""
-        entropy = SeededEntropy(0)
-        tried = kept = 0
-        for size in (PILOT, 10 * PILOT, 100 * PILOT):
-            kept += int(self.attempt(size, entropy).shape[0])
-            tried += size
-            if kept >= FEW:
-                break
-        return kept / tried
+        return pilot_share(self.attempt)
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent draws, one a row."""
         most = max(PILOT, rows_at_once(self._totals.cells))
         return first_accepted(
-            lambda count: self.attempt(count, entropy), size, chance=self.acceptance or RARE, most=most
+            lambda count: self.attempt(count, entropy), size, chance=self.acceptance, most=most
         )
 
 

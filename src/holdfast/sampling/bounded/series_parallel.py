@@ -10,7 +10,7 @@ without losing a solution, and so never enlarge a table of weights beyond one di
 In the language of matroids these are the parallel and series reductions. They end with units that must be
 zero, units that are free, and cores of units that neither rule takes apart; a core is enumerated as a
 whole. Totals, partitions, hierarchies of totals, two crossing totals and 2 x c tables with both margins
-have no core. Supports stay intervals: of a cell [low, high], of a sum the sum, of a tie the intersection.
+have no core. Supports stay intervals: of a cell [low, infinity), of a sum the sum, of a tie the intersection.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,13 @@ from math import gcd, inf
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray, to_flint
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
+from holdfast.lattice.exact import to_flint
 from holdfast.lattice.kernel import integer_kernel
+from holdfast.system.errors import SamplingError
 
-Support = tuple[float, float]
+ValueRange = tuple[float, float]
 """The least and the greatest value: integers, or infinite."""
 SWEEPS = 20
 
@@ -39,10 +40,9 @@ class NoVectorError(SamplingError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell with its bounds; None is no bound."""
+    """One cell with its lower bound; None is no bound."""
 
     low: int | None
-    high: int | None
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ class Tie:
     factors: tuple[int, ...]
 
 
-Node = Cell | Sum | Tie
+TreeNode = Cell | Sum | Tie
 
 
 @dataclass(frozen=True)
-class Unit:
+class CircuitUnit:
     """An occurrence of a node: ``place`` is where its value stands in a draw."""
 
     node: int
@@ -81,9 +81,9 @@ class Core:
     system does, which is often closer than their own supports.
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[CircuitUnit, ...]
     basis: IntArray
-    supports: tuple[Support, ...]
+    supports: tuple[ValueRange, ...]
 
 
 @dataclass(eq=False)
@@ -99,20 +99,20 @@ class Circuit:
 
     """
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[TreeNode] = field(default_factory=list)
     occurrences: dict[int, list[tuple[int, ...]]] = field(default_factory=dict)
     places: int = 0
-    zero: list[Unit] = field(default_factory=list)
-    free: list[Unit] = field(default_factory=list)
+    zero: list[CircuitUnit] = field(default_factory=list)
+    free: list[CircuitUnit] = field(default_factory=list)
     cores: list[Core] = field(default_factory=list)
-    supports: list[Support] = field(default_factory=list)
-    _number: dict[Node, int] = field(default_factory=dict)
+    supports: list[ValueRange] = field(default_factory=list)
+    _number: dict[TreeNode, int] = field(default_factory=dict)
 
-    def cell(self, low: int | None, high: int | None, place: int) -> Unit:
+    def cell(self, low: int | None, place: int) -> CircuitUnit:
         """Return the unit of one cell."""
-        return Unit(self._intern(Cell(low, high)), place)
+        return CircuitUnit(self._intern(Cell(low)), place)
 
-    def sum(self, units: Sequence[Unit]) -> Unit:
+    def sum(self, units: Sequence[CircuitUnit]) -> CircuitUnit:
         """Return the unit of a sum, by halves: alike units side by side share their tables."""
         if len(units) == 1:
             return units[0]
@@ -120,47 +120,44 @@ class Circuit:
         left, right = self.sum(units[:half]), self.sum(units[half:])
         return self._occur(Sum(left.node, right.node), left, right)
 
-    def tie(self, units: tuple[Unit, ...], factors: tuple[int, ...]) -> Unit:
+    def tie(self, units: tuple[CircuitUnit, ...], factors: tuple[int, ...]) -> CircuitUnit:
         """Return the unit t with every given unit its factor times t."""
         return self._occur(Tie(tuple(u.node for u in units), factors), *units)
 
-    def _occur(self, node: Node, *children: Unit) -> Unit:
-        unit = Unit(self._intern(node), self.places)
+    def _occur(self, node: TreeNode, *children: CircuitUnit) -> CircuitUnit:
+        unit = CircuitUnit(self._intern(node), self.places)
         self.places += 1
         self.occurrences.setdefault(unit.node, []).append((unit.place, *(c.place for c in children)))
         return unit
 
-    def _intern(self, node: Node) -> int:
+    def _intern(self, node: TreeNode) -> int:
         if node not in self._number:
             self._number[node] = len(self.nodes)
             self.nodes.append(node)
             self.supports.append(self._support(node))
         return self._number[node]
 
-    def _support(self, node: Node) -> Support:
+    def _support(self, node: TreeNode) -> ValueRange:
         if isinstance(node, Cell):
-            every: Support = (-inf, inf)
-            return _meet(
-                every, (-inf if node.low is None else node.low, inf if node.high is None else node.high), 1
-            )
+            return -inf if node.low is None else node.low, inf
         if isinstance(node, Sum):
             left, right = self.supports[node.left], self.supports[node.right]
             return left[0] + right[0], left[1] + right[1]
-        support: Support = (-inf, inf)
+        support: ValueRange = (-inf, inf)
         for child, factor in zip(node.children, node.factors, strict=True):
             support = _meet(support, self.supports[child], factor)
         return support
 
 
-def take_apart(matrix: csr_array, low: Sequence[int | None], high: Sequence[int | None]) -> Circuit:
-    """Reduce the system A z = 0, low <= z <= high."""
+def take_apart(matrix: csr_array, low: Sequence[int | None]) -> Circuit:
+    """Reduce the system A z = 0, low <= z."""
     circuit = Circuit(places=matrix.shape[1])
     groups = patterns(matrix)
-    members: list[list[Unit]] = [[] for _ in range(groups.count)]
+    members: list[list[CircuitUnit]] = [[] for _ in range(groups.count)]
     # Equal bounds side by side, so that halves are alike.
-    order = sorted(range(matrix.shape[1]), key=lambda i: (low[i] is not None, low[i] or 0, high[i] or 0))
+    order = sorted(range(matrix.shape[1]), key=lambda i: (low[i] is not None, low[i] or 0))
     for i in order:
-        members[groups.of_cell[i]].append(circuit.cell(low[i], high[i], i))
+        members[groups.of_cell[i]].append(circuit.cell(low[i], i))
     for component in components(groups.columns):
         if not component.rows.size:
             circuit.free += [unit for k in component.cells for unit in members[k]]
@@ -172,7 +169,7 @@ def take_apart(matrix: csr_array, low: Sequence[int | None], high: Sequence[int 
     return circuit
 
 
-def _reduce(circuit: Circuit, block: IntArray, units: list[Unit]) -> None:
+def _reduce(circuit: Circuit, block: IntArray, units: list[CircuitUnit]) -> None:
     while units:
         block, units = _merge(circuit, block, units)
         block = block[block.any(axis=1)]
@@ -200,9 +197,9 @@ def _reduce(circuit: Circuit, block: IntArray, units: list[Unit]) -> None:
         units = [*remaining, circuit.tie(tied, factors)]
 
 
-def _merge(circuit: Circuit, block: IntArray, units: list[Unit]) -> tuple[IntArray, list[Unit]]:
+def _merge(circuit: Circuit, block: IntArray, units: list[CircuitUnit]) -> tuple[IntArray, list[CircuitUnit]]:
     """Sum the units with equal or opposite columns; those without any entry are free."""
-    alike: dict[bytes, list[Unit]] = {}
+    alike: dict[bytes, list[CircuitUnit]] = {}
     columns: dict[bytes, IntArray] = {}
     for column, unit in zip(block.T, units, strict=True):
         if not column.any():
@@ -218,11 +215,11 @@ def _merge(circuit: Circuit, block: IntArray, units: list[Unit]) -> tuple[IntArr
     return np.column_stack(list(columns.values())), merged
 
 
-Relation = tuple[tuple[int, ...], tuple[int, ...]]
+UnitRelation = tuple[tuple[int, ...], tuple[int, ...]]
 """Positions of units and the factors that tie them; the factor 0 alone means that a unit is zero."""
 
 
-def _short_row(block: IntArray) -> Relation | None:
+def _short_row(block: IntArray) -> UnitRelation | None:
     """Return the relation of a row with one or two entries."""
     count = np.count_nonzero(block, axis=1)
     short = np.flatnonzero(count <= 2)
@@ -235,7 +232,7 @@ def _short_row(block: IntArray) -> Relation | None:
     return tuple(entries), _coprime(int(block[row, entries[1]]), -int(block[row, entries[0]]))
 
 
-def _parallel(kernel: IntArray) -> Relation | None:
+def _parallel(kernel: IntArray) -> UnitRelation | None:
     seen: dict[bytes, tuple[int, int]] = {}
     for k, column in enumerate(kernel.T):
         if not column.any():
@@ -249,7 +246,7 @@ def _parallel(kernel: IntArray) -> Relation | None:
     return None
 
 
-def _core(circuit: Circuit, block: IntArray, units: list[Unit]) -> Core:
+def _core(circuit: Circuit, block: IntArray, units: list[CircuitUnit]) -> Core:
     """Return what is left, the units with the shortest supports first."""
     supports = _propagate(block, [circuit.supports[u.node] for u in units])
     order = sorted(range(len(units)), key=lambda k: supports[k][1] - supports[k][0])
@@ -258,7 +255,7 @@ def _core(circuit: Circuit, block: IntArray, units: list[Unit]) -> Core:
     return Core(tuple(units[k] for k in order), basis, tuple(supports[k] for k in order))
 
 
-def _propagate(block: IntArray, supports: list[Support]) -> list[Support]:
+def _propagate(block: IntArray, supports: list[ValueRange]) -> list[ValueRange]:
     """Narrow supports by what each equation leaves to one unit when the others are at their ends."""
     supports = list(supports)
     for _ in range(SWEEPS):
@@ -275,7 +272,7 @@ def _propagate(block: IntArray, supports: list[Support]) -> list[Support]:
     return supports
 
 
-def _meet(support: Support, product: Support, factor: int) -> Support:
+def _meet(support: ValueRange, product: ValueRange, factor: int) -> ValueRange:
     """Return the values t of a support with factor t inside another."""
     low, high = product if factor > 0 else (-product[1], -product[0])
     low = max(support[0], -_floor_divide(-low, abs(factor)))

@@ -1,7 +1,8 @@
-"""A law by thinning another: its draws are kept with a probability that is told by balls.
+"""A law by thinning another: its draws are kept with a probability, or where a condition holds.
 
-Where p(z) = q(z) exp(-more(z)) with more(z) >= 0, a draw of q that is kept with probability exp(-more(z)) is
-one of p. So the l1 law serves every norm that is at least c times l1, and every prior with a largest value.
+Where p(z) = q(z) exp(-more(z)) with more(z) >= 0, a draw of q that is kept with probability exp(-more(z)),
+told by balls, is one of p. So the l1 law serves every norm that is at least c times l1, and every prior with
+a largest value.
 """
 
 from collections.abc import Callable
@@ -10,20 +11,18 @@ from functools import cached_property
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, real
-from holdfast.sampling.decisions.floats import Floats
-from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.law import Law
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.sampling.decisions import Real, real, toss_coins
+from holdfast.sampling.entropy import Entropy, IntegerLaw, SeededEntropy
+from holdfast.sampling.rejection import first_accepted, pilot_size, rows_at_once
+from holdfast.system.errors import SamplingError
 
-PILOT = 1000
-RARE = 1e-6
-"""The share that is expected to be kept where a pilot kept none."""
-More = Callable[[IntArray], tuple[Floats, Floats]]
+PILOT, SMALLEST_PILOT = 1000, 20
+"""Proposals of a pilot, as many as `PILOT_WORK` allows."""
+PILOT_WORK = 1e7
+"""Integers that a pilot may propose in search of one vector that is kept: seconds."""
+More = Callable[[IntArray], tuple[FloatArray, FloatArray]]
 """What the log of p is below that of q for each row, and how far off that may be; infinite outside of p."""
 
 
@@ -31,7 +30,7 @@ More = Callable[[IntArray], tuple[Floats, Floats]]
 class ThinnedLaw:
     """The law of ``law`` times exp(-more); ``exact`` gives a ball around ``more`` for one row."""
 
-    law: Law
+    law: IntegerLaw
     more: More
     exact: Callable[[IntArray], flint.arb]
     cells: int
@@ -47,11 +46,11 @@ class ThinnedLaw:
         return first_accepted(
             lambda count: self._kept(count, entropy),
             size,
-            chance=self.acceptance or RARE,
+            chance=self.acceptance,
             most=rows_at_once(self.cells),
         )
 
-    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+    def log_prob(self, points: IntArray) -> FloatArray:
         """Return the log probability of each row up to one constant, minus infinity outside."""
         more, _ = self.more(points)
         return np.where(np.isfinite(more), self.law.log_prob(points) - more, -np.inf)
@@ -70,3 +69,68 @@ class ThinnedLaw:
 
     def _chance(self, point: IntArray) -> flint.arb:
         return (-self.exact(point)).exp()
+
+
+class RejectionLaw:
+    """Draws of a law, kept where a condition holds: the law given the condition, by rejection.
+
+    ``effort`` is how many integers a draw takes. How long it is until one is kept depends on the condition,
+    and tells of it [holdfast, sampling/bounded/truncated.py].
+    """
+
+    def __init__(
+        self, law: IntegerLaw, inside: Callable[[IntArray], BoolArray], *, cells: int, effort: float
+    ) -> None:
+        self._law, self._inside, self._cells, self._effort = law, inside, cells, effort
+
+    @classmethod
+    def by_inequalities(
+        cls,
+        law: IntegerLaw,
+        rows: IntArray,
+        least: IntArray,
+        *,
+        effort: float | None = None,
+        patient: bool = False,
+    ) -> "RejectionLaw":
+        """Return the law given B z >= least; unless ``patient``, refused where a pilot keeps no draw."""
+        transposed, cells = np.ascontiguousarray(rows.T), rows.shape[1]
+        kept = cls(
+            law,
+            lambda points: np.asarray((points @ transposed >= least).all(axis=1)),
+            cells=cells,
+            effort=cells if effort is None else effort,
+        )
+        if not kept.acceptance and not patient:
+            raise SamplingError(
+                "noise hardly ever keeps these inequalities: ask for less noise a cell, or for fewer of them."
+            )
+        return kept
+
+    @cached_property
+    def acceptance(self) -> float:
+        """The share of draws that is kept, from a seeded pilot; 0 where it found none."""
+        entropy, tried, kept = SeededEntropy(0), 0, 0
+        size = int(min(PILOT, max(SMALLEST_PILOT, PILOT_WORK / 100 / self._effort)))
+        while not kept and (tried == 0 or (tried + size) * self._effort <= PILOT_WORK):
+            kept += int(self._inside(self._law.sample(entropy, size)).sum())
+            tried, size = tried + size, 4 * size
+        return kept / tried
+
+    @property
+    def work(self) -> float:
+        """Integers drawn for one that is kept, expected."""
+        return self._effort / self.acceptance if self.acceptance else np.inf
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent exact draws, one a row."""
+
+        def attempt(count: int) -> IntArray:
+            drawn = self._law.sample(entropy, count)
+            return drawn[self._inside(drawn)]
+
+        return first_accepted(attempt, size, chance=self.acceptance, most=rows_at_once(self._cells))
+
+    def log_prob(self, points: IntArray) -> FloatArray:
+        """Return the log probability of each row up to one constant, minus infinity outside."""
+        return np.where(self._inside(points), self._law.log_prob(points), -np.inf)

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import patterns
-from holdfast.sampling.decisions.floats import Flags
+from holdfast.system.errors import SamplingError
 
 FREE = -1
 """The group of a cell in no equation."""
@@ -99,7 +98,7 @@ class Totals:
         """Return the cells of a group."""
         return np.flatnonzero(self.group == group)
 
-    def inside(self, points: IntArray) -> Flags:
+    def inside(self, points: IntArray) -> BoolArray:
         """Tell which rows satisfy everything."""
         inside = np.ones(points.shape[0], dtype=np.bool_)
         for number, total in enumerate(self.sums.tolist()):

@@ -31,12 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import ball_of
-from holdfast.sampling.decisions.floats import Flags, Floats
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.sampling.decisions import ball_of
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.uniform import uniform_below
+from holdfast.system.errors import SamplingError
 
 DEPTH = 44.0
 """Bins end where weights are below exp(-DEPTH) of the largest, 2^-63."""
@@ -102,11 +101,11 @@ class WeightedCell:
         here, there = (a + k).lgamma() - flint.arb(k + 1).lgamma(), (a + self.x).lgamma()
         return here - (there - flint.arb(self.x + 1).lgamma())
 
-    def log_weights(self, counts: IntArray) -> Floats:
+    def log_weights(self, counts: IntArray) -> FloatArray:
         """Return log w of each count, to within `off`; minus infinity out of bounds."""
         return np.where(self.within(counts), self.loss(counts) + self.prior(counts), -inf)
 
-    def within(self, counts: IntArray) -> Flags:
+    def within(self, counts: IntArray) -> BoolArray:
         """Tell which counts are within the bounds."""
         inside = np.ones(counts.shape, dtype=np.bool_)
         if self.low is not None:
@@ -115,18 +114,18 @@ class WeightedCell:
             inside &= counts <= self.high
         return inside
 
-    def loss(self, counts: IntArray) -> Floats:
+    def loss(self, counts: IntArray) -> FloatArray:
         """Return the part of log w without the prior."""
         _, linear, square = self._rates
         apart = (counts - self.x).astype(np.float64)
-        values: Floats = self.tilt * apart
+        values: FloatArray = self.tilt * apart
         if linear:
             values -= linear * np.abs(apart)
         if square:
             values -= square * (apart * apart)
         return values
 
-    def prior(self, counts: IntArray) -> Floats:
+    def prior(self, counts: IntArray) -> FloatArray:
         """Return log g(k) / g(x)."""
         if self.flat:
             return np.zeros(counts.shape)
@@ -144,14 +143,14 @@ class WeightedCell:
             size += 2 * sum(least + abs(lgamma(k + a)) + abs(lgamma(k + 1)) for k in ends)
         return FUNCTIONS * size
 
-    def up(self, counts: IntArray) -> Floats:
+    def up(self, counts: IntArray) -> FloatArray:
         """Return log w(k + 1) / w(k), rounded up; where a < 1, without the prior, which only lowers it."""
         a, linear, square = self._rates
         prior = np.log1p((a - 1) / (counts + 1.0)) if a > 1 else np.zeros(counts.shape)
         side = np.where(counts >= self.x, -linear, linear)
         return _rounded_up(prior, side, -square * (2.0 * (counts - self.x) + 1), self.tilt)
 
-    def down(self, counts: IntArray) -> Floats:
+    def down(self, counts: IntArray) -> FloatArray:
         """Return log w(k - 1) / w(k), rounded up; where a < 1, without the prior."""
         a, linear, square = self._rates
         prior = -np.log1p((a - 1) / np.maximum(counts, 1)) if a > 1 else np.zeros(counts.shape)
@@ -180,7 +179,7 @@ class WeightedCell:
         return value
 
 
-def _rounded_up(prior: Floats, side: Floats, curve: NDArray[np.floating], tilt: float) -> Floats:
+def _rounded_up(prior: FloatArray, side: FloatArray, curve: NDArray[np.floating], tilt: float) -> FloatArray:
     size = np.abs(prior) + np.abs(side) + np.abs(curve) + abs(tilt)
     return np.asarray(prior + side + curve + tilt + FUNCTIONS * size)
 
@@ -191,7 +190,7 @@ class Child(NamedTuple):
     table: "CellTable"
     below: int
 
-    def log_shares(self, counts: IntArray) -> Floats:
+    def log_shares(self, counts: IntArray) -> FloatArray:
         """Return the log of the part of the child's table that is within reach of each count."""
         with np.errstate(divide="ignore"):
             return np.log(self.table.up_to(counts - self.below) / self.table.total)
@@ -232,7 +231,7 @@ class CellTable:
         """The last count of the last bin; it may be above the upper bound."""
         return self.first + self.bins * self.width - 1
 
-    def _bins(self) -> tuple[float, Floats]:
+    def _bins(self) -> tuple[float, FloatArray]:
         """Return a bound of log w in all bins, and of each times its width, with the children's parts."""
         left = self.first + self.width * np.arange(self.bins, dtype=np.int64)
         right = left + self.width - 1
@@ -249,13 +248,15 @@ class CellTable:
             logs = logs + child.log_shares(right) + 64 * FUNCTIONS
         return highest, logs
 
-    def _between(self, left: IntArray, right: IntArray, concave: Callable[[IntArray], Floats]) -> Floats:
+    def _between(
+        self, left: IntArray, right: IntArray, concave: Callable[[IntArray], FloatArray]
+    ) -> FloatArray:
         """Return a bound of a concave function in each bin, the slopes being those of the cell."""
         ends = np.maximum(concave(left), concave(right))
         steps = np.maximum(np.minimum(self.cell.up(left), self.cell.down(right)), 0.0)
         return np.asarray(ends + steps * self.width)
 
-    def _choose(self, logs: Floats) -> None:
+    def _choose(self, logs: FloatArray) -> None:
         """Choose the numbers, and find the bound."""
         logs = np.append(logs, [tail.log_mass for tail in self._tails])
         some = logs > -inf
@@ -271,17 +272,17 @@ class CellTable:
         self._bin_logs = logs[:-2]
 
     @cached_property
-    def shares(self) -> Floats:
+    def shares(self) -> FloatArray:
         """How often each bin is proposed, tails left out, about."""
         masses = np.exp(self._bin_logs - self._bin_logs.max())
         return np.asarray(masses / masses.sum())
 
     @property
-    def places(self) -> Floats:
+    def places(self) -> FloatArray:
         """The middle of each bin."""
         return np.asarray(self.first + (self.width - 1) / 2 + self.width * np.arange(self.bins))
 
-    def moments(self, shares: Floats) -> tuple[float, float]:
+    def moments(self, shares: FloatArray) -> tuple[float, float]:
         """Return the mean and the variance of the bins, with shares of them."""
         places = self.places
         mean = float((shares * places).sum())
@@ -294,7 +295,7 @@ class CellTable:
         plain = self._bin_logs[shares > -inf] - shares[shares > -inf]
         return float(np.exp(self._bin_logs - plain.max()).sum() / np.exp(plain - plain.max()).sum())
 
-    def below(self, parent: "CellTable", parents: Floats, by: int) -> tuple[Floats, Floats]:
+    def below(self, parent: "CellTable", parents: FloatArray, by: int) -> tuple[FloatArray, FloatArray]:
         """Return the shares of bins below a parent, and the mean below each bin of it; for a child.
 
         ``parents`` are the shares of the parent's bins.
@@ -316,7 +317,7 @@ class CellTable:
         highest = max(float(self._bin_logs.max()) - log(self.width), *edges, -inf)
         return highest + FUNCTIONS * (100 + abs(highest))
 
-    def log_weights(self, counts: IntArray) -> Floats:
+    def log_weights(self, counts: IntArray) -> FloatArray:
         """Return the log weight of each count, with the children's parts."""
         logs = self.cell.log_weights(counts)
         for child in self.children:
@@ -333,7 +334,7 @@ class CellTable:
         within = np.where(place < 0, 0, self._sums[place])
         return np.where(most > self.last, self.total, within)
 
-    def draw(self, size: int, entropy: Entropy, most: IntArray | None = None) -> tuple[IntArray, Floats]:
+    def draw(self, size: int, entropy: Entropy, most: IntArray | None = None) -> tuple[IntArray, FloatArray]:
         """Return counts, and the log of what each is accepted with; with ``most``, none above it is."""
         limit = np.full(size, self.total, dtype=np.int64) if most is None else self.up_to(most)
         place = np.searchsorted(self._sums, uniform_below(np.maximum(limit, 1), entropy), side="right")

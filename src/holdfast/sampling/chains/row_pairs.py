@@ -18,20 +18,44 @@ from functools import lru_cache
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.chains.joining import joining_order
-from holdfast.sampling.chains.kernel import Info, State, located, started
-from holdfast.sampling.chains.target import LaplaceTarget, non_negative
+from holdfast.lattice.arrays import FloatArray, IntArray, WordArray
+from holdfast.sampling.chains.kernel import (
+    CentredKernel,
+    ChainState,
+    Info,
+    LaplaceTarget,
+    located,
+    non_negative,
+)
 from holdfast.sampling.chains.two_rows import TwoRowLaw, TwoRows
-from holdfast.sampling.decisions.floats import Floats
-from holdfast.sampling.entropy import Entropy, Words
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.uniform import uniform_below
+from holdfast.system.errors import SamplingError
+
+
+def joining_order(more: IntArray) -> IntArray:
+    """Order the columns that two coupled heat baths join, by how much ``more`` the second has in them.
+
+    Two chains draw the same two rows by the same words, and what they hold fixed differs in the sums s and s'
+    of the columns only: totals of rows are invariants. Where s = s' they draw the same. Elsewhere each total
+    is drawn by inversion of the same word. **The order in which columns are joined is free**: it changes
+    neither chain's law, so it may depend on where both chains are. Columns with s_j = s'_j come first; those
+    that differ come last, one with more next to one with fewer, the largest differences of both signs at the
+    end, to be joined before anything else. Then a difference mostly stays within the columns that it was in.
+    In the order of the table it would be carried from column to column, and chains of a large table stay
+    apart.
+    """
+    turn = np.full_like(more, np.iinfo(np.int64).min)
+    for offset, signed in enumerate((more, -more)):
+        rank = np.argsort(np.argsort(-signed, axis=1, kind="stable"), axis=1)  # 0 for the largest
+        turn = np.where(signed > 0, -2 * rank - offset, turn)
+    return np.argsort(turn, axis=1, kind="stable")
+
 
 _law = lru_cache(maxsize=16)(TwoRowLaw)
 
 
-class RowPairs:
+class RowPairs(CentredKernel):
     """Chains over non-negative tables; ``cells`` names the cell in each row and column of the table."""
 
     updates = 1
@@ -54,15 +78,7 @@ class RowPairs:
         """How many pairs of rows one update draws."""
         return int(self.cells.shape[0]) // 2
 
-    def init(self, points: IntArray) -> State:
-        """Return the state at given tables, one chain a row."""
-        return started(self._at(points))
-
-    def start(self, chains: int, entropy: Entropy) -> State:  # noqa: ARG002 - the start is not random
-        """Start at the centre."""
-        return self.init(np.tile(self.target.centre, (chains, 1)))
-
-    def propose(self, state: State, update: int, entropy: Entropy) -> State:  # noqa: ARG002 - all alike
+    def propose(self, state: ChainState, update: int, entropy: Entropy) -> ChainState:  # noqa: ARG002 - all alike
         """Pair the rows and draw all pairs anew."""
         upper, lower = self.paired(state.points.shape[0], entropy)
         words = self.words(upper.shape[0], entropy)
@@ -72,11 +88,11 @@ class RowPairs:
 
     def propose_pair(
         self,
-        one: State,
-        other: State,
+        one: ChainState,
+        other: ChainState,
         update: int,  # noqa: ARG002 - all alike
         entropy: Entropy,
-    ) -> tuple[State, State]:
+    ) -> tuple[ChainState, ChainState]:
         """Draw the same pairs of rows by the same words, columns in the order that lets chains meet."""
         upper, lower = self.paired(one.statistic.size, entropy)
         words = self.words(upper.shape[0], entropy)
@@ -91,11 +107,11 @@ class RowPairs:
             others[apart] = np.take_along_axis(again, place[apart], 1)
         return self.filled(one, upper, lower, rows), self.filled(other, upper, lower, others)
 
-    def log_ratio(self, state: State, candidate: State) -> Floats:  # noqa: ARG002 - always accepted
+    def log_ratio(self, state: ChainState, candidate: ChainState) -> FloatArray:  # noqa: ARG002 - always accepted
         """Return 0: a draw from a conditional law of the target is always accepted."""
         return np.zeros(candidate.statistic.size)
 
-    def step(self, state: State, entropy: Entropy) -> tuple[State, Info]:
+    def step(self, state: ChainState, entropy: Entropy) -> tuple[ChainState, Info]:
         """Make one step of every chain."""
         return self.propose(state, 0, entropy), Info(np.ones(state.statistic.size, dtype=np.int64), 1)
 
@@ -113,34 +129,31 @@ class RowPairs:
         width = self.cells.shape[1]
         return paired[:, ::2].reshape(-1, width), paired[:, 1::2].reshape(-1, width)
 
-    def words(self, tables: int, entropy: Entropy) -> Words:
+    def words(self, tables: int, entropy: Entropy) -> WordArray:
         """Return the words that ``tables`` pairs of rows are drawn by."""
         width = self.cells.shape[1] - 1
         return entropy.words(tables * width).reshape(tables, width)
 
-    def given(self, state: State, upper: IntArray, lower: IntArray) -> TwoRows:
+    def given(self, state: ChainState, upper: IntArray, lower: IntArray) -> TwoRows:
         """Return what is held fixed while pairs of rows are drawn."""
         above, below = self._values(state, upper), self._values(state, lower)
         centre = self.target.centre
         return TwoRows(above.sum(axis=1), above + below, centre[upper], centre[lower])
 
-    def filled(self, state: State, upper: IntArray, lower: IntArray, drawn: IntArray) -> State:
+    def filled(self, state: ChainState, upper: IntArray, lower: IntArray, drawn: IntArray) -> ChainState:
         """Return the states with the upper rows as drawn, and the lower ones as follows from that."""
         sums = self._values(state, upper) + self._values(state, lower)
         points = state.points.copy()
         chain = self._chain(upper)
         points[chain, upper], points[chain, lower] = drawn, sums - drawn
-        return self._at(points)
+        return located(self.target, points)
 
     def _chain(self, rows: IntArray) -> IntArray:
         return (np.arange(rows.shape[0]) // self.pairs)[:, None]
 
-    def _values(self, state: State, rows: IntArray) -> IntArray:
+    def _values(self, state: ChainState, rows: IntArray) -> IntArray:
         found: IntArray = state.points[self._chain(rows), rows]
         return found
-
-    def _at(self, points: IntArray) -> State:
-        return located(self.target, points)
 
 
 def two_way_cells(matrix: csr_array) -> IntArray | None:

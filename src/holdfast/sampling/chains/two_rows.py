@@ -25,11 +25,10 @@ from math import ceil, log
 import flint
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import LazyUniform, Real, enclose, exp_of_minus, least, real
-from holdfast.sampling.decisions.floats import Flags, Floats
-from holdfast.sampling.entropy import Entropy, Words
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray, WordArray
+from holdfast.sampling.decisions import LazyUniform, Real, enclose, exp_of_minus, least, real
+from holdfast.sampling.entropy import Entropy
+from holdfast.system.errors import SamplingError
 
 WORD_BITS = 53
 REACH = 400
@@ -66,7 +65,7 @@ class TwoRows:
         sums, upper, lower = (np.take_along_axis(x, order, 1) for x in (self.sums, self.upper, self.lower))
         return TwoRows(self.totals, sums, upper, lower)
 
-    def rows(self, which: Flags | IntArray) -> "TwoRows":
+    def rows(self, which: BoolArray | IntArray) -> "TwoRows":
         """Return some of the problems."""
         return TwoRows(self.totals[which], self.sums[which], self.upper[which], self.lower[which])
 
@@ -83,7 +82,7 @@ class TwoRowLaw:
         self.epsilon, self._bits = epsilon, bits
         self._powers = np.zeros(1)
 
-    def draw(self, tables: TwoRows, words: Words, entropy: Entropy) -> IntArray:
+    def draw(self, tables: TwoRows, words: WordArray, entropy: Entropy) -> IntArray:
         """Return an upper row for each problem; ``words`` has one column fewer than the tables.
 
         ``entropy`` gives the further bits of the words that need them.
@@ -110,9 +109,9 @@ class TwoRowLaw:
             more = [_rounded(2 * self.epsilon * d) for d in range(known, size)]
             self._powers = np.concatenate([self._powers[:-1], more, [0.0]])
 
-    def _block(self, tables: TwoRows, words: Words, entropy: Entropy) -> IntArray:
+    def _block(self, tables: TwoRows, words: WordArray, entropy: Entropy) -> IntArray:
         most = int(tables.totals.max(initial=0)) + 1
-        leaves = [_Node(masses, j, j + 1) for j, masses in enumerate(self._weights(tables, most))]
+        leaves = [_TwoRowsNode(masses, j, j + 1) for j, masses in enumerate(self._weights(tables, most))]
         root = leaves
         while len(root) > 2:
             root = [*root[: len(root) % 2], *(_joined(x, y, most) for x, y in _pairs(root))]
@@ -141,7 +140,7 @@ class TwoRowLaw:
             todo += [([left], share), ([right], totals - share)]
         return drawn
 
-    def _weights(self, tables: TwoRows, most: int) -> Iterator[Floats]:
+    def _weights(self, tables: TwoRows, most: int) -> Iterator[FloatArray]:
         """Return exp(-2 epsilon d(v)) of each column, values x tables; 0 beyond the column's sum."""
         none = self._powers.size - 1
         for sums, upper, lower in zip(tables.sums.T, tables.upper.T, tables.lower.T, strict=True):
@@ -152,7 +151,13 @@ class TwoRowLaw:
             yield np.take(self._powers, away, mode="clip")
 
     def _refined(
-        self, tables: TwoRows, i: int, left: "_Node", right: "_Node", total: int, uniform: LazyUniform
+        self,
+        tables: TwoRows,
+        i: int,
+        left: "_TwoRowsNode",
+        right: "_TwoRowsNode",
+        total: int,
+        uniform: LazyUniform,
     ) -> int:
         """Return the least share k of the left node with u < F(k), for a uniform u known as far as needed."""
 
@@ -170,7 +175,7 @@ class TwoRowLaw:
         last = min(int(tables.sums[i, left.first : left.last].sum()), total)
         return least(lambda k: k >= last or (k >= 0 and uniform.is_below(cdf(k))), last)
 
-    def _ball_masses(self, tables: TwoRows, i: int, node: "_Node") -> list[flint.arb]:
+    def _ball_masses(self, tables: TwoRows, i: int, node: "_TwoRowsNode") -> list[flint.arb]:
         product = flint.arb_poly([1])
         for j in range(node.first, node.last):
             ends = sorted((int(tables.upper[i, j]), int(tables.sums[i, j] - tables.lower[i, j])))
@@ -180,23 +185,23 @@ class TwoRowLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class _Node:
+class _TwoRowsNode:
     """Columns first, ..., last - 1: the masses of their total, totals x tables."""
 
-    masses: Floats
+    masses: FloatArray
     first: int
     last: int
-    children: "tuple[_Node, _Node] | None" = None
+    children: "tuple[_TwoRowsNode, _TwoRowsNode] | None" = None
     operations: int = 4  # that a mass may have taken: one for a rounded power, and some to spare
 
 
-def _pairs(nodes: list[_Node]) -> Iterator[tuple[_Node, _Node]]:
+def _pairs(nodes: list[_TwoRowsNode]) -> Iterator[tuple[_TwoRowsNode, _TwoRowsNode]]:
     """Pair nodes from the end."""
     odd = len(nodes) % 2
     return zip(nodes[odd::2], nodes[odd + 1 :: 2], strict=True)
 
 
-def _joined(left: _Node, right: _Node, most: int) -> _Node:
+def _joined(left: _TwoRowsNode, right: _TwoRowsNode, most: int) -> _TwoRowsNode:
     """Return the convolution of two nodes, up to ``most`` totals."""
     one, other = left.masses, right.masses[::-1]
     size = min(len(one) + len(other) - 1, most)
@@ -206,12 +211,12 @@ def _joined(left: _Node, right: _Node, most: int) -> _Node:
         shift = len(other) - 1 - total
         np.einsum("vb,vb->b", one[first:stop], other[first + shift : stop + shift], out=masses[total])
     operations = left.operations + right.operations + min(len(one), len(other)) + 1
-    return _Node(masses, left.first, right.last, (left, right), operations)
+    return _TwoRowsNode(masses, left.first, right.last, (left, right), operations)
 
 
 def _inverted(
-    left: _Node, right: _Node, totals: IntArray, words: Words, bits: int, floor: Floats
-) -> tuple[IntArray, Flags]:
+    left: _TwoRowsNode, right: _TwoRowsNode, totals: IntArray, words: WordArray, bits: int, floor: FloatArray
+) -> tuple[IntArray, BoolArray]:
     """Return the left node's share of each total, and whether it is certain."""
     shares = np.arange(min(len(left.masses), int(totals.max(initial=0)) + 1))[:, None]
     rest, tables = totals - shares, totals.size

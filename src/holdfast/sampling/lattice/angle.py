@@ -15,10 +15,9 @@ from math import asin, ceil, log2, pi, sinh, sqrt
 
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.entropy import Entropy
+from holdfast.system.errors import SamplingError
 
 GRID = 2.0**46
 """N: sums of 64 angles stay exact in floats."""
@@ -28,7 +27,7 @@ COLUMN_BITS = 32
 SLACK = 2.0**-30
 
 
-def log_phi(x: Floats, epsilon: float) -> Floats:
+def log_phi(x: FloatArray, epsilon: float) -> FloatArray:
     """Return log phi(x)."""
     wave = np.sin(x * (pi / GRID)) / sinh(epsilon / 2)
     return -np.log1p(wave * wave)
@@ -61,7 +60,7 @@ class Angle:
         self.log_p = np.log(self.weights) - np.log(2.0 * lengths) - np.log(total)
         self.log_g = float((float(power) * self.log_phi - self.log_p).max()) + SLACK
 
-    def sample(self, entropy: Entropy, size: int) -> Floats:
+    def sample(self, entropy: Entropy, size: int) -> FloatArray:
         """Return ``size`` draws, those thrown away as NaN."""
         words = entropy.words(size)
         column = (words >> np.uint64(COLUMN_BITS)).astype(np.int64) & (self.columns - 1)
@@ -75,7 +74,7 @@ class Angle:
         x[(minus & (x == 0)) | (x >= GRID / 2) | (x < -GRID / 2)] = np.nan
         return x
 
-    def steps(self, x: Floats) -> IntArray:
+    def steps(self, x: FloatArray) -> IntArray:
         """Return the step of each grid point."""
         return _bits(np.abs(x) + self.x0) - self._first_bits
 
@@ -86,16 +85,16 @@ class Angle:
         return Fraction(int(self.weights[step]), total)
 
 
-def _bits(t: Floats) -> IntArray:
+def _bits(t: FloatArray) -> IntArray:
     """Return the exponent and the leading bits of positive floats."""
     return t.view(np.int64) >> (52 - STEP_BITS)
 
 
-def _start(bits: IntArray) -> Floats:
+def _start(bits: IntArray) -> FloatArray:
     return (bits << (52 - STEP_BITS)).view(np.float64)
 
 
-def whole_shares(shares: Floats, total: int) -> IntArray:
+def whole_shares(shares: FloatArray, total: int) -> IntArray:
     """Return positive integers in proportion to shares, rounded up but for the largest, with a given sum."""
     whole = np.maximum(np.ceil(shares / shares.sum() * total).astype(np.int64), 1)
     whole[whole.argmax()] += total - int(whole.sum())

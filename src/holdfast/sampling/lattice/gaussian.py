@@ -5,38 +5,137 @@ components.
 """
 
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
+from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.product import Margins
-from holdfast.sampling.lattice.plan import Plan, Planned, plan_gaussian
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.forms import Form
+from holdfast.lattice.product import AxisMargins
+from holdfast.sampling.lattice.cell_sums import GaussianSums
+from holdfast.sampling.lattice.grid import any_grid
+from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
+from holdfast.sampling.lattice.plan import (
+    Block,
+    Independent,
+    Method,
+    Plan,
+    Planned,
+    feasible,
+    halved_total,
+    plan_components,
+)
+from holdfast.sampling.lattice.sum_shape import crossing
+from holdfast.sampling.lattice.weighted import FormGaussian
+from holdfast.sampling.numbers.gaussian import DiscreteGaussian, log_sum
+from holdfast.system.errors import SamplingError
 
 WIDEST = Fraction(1 << 40) ** 2
+WIDER = (2, 4, 16, 64)
+"""Factors of the variance that are tried where noise is too narrow to be drawn."""
+OTHERWISE = "or keep fewer margins or coarser attributes"
+_sums = lru_cache(maxsize=8)(GaussianSums)
+
+
+class NarrowNoiseError(SamplingError):
+    """Noise cannot be drawn that could be at ``factor`` times its variance."""
+
+    def __init__(self, fact: str, factor: int, otherwise: str) -> None:
+        super().__init__(
+            f"{fact}, as the noise is narrow: ask for a rho {factor} times smaller (or a smaller epsilon"
+            f" beside delta), {otherwise}."
+        )
+        self.factor = factor
 
 
 class LatticeGaussianLaw(Planned):
-    """q(z) proportional to exp(-||z||^2 / (2 sigma_squared)) on the kernel of a full-rank integer matrix."""
+    """q(z) proportional to exp(-||z||^2 / (2 sigma_squared)) on the kernel of a full-rank integer matrix.
 
-    def __init__(self, matrix: csr_array, sigma_squared: Fraction, margins: Margins | None = None) -> None:
+    With a ``form`` F it is exp(-z'Fz / (2 sigma_squared)) [holdfast, lattice/forms.py]. ``otherwise`` says
+    what to do where it cannot be drawn, in the words of who asks for it.
+    """
+
+    def __init__(
+        self,
+        matrix: csr_array,
+        sigma_squared: Fraction,
+        margins: AxisMargins | None = None,
+        form: Form | None = None,
+        *,
+        otherwise: str = OTHERWISE,
+    ) -> None:
         if not 1 / WIDEST <= sigma_squared <= WIDEST:
             raise SamplingError(
                 f"Gaussian noise of variance {float(sigma_squared):.1e} cannot be drawn in 64-bit integers:"
                 " ask for a standard deviation between 2^-40 and 2^40."
             )
-        self.matrix, self.sigma_squared, self._margins = matrix, sigma_squared, margins
+        self.matrix, self.sigma_squared = matrix, sigma_squared
+        self._margins, self.form, self._otherwise = margins, form, otherwise
 
     @cached_property
     def plan(self) -> Plan:
-        """How draws are made."""
-        return plan_gaussian(self.matrix, self.sigma_squared, self._margins)
+        """How draws are made.
 
-    def log_prob(self, points: IntArray) -> NDArray[np.float64]:
+        Raises SamplingError where none would end in reasonable time, with the width of noise that could be
+        drawn: narrow noise under crossing invariants is far from the Gaussian that proposes it.
+        """
+        try:
+            return self._planned(1)
+        except SamplingError as error:
+            factor = next((factor for factor in WIDER if self._succeeds(factor)), None)
+            if factor is None:
+                raise
+            raise NarrowNoiseError(str(error).partition(":")[0], factor, self._otherwise) from None
+
+    def _planned(self, factor: int) -> Plan:
+        """Plan draws at a multiple of the variance."""
+        variance = factor * self.sigma_squared
+        if self.form is not None:
+            return _weighted(self.matrix, self.form, variance)
+        return plan_components(
+            self.matrix, partial(_component, sigma_squared=variance, margins=self._margins)
+        )
+
+    def _succeeds(self, factor: int) -> bool:
+        try:
+            self._planned(factor)
+        except SamplingError:
+            return False
+        return True
+
+    def log_prob(self, points: IntArray) -> FloatArray:
         """Return -||z||^2 / (2 sigma^2) for each row, minus infinity off the lattice."""
         on_lattice = ~(self.matrix @ points.T).any(axis=0)
-        squares = (points.astype(np.float64) ** 2).sum(axis=1)
+        squares = (
+            (points.astype(np.float64) ** 2).sum(axis=1) if self.form is None else self.form.squares(points)
+        )
         return np.where(on_lattice, -squares / float(2 * self.sigma_squared), -np.inf)
+
+
+def _weighted(matrix: csr_array, form: Form, sigma_squared: Fraction) -> Plan:
+    """Plan draws of all cells at once: a form ties them together, whatever the invariants do."""
+    cells = matrix.shape[1]
+    halved = form.margins is not None and len(form.margins.trees) <= 1
+    method: Method = "weighted-by-halving-axes" if halved else "weighted-by-coordinates"
+    law = FormGaussian(matrix, form, sigma_squared)
+    return feasible(Plan(cells, (Block.by_rejection(np.arange(cells)[None], law, method),)))
+
+
+def _component(
+    system: csr_array, cells: IntArray, sigma_squared: Fraction, margins: AxisMargins | None
+) -> Block:
+    """Choose how components with one matrix are drawn."""
+    width = system.shape[1]
+    if system.shape[0] == 0:
+        constant = width * float(log_sum(np.array([sqrt(sigma_squared)]))[0])
+        independent = Independent(width, DiscreteGaussian(sigma_squared))
+        return Block(cells, independent, "independent", log_constant=constant)
+    if is_total(system):
+        return halved_total(cells, _sums(sigma_squared))
+    grid = any_grid(system, sqrt(sigma_squared), margins)
+    law = KernelGaussian(grid or crossing(system), sigma_squared, _sums(sigma_squared))
+    return Block.by_rejection(
+        cells, law, "crossing-cell-by-cell" if grid is None else "crossing-by-halving-axes"
+    )

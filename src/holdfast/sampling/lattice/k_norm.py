@@ -17,19 +17,19 @@ from typing import Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, exp_of_minus, real
-from holdfast.sampling.decisions.floats import Flags, Floats
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.sampling.decisions import Real, exp_of_minus, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.lattice.plan import MOST_WORK, Block
+from holdfast.sampling.rejection import first_accepted, rows_at_once
+from holdfast.system.errors import SamplingError
 
 PILOT, SMALLEST_PILOT = 1000, 32
+"""Proposals of a pilot, as many as `PILOT_WORK` allows."""
 PILOT_WORK = 5e6
 """Integers that a pilot may propose, or whose time it may spend on norms: about a second."""
+OTHERWISE = "take the noise of another norm, or coarser attributes"
 BATCH = 1 << 12
 """Norms asked for at once."""
 ROUNDINGS = 2.0**-48
@@ -42,40 +42,49 @@ class Gauge(Protocol):
     @property
     def l1(self) -> int:
         """M, the largest l1 norm in the unit ball."""
-        ...
 
     @property
     def additive(self) -> bool:
         """Whether ||z|| is ||z||_1 / M."""
-        ...
 
     @property
     def effort(self) -> float:
         """How many integers could be drawn in the time that one norm takes, roughly."""
-        ...
 
-    def bounds(self, points: IntArray) -> tuple[Floats, Floats]:
+    def bounds(self, points: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return proved bounds on the norm of each row."""
-        ...
 
     def exact(self, point: IntArray) -> Fraction:
         """Return the norm of one point."""
-        ...
+
+
+class RareError(SamplingError):
+    """Proposals are hardly ever kept."""
+
+    def __init__(self, cells: int, acceptance: float, otherwise: str) -> None:
+        super().__init__(
+            f"no exact sampler draws K-norm noise on {cells} cells in reasonable time (acceptance about"
+            f" {acceptance:.0e}): {otherwise}."
+        )
+        self.cells, self.acceptance = cells, acceptance
 
 
 class KNormLaw:
     """q(z) proportional to exp(-epsilon ||z||_K) on the kernel of a full-rank integer matrix.
 
-    The kernel must be the span of the norm's unit ball.
+    The kernel must be the span of the norm's unit ball. ``otherwise`` says what to do where it cannot be
+    drawn, in the words of who asks for it.
     """
 
-    def __init__(self, matrix: csr_array, epsilon: Fraction, norm: Gauge) -> None:
-        self.matrix, self.epsilon, self.norm = matrix, epsilon, norm
+    def __init__(
+        self, matrix: csr_array, epsilon: Fraction, norm: Gauge, *, otherwise: str = OTHERWISE
+    ) -> None:
+        self.matrix, self.epsilon, self.norm, self._otherwise = matrix, epsilon, norm, otherwise
 
     @cached_property
     def proposals(self) -> LatticeLaplaceLaw:
         """The l1 law with parameter epsilon / M."""
-        return LatticeLaplaceLaw(self.matrix, self.epsilon / self.norm.l1, "l1")
+        return LatticeLaplaceLaw(self.matrix, self.epsilon / self.norm.l1, "l1", otherwise=self._otherwise)
 
     @cached_property
     def acceptance(self) -> float:
@@ -98,13 +107,6 @@ class KNormLaw:
         return (self.proposals.work + self.norm.effort) / self.acceptance
 
     @property
-    def methods(self) -> tuple[str, ...]:
-        """What is done, in sentences."""
-        if self.norm.additive:
-            return self.proposals.methods
-        return (*self.proposals.methods, f"thinned to the K-norm (acceptance {self.acceptance:.2g})")
-
-    @property
     def steps(self) -> tuple[Block, ...]:
         """The parts that are drawn one by one, before the thinning."""
         return self.proposals.steps
@@ -114,10 +116,7 @@ class KNormLaw:
         if self.norm.additive:
             return self.proposals.sample(entropy, size)
         if self.work > MOST_WORK:
-            raise SamplingError(
-                f"no exact sampler draws K-norm noise on {self.matrix.shape[1]} cells in reasonable time"
-                f' (acceptance about {self.acceptance:.0e}): set name = "lattice-laplace" in [mechanism].'
-            )
+            raise RareError(self.matrix.shape[1], self.acceptance, self._otherwise)
 
         def attempt(count: int) -> IntArray:
             draws = self.proposals.sample(entropy, count)
@@ -126,7 +125,7 @@ class KNormLaw:
         most = min(BATCH, rows_at_once(self.matrix.shape[1]))
         return first_accepted(attempt, size, chance=self.acceptance, most=most)
 
-    def log_prob(self, points: IntArray) -> Floats:
+    def log_prob(self, points: IntArray) -> FloatArray:
         """Return -epsilon ||z||_K for each row, minus infinity off the lattice."""
         on_lattice = ~(self.matrix @ points.T).any(axis=0)
         result = np.full(points.shape[0], -np.inf)
@@ -134,7 +133,7 @@ class KNormLaw:
         result[on_lattice] = -float(self.epsilon) * (low + high) / 2
         return result
 
-    def _toss(self, draws: IntArray, entropy: Entropy) -> Flags:
+    def _toss(self, draws: IntArray, entropy: Entropy) -> BoolArray:
         def exact(place: int) -> Real:
             size = int(np.abs(draws[place]).sum())
             exponent = self.epsilon * (self.norm.exact(draws[place]) - Fraction(size, self.norm.l1))
@@ -143,7 +142,7 @@ class KNormLaw:
         low, high = self._exponents(draws)
         return toss_coins(-(low + high) / 2, (high - low) / 2, exact, entropy)
 
-    def _exponents(self, draws: IntArray) -> tuple[Floats, Floats]:
+    def _exponents(self, draws: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return proved bounds on epsilon ||z||_K - epsilon ||z||_1 / M."""
         low, high = self.norm.bounds(draws)
         epsilon, line = float(self.epsilon), np.abs(draws).sum(axis=1) * float(self.epsilon / self.norm.l1)

@@ -17,21 +17,23 @@ import flint
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.accept import first_accepted, rows_at_once
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, ball_of, real
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.by_halves import EFFORT, given_sums
-from holdfast.sampling.lattice.gaussian_sums import GaussianSums
+from holdfast.sampling.lattice.cell_sums import GaussianSums
 from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, log_acceptance, log_chance
 from holdfast.sampling.lattice.sum_shape import SumShape
+from holdfast.sampling.rejection import first_accepted, rows_at_once
 
 PILOT, PILOT_SUMS = 256, 1 << 19
 """Proposals of a pilot, and the sums that these may have together."""
 COST = 4.0
-"""What one coordinate costs, in integers drawn for one."""
+"""What one coordinate costs, in integers at `CELLS_PER_SECOND`.
+
+It tells 64 and 256 integers for one Gaussian draw of 4 x 4 and 8 x 8 cells at sigma^2 = 16; CPU times said
+40 and 210 (as "Gaussian 9, n x n" of `benchmarks/lattice.py` draws them).
+"""
 HOPELESS = -60.0
 """The log of a share of proposals to be kept that no pilot is needed for."""
 
@@ -69,7 +71,7 @@ class KernelGaussian:
 
         return sums[toss_coins(chance, margin, exact, entropy)]
 
-    def _propose(self, entropy: Entropy, size: int) -> tuple[IntArray, Proposal, Floats, Floats]:
+    def _propose(self, entropy: Entropy, size: int) -> tuple[IntArray, Proposal, FloatArray, FloatArray]:
         """Return sums, the proposals they came from, the log of the chance to keep them, and its error."""
         sums, proposal = self._shape.propose_sums(np.full(size, self._sigma), entropy)
         exponent = (sums.astype(np.float64) ** 2 / self._sizes).sum(axis=1) / float(2 * self._sigma_squared)

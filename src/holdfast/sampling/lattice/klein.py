@@ -5,8 +5,9 @@ Q = B' diag(1/tau) B = U' diag(1/s^2) U, U lower triangular with ones on its dia
 
     sum_e z_e^2 / tau_e  =  c' Q c  =  sum_i (c_i - m_i)^2 / s_i^2,   m_i = -sum_{j<i} U_ij c_j,
 
-so c_1, c_2, ... are drawn in turn, each from the discrete Gaussian law at m_i with width s_i (near.py). Their
-joint probability is prod exp(-(c_i - m_i)^2 / (2 s_i^2)) / rho_{s_i}(m_i), and accepting with probability
+so c_1, c_2, ... are drawn in turn, each from the discrete Gaussian law at m_i with width s_i (`draw_near`).
+Their joint probability is prod exp(-(c_i - m_i)^2 / (2 s_i^2)) / rho_{s_i}(m_i), and accepting with
+probability
 
     a = exp(-sum z_e^2 / (2 tau_e) + sum (c_i - m_i)^2 / (2 s_i^2) - SLACK) prod rho_{s_i}(m_i) / rho_{s_i}(0)
 
@@ -23,12 +24,11 @@ from dataclasses import dataclass
 import flint
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import ball_of
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.sampling.decisions import ball_of
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.numbers.near import SUM_ERROR, draw_near, log_sum_ratio, sum_ratio_ball
+from holdfast.sampling.numbers.gaussian import SUM_ERROR, draw_near, log_sum_ratio, sum_ratio_ball
+from holdfast.system.errors import SamplingError
 
 TINY, MOST_STRETCH = 2.0**-40, 2.0**-8
 SLACK = 2.0**-20
@@ -40,8 +40,8 @@ WIDEST, FARTHEST = 2.0**49, 1 << 53
 class Factor:
     """U and s, for one quadratic form or for a stack of them; ``lower`` has zeros on its diagonal."""
 
-    lower: Floats
-    widths: Floats
+    lower: FloatArray
+    widths: FloatArray
 
     def take(self, some: IntArray) -> "Factor":
         """Return some forms of a stack."""
@@ -56,13 +56,13 @@ class Proposal:
     """
 
     coordinates: IntArray
-    centres: Floats
-    widths: Floats
-    squares: Floats
-    log_ratio: Floats
+    centres: FloatArray
+    widths: FloatArray
+    squares: FloatArray
+    log_ratio: FloatArray
 
     @classmethod
-    def of(cls, coordinates: IntArray, centres: Floats, widths: Floats) -> "Proposal":
+    def of(cls, coordinates: IntArray, centres: FloatArray, widths: FloatArray) -> "Proposal":
         """Add up what the acceptance needs."""
         if np.abs(coordinates).max(initial=0) >= FARTHEST:
             raise ArithmeticError("a coordinate of a lattice Gaussian law is beyond the integers of floats")
@@ -101,7 +101,7 @@ def check_width(width: float) -> None:
         )
 
 
-def factor(forms: Floats, least: float, cells: int) -> Factor:
+def factor(forms: FloatArray, least: float, cells: int) -> Factor:
     """Factor positive definite forms Q, one or a stack; ``least`` is at most their least eigenvalues.
 
     The entries of Q are sums over ``cells`` cells, right to a few roundings a term.
@@ -122,7 +122,7 @@ def factor(forms: Floats, least: float, cells: int) -> Factor:
     return Factor(lower, (1 + stretch[..., None]) / scale)
 
 
-def log_acceptance(shapes: Floats, sigma: float) -> float:
+def log_acceptance(shapes: FloatArray, sigma: float) -> float:
     """Return about the log of the share of proposals that is kept: -2 exp(-2 pi^2 s^2) a coordinate."""
     return float(-2 * np.exp(-2 * (np.pi * sigma * shapes) ** 2).sum())
 
@@ -130,7 +130,7 @@ def log_acceptance(shapes: Floats, sigma: float) -> float:
 TOO_CLOSE = "the invariants tie the cells too closely for floating point: keep fewer or coarser ones."
 
 
-def propose(lower: Floats, widths: Floats, entropy: Entropy, size: int) -> Proposal:
+def propose(lower: FloatArray, widths: FloatArray, entropy: Entropy, size: int) -> Proposal:
     """Draw coordinates in turn; ``lower`` and ``widths`` are of one form or one a draw."""
     count = widths.shape[-1]
     coordinates = np.zeros((size, count), dtype=np.int64)
@@ -146,7 +146,7 @@ def propose(lower: Floats, widths: Floats, entropy: Entropy, size: int) -> Propo
     return Proposal.of(coordinates, centres, widths)
 
 
-def log_chance(proposal: Proposal, exponent: Floats) -> tuple[Floats, Floats]:
+def log_chance(proposal: Proposal, exponent: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return log a and a bound on its error; ``exponent`` is sum z_e^2 / (2 tau_e), right to 2^-48."""
     chance = proposal.squares - exponent - SLACK + proposal.log_ratio
     if not np.all(chance <= -SLACK / 2):

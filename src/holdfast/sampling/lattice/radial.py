@@ -25,21 +25,20 @@ import flint
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.product import Margins
-from holdfast.sampling.decisions.accept import first_accepted, pilot_size, rows_at_once
-from holdfast.sampling.decisions.coin import toss_coins
-from holdfast.sampling.decisions.enclosure import Real, ball_of, real
-from holdfast.sampling.decisions.floats import Floats
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.forms import Form
+from holdfast.lattice.product import AxisMargins
+from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.grid import any_grid
-from holdfast.sampling.lattice.halving import Halving
 from holdfast.sampling.lattice.kernel_gaussian import COST, is_total
 from holdfast.sampling.lattice.klein import SLACK as KLEIN_SLACK
 from holdfast.sampling.lattice.klein import Proposal, chance_ball, check_width, log_chance
-from holdfast.sampling.lattice.sum_shape import crossing
-from holdfast.sampling.numbers.near import draw_near, log_sum, sum_ball
+from holdfast.sampling.lattice.sum_shape import Halving, crossing
+from holdfast.sampling.lattice.weighted import weighted_shape
+from holdfast.sampling.numbers.gaussian import draw_near, log_sum, sum_ball
+from holdfast.sampling.rejection import first_accepted, pilot_size, rows_at_once
+from holdfast.system.errors import SamplingError
 
 KAPPA = 25 / 32
 SHARES = 1 << 62
@@ -47,22 +46,21 @@ SLACK = 2.0**-30
 AROUND = 9
 """Terms of E to either side of v: what is left out is below e^-100 of the sum."""
 PILOT = 512
+"""Proposals that tell an acceptance: one in four to a tenth of itself, or better."""
 
 
 class Shape(Protocol):
     """Proposals for the Gaussian laws of all variances on one lattice."""
 
     @property
-    def shapes(self) -> Floats:
+    def shapes(self) -> FloatArray:
         """The widths of the coordinates at variance 1."""
-        ...
 
-    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
+    def propose(self, sigma: FloatArray, entropy: Entropy) -> tuple[IntArray, Proposal]:
         """Return one vector for each standard deviation, and the proposal it came from."""
-        ...
 
 
-class Group(NamedTuple):
+class ShapedCells(NamedTuple):
     """Components that share a lattice: their cells, one component a row, and proposals for one of them."""
 
     cells: IntArray
@@ -70,7 +68,10 @@ class Group(NamedTuple):
 
 
 class Radial:
-    """Exact draws of exp(-epsilon ||z||_2) on the product of some lattices."""
+    """Exact draws of exp(-epsilon ||z||_2) on the product of some lattices.
+
+    With a ``form`` F, of which one lattice is drawn, the norm is the root of z'Fz.
+    """
 
     floats = True
 
@@ -79,12 +80,13 @@ class Radial:
         cells: int,
         groups: list[tuple[csr_array, IntArray]],
         epsilon: Fraction,
-        margins: Margins | None = None,
+        margins: AxisMargins | None = None,
+        form: Form | None = None,
     ) -> None:
-        self._cells, self._epsilon = cells, epsilon
+        self._cells, self._epsilon, self._form = cells, epsilon, form
         sigma = sqrt(max(cells, 1)) / float(epsilon)  # about the one that is drawn most often
         self._groups = [
-            Group(where, _shape_of(system, sigma, margins))
+            ShapedCells(where, _shape_of(system, sigma, margins, form))
             for system, where in groups
             if system.shape[0] < system.shape[1]
         ]
@@ -121,7 +123,7 @@ class Radial:
         self._shares, self._last, self._log_pi = shares, last, np.log(chances)
         self._log_c = float((self._log_weights - self._log_pi).max()) + SLACK
 
-    def _widths(self) -> tuple[Floats, Floats]:
+    def _widths(self) -> tuple[FloatArray, FloatArray]:
         """Return the distinct widths of all coordinates at variance 1, and how many have each."""
         shapes = np.concatenate([group.shape.shapes for group in self._groups])
         copies = np.concatenate(
@@ -144,12 +146,14 @@ class Radial:
         chance, margin = self._log_chance(j, proposal, squares)
 
         def exact(i: int) -> Real:
-            square = sum(int(v) ** 2 for v in z[i])
+            square = (
+                Fraction(sum(int(v) ** 2 for v in z[i])) if self._form is None else self._form.exact(z[i])
+            )
             return real(lambda: self._chance(int(j[i]), proposal, i, square))
 
         return z[toss_coins(chance, margin, exact, entropy)]
 
-    def _propose(self, j: IntArray, entropy: Entropy) -> tuple[IntArray, Proposal, Floats]:
+    def _propose(self, j: IntArray, entropy: Entropy) -> tuple[IntArray, Proposal, FloatArray]:
         """Return vectors, the proposals they came from, and their squared norms.
 
         For j = 0 the vector is drawn like the others, at j = 1, and set to zero: what it was drawn from is
@@ -163,9 +167,12 @@ class Radial:
             z[:, cells.ravel()] = drawn.reshape(j.size, cells.size)
             parts.append(proposal)
         z[j == 0] = 0
-        return z, Proposal.joined(parts, j.size), (z.astype(np.float64) ** 2).sum(axis=1)
+        squares = (z.astype(np.float64) ** 2).sum(axis=1) if self._form is None else self._form.squares(z)
+        return z, Proposal.joined(parts, j.size), squares
 
-    def _log_chance(self, j: IntArray, proposal: Proposal, squares: Floats) -> tuple[Floats, Floats]:
+    def _log_chance(
+        self, j: IntArray, proposal: Proposal, squares: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         rate = float(self._epsilon)
         exponent = squares * rate * rate / (2.0 * np.maximum(j, 1) ** 2)
         chance, margin = log_chance(proposal, np.where(j > 0, exponent, proposal.squares))
@@ -185,7 +192,7 @@ class Radial:
         widths, counts = self._widths()
         return KAPPA - j * j / 2 + float(counts @ log_sum(widths * (j / float(self._epsilon))))
 
-    def _log_share(self, square: Floats) -> Floats:
+    def _log_share(self, square: FloatArray) -> FloatArray:
         """Return log(exp(-epsilon r) / E(z)) for v^2 = epsilon r."""
         v = np.sqrt(square)
         total = np.where(square == 0, 1.0, 0.0)
@@ -195,11 +202,11 @@ class Radial:
             total += np.exp(KAPPA - (j - square / j) ** 2 / 2)
         return -np.log(total)
 
-    def _chance(self, j: int, proposal: Proposal, draw: int, square: int) -> flint.arb:
+    def _chance(self, j: int, proposal: Proposal, draw: int, square: Fraction | int) -> flint.arb:
         """Return a ball around the probability with which a draw is kept."""
         rate = ball_of(self._epsilon)
         kappa = ball_of(KAPPA)
-        v2 = rate * flint.arb(square).sqrt()
+        v2 = rate * ball_of(square).sqrt()
         total = flint.arb(1 if square == 0 else 0)
         top = int(float(v2.upper()) ** 0.5) + 2 + int(sqrt(2 * flint.ctx.prec))
         for i in range(1, top):
@@ -208,7 +215,7 @@ class Radial:
         total += flint.arb(0, (2 * (kappa - (top - v2 / top) ** 2 / 2).exp()).upper())
         value = 1 / total
         if j:
-            exponent = rate * rate * square / (2 * j * j)
+            exponent = rate * rate * ball_of(square) / (2 * j * j)
             value *= chance_ball(proposal, draw, exponent) * (kappa - flint.arb(j) ** 2 / 2).exp()
             for width in proposal.widths[draw].tolist():
                 value *= sum_ball(width)
@@ -228,23 +235,25 @@ class Radial:
         return max(float(np.exp(self._log_chance(j, proposal, squares)[0]).mean()), 1e-300)
 
 
-def _shape_of(system: csr_array, sigma: float, margins: Margins | None) -> Shape:
+def _shape_of(system: csr_array, sigma: float, margins: AxisMargins | None, form: Form | None) -> Shape:
     """Return proposals for the kernel of a full-rank integer matrix, good ones at a standard deviation."""
     rows, cells = system.shape
+    if form is not None:
+        return weighted_shape(system, form, sigma)
     if not rows:
-        return Free(cells)
+        return FreeShape(cells)
     if is_total(system):
         return Halving(cells)
     return any_grid(system, sigma, margins) or crossing(system)
 
 
-class Free:
+class FreeShape:
     """Proposals for cells that no invariant touches."""
 
     def __init__(self, cells: int) -> None:
-        self.shapes: Floats = np.ones(cells)
+        self.shapes: FloatArray = np.ones(cells)
 
-    def propose(self, sigma: Floats, entropy: Entropy) -> tuple[IntArray, Proposal]:
+    def propose(self, sigma: FloatArray, entropy: Entropy) -> tuple[IntArray, Proposal]:
         """Return one vector for each standard deviation, and the proposal it came from."""
         widths = np.repeat(sigma, self.shapes.size)
         drawn = draw_near(np.zeros(widths.size), widths, entropy).reshape(sigma.size, -1)

@@ -43,23 +43,34 @@ from math import log, log1p, pi, sinh
 
 import flint
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.elimination import Solved, solve_in_order
-from holdfast.sampling.decisions.accept import first_accepted, until_accepted
-from holdfast.sampling.decisions.coin import decide_coins, toss_coins
-from holdfast.sampling.decisions.enclosure import LazyUniform, Real, ball_of, least, real
-from holdfast.sampling.decisions.floats import Flags, Floats, blur, compare, uniforms
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.lattice.kernel import Elimination, solve_in_order
+from holdfast.sampling.decisions import (
+    LazyUniform,
+    Real,
+    ball_of,
+    blur,
+    compare,
+    decide_coins,
+    least,
+    real,
+    toss_coins,
+    uniforms,
+)
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.angle import GRID, Angle, log_phi, whole_shares
 from holdfast.sampling.lattice.klein import Factor, chance_ball, factor, log_chance, propose
+from holdfast.sampling.rejection import first_accepted, until_accepted
+from holdfast.system.errors import SamplingError
 
 SMALLEST, LARGEST = Fraction(1, 10**4), Fraction(20)
 """The rates that a grid of angles serves."""
 MOST_BASES = 64
 MOST_ORDERS, MOST_SUM = 40, 64
+"""Bases that share the angles, orders of cells tried for each, and the largest sum of coefficients of a cell:
+the first two are limits of patience, before any draw."""
 NO_BASIS = "no angles of some cells determine all others, in integers."
 SHARES = 1 << 30
 """What the shares of all bases add up to."""
@@ -72,6 +83,7 @@ STACK_ENTRIES = 1 << 21
 MOST_TIMES = 16
 """How often a table is tried at once."""
 PILOT_ANGLES = 1 << 14
+"""Angles of a pilot: an acceptance of one in a hundred is then known to a tenth of itself, or better."""
 STILL = 1 / 64
 """The variance proposed for a cell whose walk has no steps."""
 RARE = 1e-4
@@ -81,15 +93,19 @@ PHI_ERROR, STEP_ERROR = 2.0**-46, 2.0**-44
 LEAST_UNIFORM = 2.0**-60
 """Below it the logarithm of a uniform number is too blurred to decide."""
 COST_ANGLE, COST_CELL = 0.2, 15.0
-"""What an angle and a cell of an accepted draw cost, in integers drawn for one."""
+"""What an angle and a cell of an accepted draw cost, in integers at `CELLS_PER_SECOND`.
+
+At epsilon 1/4 they tell 268, 770 and 2,070 integers for one draw of 4 x 4, 6 x 6 and 8 x 8 cells; CPU times
+said 250, 890 and 3,600 (tables as "l1, n x n" of `benchmarks/lattice.py`, drawn by angles).
+"""
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class AngleBasis:
     """Cells whose angles determine all others: x = x_T E."""
 
     cells: IntArray
-    expand: Floats
+    expand: FloatArray
 
 
 class Torus:
@@ -136,12 +152,12 @@ class Torus:
             block[:] = Walks(self._system, self._draw_steps(x, entropy)).draw(entropy)[0]
         return draws
 
-    def _draw_angles(self, entropy: Entropy, size: int) -> Floats:
+    def _draw_angles(self, entropy: Entropy, size: int) -> FloatArray:
         return first_accepted(
             lambda n: self._attempt(entropy, n), size, chance=self.angle_acceptance, most=BATCH
         )
 
-    def _propose(self, entropy: Entropy, size: int) -> Floats:
+    def _propose(self, entropy: Entropy, size: int) -> FloatArray:
         """Propose angles, in the order of their bases as drawn: the first accepted ones then have the law."""
         words = (entropy.words(size) & np.uint64(SHARES - 1)).astype(np.int64)
         of = np.searchsorted(np.cumsum(self._shares), words, side="right")
@@ -160,10 +176,10 @@ class Torus:
             whole[of == t] = x @ basis.expand
         whole = whole[~np.isnan(whole.sum(axis=1))]
         whole -= GRID * np.floor(whole / GRID + 0.5)
-        angles: Floats = whole
+        angles: FloatArray = whole
         return angles
 
-    def _log_bound(self, x: Floats) -> tuple[Floats, Floats]:
+    def _log_bound(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the log of the proposal's density, scaled, and an upper bound on log prod phi."""
         density, upper = np.empty(x.shape[0]), np.empty(x.shape[0])
         for begin in range(0, x.shape[0], SLICE):
@@ -180,7 +196,7 @@ class Torus:
             upper[part] = above
         return density + self._log_scale, upper
 
-    def _attempt(self, entropy: Entropy, size: int) -> Floats:
+    def _attempt(self, entropy: Entropy, size: int) -> FloatArray:
         x = self._propose(entropy, size)
         density, upper = self._log_bound(x)
         words = entropy.words(x.shape[0])
@@ -192,7 +208,7 @@ class Torus:
         margin = PHI_ERROR * (self._cells + np.abs(density)) * (1 + self._cells / 64)
         return x[decide_coins(words[some], log_a, margin, lambda i: self._chance(x[i]), entropy)]
 
-    def _chance(self, x: Floats) -> Real:
+    def _chance(self, x: FloatArray) -> Real:
         """Return the acceptance of angles, to any precision."""
         points = [int(v) for v in x]
         shares = [Fraction(int(s), SHARES) for s in self._shares]
@@ -211,7 +227,7 @@ class Torus:
 
         return real(ball)
 
-    def _draw_steps(self, x: Floats, entropy: Entropy) -> IntArray:
+    def _draw_steps(self, x: FloatArray, entropy: Entropy) -> IntArray:
         """Draw the number of steps of each walk: geometric with ratio s cos^2(pi x / N)."""
         words = entropy.words(x.size).reshape(x.shape)
         uniform = uniforms(words)
@@ -283,7 +299,7 @@ class Walks:
         tries = until_accepted(lambda rows: self._attempt(rows, entropy), draws, times=MOST_TIMES)
         return draws, tries
 
-    def _attempt(self, rows: IntArray, entropy: Entropy) -> tuple[IntArray, Flags]:
+    def _attempt(self, rows: IntArray, entropy: Entropy) -> tuple[IntArray, BoolArray]:
         factors = self._factor.take(rows)
         proposal = propose(factors.lower, factors.widths, entropy, rows.size)
         z = np.zeros((rows.size, self._k.shape[1]), dtype=np.int64)
@@ -305,7 +321,7 @@ class Walks:
         return z, kept
 
 
-def _log_square_cosine(x: Floats) -> Floats:
+def _log_square_cosine(x: FloatArray) -> FloatArray:
     """Return log cos^2(pi x / N), right relatively; where the cosine is 0 it is that of the next angle."""
     outer = np.abs(x) > GRID / 4
     sine = np.sin(np.where(outer, np.maximum(GRID / 2 - np.abs(x), 1.0), x) * (pi / GRID))
@@ -313,21 +329,26 @@ def _log_square_cosine(x: Floats) -> Floats:
     return np.where(outer, np.log(np.where(outer, square, 1.0)), np.log1p(-np.where(outer, 0.0, square)))
 
 
-def _log_binomials(k: IntArray, z: IntArray) -> tuple[Floats, Floats]:
+def _log_binomials(k: IntArray, z: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the sum over cells of -log(C(2k, k + z) / C(2k, k)), and a bound on its error."""
+    log_gamma = scipy.special.gammaln
     n, m = k.astype(np.float64), np.abs(z).astype(np.float64)
     large = (n >= 1000) & (n - m > 100)
-    small = np.where(large, 0.0, gammaln(n + m + 1) + gammaln(n - m + 1) - 2 * gammaln(n + 1))
+    small = np.where(
+        large,
+        0.0,
+        log_gamma(n + m + 1) + log_gamma(n - m + 1) - 2 * log_gamma(n + 1),
+    )
     big, part = np.where(large, n, 1e3), np.where(large, m, 0.0)
     up, down = big + part, big - part
 
-    def stirling(v: Floats) -> Floats:
+    def stirling(v: FloatArray) -> FloatArray:
         return 1 / (12 * v) - 1 / (360 * v**3) + 1 / (1260 * v**5)
 
     series = (up + 0.5) * np.log1p(part / big) + (down + 0.5) * np.log1p(-part / big)
     series += stirling(up) + stirling(down) - 2 * stirling(big)
     total = np.where(large, series, small).sum(axis=1)
-    scale = np.where(large, part, np.where(m > 0, gammaln(n + m + 1), 0.0)).sum(axis=1)
+    scale = np.where(large, part, np.where(m > 0, log_gamma(n + m + 1), 0.0)).sum(axis=1)
     return total, 2.0**-46 * (scale + k.shape[1])
 
 
@@ -341,11 +362,11 @@ def _binomials_ball(k: IntArray, z: IntArray) -> flint.arb:
     return total
 
 
-def balanced_bases(system: IntArray) -> tuple[list[Basis], IntArray]:
+def balanced_bases(system: IntArray) -> tuple[list[AngleBasis], IntArray]:
     """Choose bases that use all cells about equally often; return them and how often each cell is used."""
     rows, cells = system.shape
     uses = np.zeros(cells, dtype=np.int64)
-    bases: list[Basis] = []
+    bases: list[AngleBasis] = []
     while len(bases) < MOST_BASES:
         solved = _solve_somehow(system, np.lexsort((np.arange(cells) * 7919 % cells, uses)))
         bases.append(_basis(solved, rows, cells))
@@ -365,7 +386,7 @@ def solvable_order(system: IntArray) -> IntArray:
     return np.concatenate([solved.closing[0], solved.free[0]])
 
 
-def _solve_somehow(system: IntArray, order: IntArray) -> Solved:
+def _solve_somehow(system: IntArray, order: IntArray) -> Elimination:
     """Eliminate in an order, or where that takes other pivots than 1 and -1 in one that begins like it."""
     generator = np.random.default_rng(0)  # public, and of no effect on the law
     for attempt in range(MOST_ORDERS):
@@ -377,13 +398,13 @@ def _solve_somehow(system: IntArray, order: IntArray) -> Solved:
     raise SamplingError(NO_BASIS)
 
 
-def _basis(solved: Solved, rows: int, cells: int) -> Basis:
+def _basis(solved: Elimination, rows: int, cells: int) -> AngleBasis:
     expand = np.zeros((rows, cells))
     expand[np.arange(rows), solved.closing[0]] = 1.0
     expand[:, solved.free[0]] = solved.coefficients[0]
     if np.abs(expand).sum(axis=0).max() > MOST_SUM:
         raise SamplingError(NO_BASIS)
-    return Basis(solved.closing[0], expand)
+    return AngleBasis(solved.closing[0], expand)
 
 
 def _product(factors: list[Fraction]) -> Fraction:

@@ -15,9 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from holdfast.errors import SamplingError
-from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.decisions.enclosure import (
+from holdfast.lattice.arrays import BoolArray, IntArray, WordArray
+from holdfast.sampling.decisions import (
     Enclosure,
     Real,
     exp_of_minus,
@@ -25,9 +24,9 @@ from holdfast.sampling.decisions.enclosure import (
     is_below,
     real,
 )
-from holdfast.sampling.decisions.floats import Flags
-from holdfast.sampling.entropy import Entropy, Words
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.inversion import BLOCK, WORD_BITS, Cdf, Inversion
+from holdfast.system.errors import SamplingError
 
 RADIX_BITS = 11
 REACH = Fraction(45)
@@ -65,7 +64,7 @@ class ExpCoin:
             _PowerTable(epsilon * 2 ** (RADIX_BITS * j), bits=bits, last=j == top) for j in range(top + 1)
         ]
 
-    def toss(self, exponents: IntArray, entropy: Entropy) -> Flags:
+    def toss(self, exponents: IntArray, entropy: Entropy) -> BoolArray:
         """Return heads with probability a^s for each exponent s >= 0."""
         heads = np.ones(exponents.shape, dtype=np.bool_)
         rest = exponents
@@ -94,7 +93,7 @@ class _PowerTable:
             dtype=np.uint64,
         )
 
-    def heads(self, exponents: IntArray, words: Words, entropy: Entropy) -> Flags:
+    def heads(self, exponents: IntArray, words: WordArray, entropy: Entropy) -> BoolArray:
         floor = self._floor[np.minimum(exponents, self._floor.size - 1)]
         heads = words < floor
         for i in np.flatnonzero(words == floor):

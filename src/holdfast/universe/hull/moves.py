@@ -12,31 +12,46 @@ Other universes are listed by `sensitivity_space`.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from holdfast.errors import GuaranteeError
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel
-from holdfast.lattice.product import Margins, product_features
+from holdfast.lattice.product import AxisMargins, product_features
 from holdfast.lattice.rows import independent_rows
-from holdfast.universe.compensators import SETS
-from holdfast.universe.space import MOST_ENTRIES, sensitivity_space
+from holdfast.programs.integer import Program
+from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import counted
+from holdfast.universe.space import MOST_ENTRIES, SETS, sensitivity_space
+from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
-from holdfast.words import counted
 
-MOST_MOVES = 500_000
+# Limits of patience and memory: the norm of a point is a program with a column for each difference.
+MOST_MOVES = 500_000  # cycles of a two-way table
 MOST_LISTED = 100_000  # differences of other universes, with their signs
 CHUNK = 256  # vectors, from all over the list, looked at together in search of a basis
 EVEN, ODD = ((0, 1, 2), (1, 2, 0), (2, 0, 1)), ((0, 2, 1), (2, 1, 0), (1, 0, 2))
 
 
+class UnlistedError(GuaranteeError):
+    """The differences are too many to be listed; ``fact`` says how many, without the way out."""
+
+    def __init__(self, fact: str) -> None:
+        super().__init__(f"{fact}: use coarser attributes.")
+        self.fact = fact
+
+
+class FurtherSumError(GuaranteeError):
+    """All differences keep a sum that conforming tables need not share."""
+
+
 @dataclass(frozen=True, eq=False)
-class Moves:
+class HullMoves:
     """Nonzero integer vectors, one a row, that stand for themselves and their negatives.
 
     Attributes:
@@ -88,7 +103,7 @@ class Moves:
         return kept
 
 
-def basic_moves(rows: int, columns: int) -> Moves:
+def basic_moves(rows: int, columns: int) -> HullMoves:
     """Return the cycles of four cells of an r x c table, row by row: the moves of tables 2 records apart.
 
     [semi-dp, Proposition 32] states them for 3 records, where they are too few unless r or c is 2.
@@ -96,10 +111,11 @@ def basic_moves(rows: int, columns: int) -> Moves:
     return _cycles(np.arange(rows * columns).reshape(rows, columns), rows * columns, 2)
 
 
-def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
+@lru_cache(maxsize=2)  # asked for to see whether it can be listed, and again by the noise
+def sensitivity_moves(universe: Universe, adjacency: int) -> HullMoves:
     """Return the sensitivity space S_a of a universe, a = adjacency.
 
-    Raises GuaranteeError where nothing can change, or where S_a cannot be listed.
+    Raises UnlistedError where S_a cannot be listed, GuaranteeError where nothing can change.
     """
     table = _two_way(universe)
     if table is not None and adjacency <= 3:
@@ -111,11 +127,11 @@ def sensitivity_moves(universe: Universe, adjacency: int) -> Moves:
     first = vectors[np.arange(len(vectors)), (vectors != 0).argmax(axis=1)]
     _require_some(len(vectors))
     # one record moves between cells with equal columns, as in one row of two: see `_cycles`
-    return Moves(csr_array(vectors[first > 0]), adjacency, additive=adjacency == 1, searched=True)
+    return HullMoves(csr_array(vectors[first > 0]), adjacency, additive=adjacency == 1, searched=True)
 
 
 def require_listable(universe: Universe, adjacency: int | None = None) -> None:
-    """Raise where sizes alone say that a sensitivity space of a universe cannot be listed, or that it is {0}.
+    """Raise UnlistedError where sizes alone say that a sensitivity space cannot be listed, or that it is {0}.
 
     Nothing is searched for this. Where the adjacency a is not given, it is said of every S_a. Two lower
     bounds do it:
@@ -139,7 +155,7 @@ def require_listable(universe: Universe, adjacency: int | None = None) -> None:
         raise _too_many(universe, f"{counted(apart, 'record')} and more")
 
 
-def _kept_ways(margins: Margins) -> int:
+def _kept_ways(margins: AxisMargins) -> int:
     """Return the largest k such that the margins of all sets of k attributes are kept, 0 for the total."""
     axes = [axis for axis, size in enumerate(margins.shape) if size > 1]
     ways = 0
@@ -150,10 +166,9 @@ def _kept_ways(margins: Margins) -> int:
     return ways
 
 
-def _too_many(universe: Universe, apart: str) -> GuaranteeError:
-    return GuaranteeError(
-        f"the differences of tables {apart} apart cannot all be listed for {universe.cells:,} cells, and"
-        ' k-norm noise needs them: set name = "lattice-laplace" in [mechanism], or use coarser attributes.'
+def _too_many(universe: Universe, apart: str) -> UnlistedError:
+    return UnlistedError(
+        f"the differences of tables {apart} apart cannot all be listed for {universe.cells:,} cells"
     )
 
 
@@ -173,7 +188,7 @@ def _two_way(universe: Universe) -> IntArray | None:
     return table[np.ix_(features[0].count > 0, features[1].count > 0)]
 
 
-def _cycles(table: IntArray, cells: int, adjacency: int) -> Moves:
+def _cycles(table: IntArray, cells: int, adjacency: int) -> HullMoves:
     """Return the cycles of 2 k cells, k <= adjacency <= 3.
 
     With two rows, z = (w, -w) and w sums to 0. Moving what is above 0 in w to where it is below writes w as
@@ -186,9 +201,9 @@ def _cycles(table: IntArray, cells: int, adjacency: int) -> Moves:
         if adjacency >= k
     )
     if count > MOST_MOVES:
-        raise GuaranteeError(
-            f"the {table.shape[0]} x {table.shape[1]} table has {count:,} differences to list for k-norm,"
-            f' more than {MOST_MOVES:,}: use name = "lattice-laplace" in [mechanism], or coarser attributes.'
+        raise UnlistedError(
+            f"the {table.shape[0]} x {table.shape[1]} table has {count:,} differences to list, more than"
+            f" {MOST_MOVES:,}"
         )
     four = _four_cycles(table) if adjacency >= 2 else np.zeros((0, 4), dtype=np.int64)
     six = _six_cycles(table) if adjacency >= 3 else np.zeros((0, 6), dtype=np.int64)
@@ -200,7 +215,7 @@ def _cycles(table: IntArray, cells: int, adjacency: int) -> Moves:
         (signs, np.concatenate([four.ravel(), six.ravel()]), start), shape=(width.size, cells), dtype=np.int64
     )
     vectors.sort_indices()
-    return Moves(vectors, adjacency, additive=min(table.shape) == 2, table=table)
+    return HullMoves(vectors, adjacency, additive=min(table.shape) == 2, table=table)
 
 
 def _four_cycles(table: IntArray) -> IntArray:
@@ -245,3 +260,55 @@ def _require_some(count: int) -> None:
             "no two tables with these invariants are that few records apart, so nothing is left to protect:"
             " drop or coarsen an invariant, or publish the table as it is."
         )
+
+
+def span_matrix(universe: Universe, moves: HullMoves) -> csr_array:
+    """Return a full-rank integer matrix whose kernel is the span of the moves: A, and what else they keep.
+
+    The span may be smaller than {z : A z = 0}. Noise then leaves some sums w x exactly as they are, beside
+    the invariants. That tells nothing where w x is the same for every conforming table, as for a cell that
+    the invariants and x >= 0 force to 0. Otherwise it would publish more than the invariants, and is refused:
+    the number of records, for one, where no invariant fixes it.
+
+    Raises FurtherSumError where the moves keep a sum that differs between conforming tables.
+    """
+    basis = moves.basis
+    if basis.shape[0] == universe.dimension:
+        return universe.matrix
+    still = np.flatnonzero(~basis.any(axis=0))
+    possible = still[capacities(universe)[universe.patterns.of_cell[still]] != 0]
+    cells = csr_array(np.eye(universe.cells, dtype=np.int64))
+    _require_constant(universe, cells[possible].toarray())
+    # without the entries of the cells that stay, the invariants tie the others alone
+    rest = universe.matrix.toarray()
+    rest[:, still] = 0
+    matrix = csr_array(vstack([cells[still], csr_array(rest)], format="csr"))
+    kept = independent_rows(matrix)
+    if kept.size < universe.cells - basis.shape[0]:
+        further = integer_kernel(basis)
+        _require_constant(universe, further)
+        matrix = csr_array(vstack([matrix, csr_array(further)], format="csr"))
+        kept = independent_rows(matrix)
+    return csr_array(matrix[kept])
+
+
+def _require_constant(universe: Universe, rows: IntArray) -> None:
+    """Raise unless each row w has one value w x on all conforming tables."""
+    most = np.full(universe.cells, UNBOUNDED)
+    program = Program(universe.matrix, universe.values, universe.values, most=most)
+    if not all(_constant(program, row) for row in rows):
+        raise FurtherSumError(
+            "tables that few records apart always agree in some other sum than the invariants, such as the"
+            " number of records: make that sum an invariant."
+        )
+
+
+def _constant(program: Program, row: IntArray) -> bool:
+    """Whether w x is largest and smallest at the same value."""
+    ends = []
+    for sign in (1, -1):
+        outcome = program.solve(maximise=sign * row)
+        if outcome.status is not Status.SOLVED or outcome.point is None:
+            return False
+        ends.append(int(row @ outcome.point))
+    return ends[0] == ends[1]

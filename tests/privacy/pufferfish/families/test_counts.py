@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.law_distance import DiscreteLaw, largest_quantile_gap
 from holdfast.privacy.pufferfish.families import DependentCounts, DisclosedCount, ListedCounts
 from holdfast.privacy.pufferfish.families.dependent_counts import _enclosed_gap, _exact_gap
-from holdfast.privacy.wasserstein import DiscreteLaw, largest_quantile_gap
+from holdfast.system.errors import GuaranteeError
 
 HALF = Fraction(1, 2)
 

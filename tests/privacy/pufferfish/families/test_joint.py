@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.law_distance import bottleneck
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
-from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair
-from holdfast.privacy.wasserstein import bottleneck
+from holdfast.privacy.pufferfish.families.listed import ListedLaws, SecretPair
+from holdfast.system.errors import GuaranteeError
 
 
 def fair(n: int) -> list[Outcome]:

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.pufferfish.delta import Family
 from holdfast.privacy.pufferfish.families import CorrelatedMean, ListedMean
-from holdfast.privacy.pufferfish.families.family import Family
+from holdfast.system.errors import GuaranteeError
 
 ONE = Fraction(1)
 

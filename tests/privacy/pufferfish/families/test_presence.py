@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 import pytest
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.law_distance import bottleneck
 from holdfast.privacy.pufferfish.families.presence import ABSENT, Person, Presence
-from holdfast.privacy.wasserstein import bottleneck
+from holdfast.system.errors import GuaranteeError
 
 HALF = Fraction(1, 2)
 ONE = {"a record": Fraction(1)}

@@ -26,13 +26,13 @@ from typing import Any, Literal
 
 import flint
 
-from holdfast.errors import GuaranteeError
-from holdfast.privacy.evidence import Evidence, Proved
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.family import MODELLED, answers, said
+from holdfast.privacy.claims import claim
+from holdfast.privacy.evidence import Proved
+from holdfast.privacy.law_distance import largest_gap_of_weights
+from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, answers, stated_in_words
 from holdfast.privacy.pufferfish.framework import COUNT, Framework, LawClass
-from holdfast.privacy.wasserstein.line import largest_gap_of_weights
-from holdfast.words import counted
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import counted
 
 Dependence = Literal["independent", "any"]
 MOST_PEOPLE = 10**6
@@ -49,7 +49,7 @@ class DependentCounts:
     z0: Fraction
     z1: Fraction
     dependence: Dependence = "independent"
-    public: str = "bounds on how much one answer tells of another"
+    public: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.n <= MOST_PEOPLE:
@@ -64,16 +64,7 @@ class DependentCounts:
     def framework(self) -> Framework:
         """The answers of n people."""
         secrets, pairs = answers(self.n)
-        others = (
-            "are independent of each other"
-            if self.dependence == "independent"
-            else "depend on each other in any way"
-        )
-        words = (
-            f"the laws under which, given the answer of the person in question, those of the others {others},"
-            f" each 1 with probability at least {self.z0} given 0 and at most {self.z1} given 1, and no less"
-            " given 1 than given 0"
-        )
+        laws = _dependent(self.z0, self.z1, self.dependence)
         data = {
             "family": "dependent-counts",
             "n": self.n,
@@ -81,18 +72,15 @@ class DependentCounts:
             "z1": str(self.z1),
             "dependence": self.dependence,
         }
-        return Framework(said(self.public), secrets, pairs, LawClass(words, data, "family"), COUNT)
+        public = stated_in_words(self.public, _bounded())
+        return Framework(public, secrets, pairs, LawClass(laws, data, "family"), COUNT)
 
     @property
     def delta(self) -> DeltaZ:
         """The gap at the ends of the bounds."""
         low, high = self.bounds
         exact = low == high
-        found: Evidence = Proved(
-            f"the counts of {counted(self.n, 'person', 'people')} given 0 and given 1 are"
-            f" {'' if exact else 'at most '}{high} apart at worst",
-            "theory, 7",
-        )
+        found = Proved(_apart(self.n, high, exact=exact), "theory, 7")
         return DeltaZ(Fraction(high), exact, (found, MODELLED))
 
     @cached_property
@@ -211,3 +199,28 @@ def _first_enough_above(lower: list[flint.arb], upper: list[flint.arb]) -> tuple
         may.append(i)
         sure.append(j)
     return may, sure
+
+
+@claim("public-bounds-on-answers")
+def _bounded() -> str:
+    return "bounds on how much one answer tells of another"
+
+
+@claim("answers-dependent")
+def _dependent(z0: Fraction, z1: Fraction, dependence: Dependence) -> str:
+    others = (
+        "are independent of each other" if dependence == "independent" else "depend on each other in any way"
+    )
+    return (
+        f"the laws under which, given the answer of the person in question, those of the others {others},"
+        f" each 1 with probability at least {z0} given 0 and at most {z1} given 1, and no less given 1 than"
+        " given 0"
+    )
+
+
+@claim("dependent-counts-apart")
+def _apart(people: int, distance: int, *, exact: bool) -> str:
+    return (
+        f"the counts of {counted(people, 'person', 'people')} given 0 and given 1 are"
+        f" {'' if exact else 'at most '}{distance} apart at worst"
+    )

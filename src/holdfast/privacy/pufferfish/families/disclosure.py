@@ -19,13 +19,13 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Literal
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.family import MODELLED, answers
+from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, answers
 from holdfast.privacy.pufferfish.framework import COUNT, Framework, LawClass, Stated
+from holdfast.system.errors import GuaranteeError
 
-Laws = Literal["independent", "everything"]
+DisclosureLaws = Literal["independent", "everything"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class DisclosedCount:
     k: int = 0
     t: Fraction | None = None
     share: Fraction | None = None
-    laws: Laws = "independent"
+    laws: DisclosureLaws = "independent"
 
     def __post_init__(self) -> None:
         if self.n < 1:
@@ -69,41 +69,58 @@ class DisclosedCount:
 
     @property
     def _facts(self) -> str:
-        facts = [f"{self.k}-anonymity"] if self.k else []
-        if self.t is not None:
-            facts.append(f"{self.t}-closeness to {self.share}")
-        return " and ".join(facts) or "none"
+        return _rules(self.k, self.t, self.share)
 
     @property
     def framework(self) -> Framework:
         """The answers of n people, where both are still possible."""
         secrets, _ = answers(self.n)
         low, high = self.bounds
-        pairs = Stated(
-            "each person, the answers 0 and 1 where both are possible",
-            {"by": "person", "values": [0, 1], "people": self.n},
-        )
-        public = Stated(
-            f"{self._facts}: {low:,} to {high:,} of {self.n:,} people say 1",
-            {"n": self.n, "low": low, "high": high},
-        )
-        words = (
-            "all laws of independent answers, given what is public"
-            if self.laws == "independent"
-            else "all laws that agree with what is public"
-        )
-        return Framework(public, secrets, pairs, LawClass(words, {"family": "answers"}, self.laws), COUNT)
+        pairs = Stated(_where_possible(), {"by": "person", "values": [0, 1], "people": self.n})
+        facts = _disclosed(self.k, self.t, self.share, low, high, self.n)
+        public = Stated(facts, {"n": self.n, "low": low, "high": high})
+        laws = LawClass(_of_answers(self.laws), {"family": "answers"}, self.laws)
+        return Framework(public, secrets, pairs, laws, COUNT)
 
     @property
     def delta(self) -> DeltaZ:
         """One person's answer, or everything that the bounds leave."""
         low, high = self.bounds
         value = high - low if self.laws == "everything" else min(1, high - low)
-        claim = f"counts from {low:,} to {high:,} given 0 and given 1 are {value:,} apart at worst"
-        return DeltaZ(Fraction(value), exact=True, evidence=(Proved(claim, "theory, 7"), MODELLED))
+        apart = Proved(_apart(low, high, value), "theory, 7")
+        return DeltaZ(Fraction(value), exact=True, evidence=(apart, MODELLED))
 
     @property
     def details(self) -> dict[str, Any]:
         """The bounds."""
         low, high = self.bounds
         return {"low": low, "high": high}
+
+
+def _rules(k: int, t: Fraction | None, share: Fraction | None) -> str:
+    facts = [f"{k}-anonymity"] if k else []
+    if t is not None:
+        facts.append(f"{t}-closeness to {share}")
+    return " and ".join(facts) or "none"
+
+
+@claim("public-disclosure-rule")
+def _disclosed(k: int, t: Fraction | None, share: Fraction | None, low: int, high: int, people: int) -> str:
+    return f"{_rules(k, t, share)}: {low:,} to {high:,} of {people:,} people say 1"
+
+
+@claim("both-answers-where-possible")
+def _where_possible() -> str:
+    return "each person, the answers 0 and 1 where both are possible"
+
+
+@claim("laws-of-answers")
+def _of_answers(laws: DisclosureLaws) -> str:
+    if laws == "independent":
+        return "all laws of independent answers, given what is public"
+    return "all laws that agree with what is public"
+
+
+@claim("counts-apart")
+def _apart(low: int, high: int, distance: int) -> str:
+    return f"counts from {low:,} to {high:,} given 0 and given 1 are {distance:,} apart at worst"

@@ -15,14 +15,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import claim
+from holdfast.privacy.law_distance import DiscreteLaw
 from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair, normalised
-from holdfast.privacy.pufferfish.families.metric import Point
+from holdfast.privacy.pufferfish.families.listed import ListedLaws, ListedPoint, SecretPair, normalised
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
-from holdfast.privacy.wasserstein import DiscreteLaw
-from holdfast.visible import visible
-from holdfast.words import counted
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import counted, visible
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Outcome:
     value: Fraction | None = None
 
     @property
-    def point(self) -> Point:
+    def point(self) -> ListedPoint:
         """Where it is: the dataset, or the value of the statistic."""
         return self.records if self.value is None else (self.value,)
 
@@ -68,7 +67,8 @@ class JointLaws:
                 "some outcomes have a value of the statistic: give one for each, or for none."
             )
         for place in range(self._laws):
-            DiscreteLaw.of(range(len(self.outcomes)), self._chances(place), self._name(place))
+            chances = [outcome.chances[place] for outcome in self.outcomes]
+            DiscreteLaw.of(range(len(self.outcomes)), chances, self._name(place))
             if not any(outcome.chances[place] for outcome in self._possible):
                 raise GuaranteeError(
                     f"{self._name(place)} gives what was observed, {visible(self.observed)!r}, no chance: no"
@@ -82,9 +82,6 @@ class JointLaws:
 
     def _name(self, place: int) -> str:
         return "the prior" if self._laws == 1 else f"law {place + 1}"
-
-    def _chances(self, place: int) -> list[Fraction]:
-        return [outcome.chances[place] for outcome in self.outcomes]
 
     @property
     def _possible(self) -> list[Outcome]:
@@ -105,7 +102,7 @@ class JointLaws:
 
     def _pairs(self, place: int) -> Sequence[SecretPair]:
         """Return the pairs under one law, each with the laws given its secrets."""
-        given: dict[tuple[int, str], dict[Point, Fraction]] = {}
+        given: dict[tuple[int, str], dict[ListedPoint, Fraction]] = {}
         for outcome in self._possible:
             for person, value in enumerate(outcome.records):
                 if chance := outcome.chances[place]:
@@ -113,7 +110,7 @@ class JointLaws:
                     law[outcome.point] = law.get(outcome.point, Fraction(0)) + chance
         laws = {secret: normalised(law) for secret, law in given.items()}
         return [
-            SecretPair((_secret(one), _secret(other)), (laws[one], laws[other]))
+            SecretPair((one[1], other[1]), (laws[one], laws[other]), one[0] + 1)
             for one, other in combinations(sorted(laws), 2)
             if one[0] == other[0]
         ]
@@ -123,14 +120,10 @@ class JointLaws:
         """The values of each person that are still possible."""
         people, listed = len(self.outcomes[0].records), self.listed.framework
         return Framework(
-            Stated(f"the public facts are {visible(self.observed)!r}", {"observed": self.observed}),
-            Stated(f"the possible values of {counted(people, 'person', 'people')}", listed.secrets.data),
-            Stated("each person, any two values that are possible", listed.pairs.data),
-            LawClass(
-                f"{counted(self._laws, 'listed law')} of the data, given the public facts",
-                listed.laws.data,
-                "listed",
-            ),
+            Stated(_observed(self.observed), {"observed": self.observed}),
+            Stated(_possible_values(people), listed.secrets.data),
+            Stated(_two_possible(), listed.pairs.data),
+            LawClass(_given(self._laws), listed.laws.data, "listed"),
             listed.statistic,
         )
 
@@ -145,5 +138,21 @@ class JointLaws:
         return self.listed.details
 
 
-def _secret(secret: tuple[int, str]) -> str:
-    return f"person {secret[0] + 1} is {secret[1]}"
+@claim("public-observed")
+def _observed(observed: str) -> str:
+    return f"the public facts are {visible(observed)!r}"
+
+
+@claim("possible-values")
+def _possible_values(people: int) -> str:
+    return f"the possible values of {counted(people, 'person', 'people')}"
+
+
+@claim("any-two-possible-values")
+def _two_possible() -> str:
+    return "each person, any two values that are possible"
+
+
+@claim("laws-given-public")
+def _given(laws: int) -> str:
+    return f"{counted(laws, 'listed law')} of the data, given the public facts"

@@ -26,24 +26,34 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
-from holdfast.privacy.guarantee import shown
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.family import MODELLED, said
+from holdfast.privacy.guarantee import format_parameter
+from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, stated_in_words
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
 from holdfast.privacy.roots import ceil_root
+from holdfast.system.errors import GuaranteeError
 
 MEAN = Statistic("mean", "absolute difference")
-Row = Sequence[Fraction]
+CoefficientRow = Sequence[Fraction]
 
 
 def _secrets(n: int, width: Fraction) -> tuple[Stated, Stated]:
     data = {"people": n, "width": str(width)}
     return (
-        Stated(f"the value of each of {n:,} people, within an interval of width {width}", data),
-        Stated(f"each person, any two values at most {width} apart", {"by": "person", **data}),
+        Stated(_values(n, width), data),
+        Stated(_two_values(width), {"by": "person", **data}),
     )
+
+
+@claim("values-of-people")
+def _values(people: int, width: Fraction) -> str:
+    return f"the value of each of {people:,} people, within an interval of width {width}"
+
+
+@claim("any-two-values")
+def _two_values(width: Fraction) -> str:
+    return f"each person, any two values at most {width} apart"
 
 
 def _check(n: int, width: Fraction) -> None:
@@ -58,7 +68,7 @@ class CorrelatedMean:
     n: int
     width: Fraction
     correlation: Fraction
-    public: str = "a value that is jointly normal with those of all people"
+    public: str | None = None
 
     def __post_init__(self) -> None:
         _check(self.n, self.width)
@@ -69,29 +79,24 @@ class CorrelatedMean:
     def framework(self) -> Framework:
         """All public values that are correlated so much with no person's."""
         secrets, pairs = _secrets(self.n, self.width)
-        words = (
-            f"independent normal values of {self.n:,} people of one mean and variance, jointly normal with"
-            f" what is public, each correlated with it by at most {self.correlation}"
-        )
+        laws = _correlated(self.n, self.correlation)
         data = {"family": "normal", "n": self.n, "correlation": str(self.correlation)}
-        return Framework(said(self.public), secrets, pairs, LawClass(words, data, "family"), MEAN)
+        public = stated_in_words(self.public, _jointly_normal())
+        return Framework(public, secrets, pairs, LawClass(laws, data, "family"), MEAN)
 
     @property
     def delta(self) -> DeltaZ:
         """The largest translation, infinite where the correlation has no bound below 1."""
         n, r = self.n, self.correlation
         if r == 1 and n > 1:
-            claim = "a public value that may be almost that of one person moves the mean without bound"
-            return DeltaZ(None, exact=True, evidence=(Proved(claim, "kifer2011; theory, 7"), MODELLED))
+            return DeltaZ(None, exact=True, evidence=(Proved(_unbounded(), "kifer2011; theory, 7"), MODELLED))
         if n * r**2 <= 1 or n == 1:  # the smaller of the two is rational
             extra = (n - 1) * r**2 / (1 - r**2) if n > 1 else Fraction(0)
         else:
             extra = ceil_root((n - 1) * r**2 / (1 - r**2))
         value = self.width * (1 + extra) / n
         exact = n * r**2 <= 1 or n == 1 or extra**2 == (n - 1) * r**2 / (1 - r**2)
-        rounded = "" if exact else ", rounded up"
-        claim = f"two values of one person move the mean by at most {shown(value)}{rounded}"
-        return DeltaZ(value, exact, (Proved(claim, "theory, 7"), MODELLED))
+        return DeltaZ(value, exact, (Proved(_moved(value, exact=exact), "theory, 7"), MODELLED))
 
     @property
     def details(self) -> dict[str, Any]:
@@ -109,10 +114,10 @@ class ListedMean:
 
     n: int
     width: Fraction
-    person: Row
-    mean: Row
-    covariance: Sequence[Row]
-    public: str = "values that are jointly normal with those of all people"
+    person: CoefficientRow
+    mean: CoefficientRow
+    covariance: Sequence[CoefficientRow]
+    public: str | None = None
 
     def __post_init__(self) -> None:
         _check(self.n, self.width)
@@ -145,18 +150,15 @@ class ListedMean:
             "mean": [str(entry) for entry in self.mean],
             "covariance": [[str(entry) for entry in row] for row in self.covariance],
         }
-        words = (
-            f"normal laws of {self.n:,} independent values and of what is public, with the listed covariances"
-            " of the person in question"
-        )
-        return Framework(said(self.public), secrets, pairs, LawClass(words, data, "listed"), MEAN)
+        public, laws = stated_in_words(self.public, _normal_values()), _listed_normal(self.n)
+        return Framework(public, secrets, pairs, LawClass(laws, data, "listed"), MEAN)
 
     @property
     def delta(self) -> DeltaZ:
         """The translation from one end of the interval to the other."""
         value = abs(self._coefficients[0]) * self.width
-        claim = f"two values of one person move the mean by at most {value}"
-        return DeltaZ(value, exact=True, evidence=(Proved(claim, "theory, 7"), MODELLED))
+        moved = Proved(_moved(value, exact=True), "theory, 7")
+        return DeltaZ(value, exact=True, evidence=(moved, MODELLED))
 
     @property
     def details(self) -> dict[str, Any]:
@@ -182,7 +184,7 @@ class ListedMean:
         return found
 
 
-def _solved(matrix: Sequence[Row], right: Row) -> tuple[Fraction, ...] | None:
+def _solved(matrix: Sequence[CoefficientRow], right: CoefficientRow) -> tuple[Fraction, ...] | None:
     """Return the solution v of matrix v = right by elimination, None where it is not one."""
     rows = [[*row, entry] for row, entry in zip(matrix, right, strict=True)]
     for place in range(len(rows)):
@@ -198,7 +200,7 @@ def _solved(matrix: Sequence[Row], right: Row) -> tuple[Fraction, ...] | None:
     return tuple(row[-1] for row in rows)
 
 
-def _no_negative_square(matrix: Sequence[Row]) -> bool:
+def _no_negative_square(matrix: Sequence[CoefficientRow]) -> bool:
     """Whether a symmetric matrix is positive semidefinite, by symmetric elimination."""
     rows = [list(row) for row in matrix]
     for place in range(len(rows)):
@@ -211,3 +213,40 @@ def _no_negative_square(matrix: Sequence[Row]) -> bool:
                     entry - factor * other for entry, other in zip(rows[at], rows[place], strict=True)
                 ]
     return True
+
+
+@claim("public-jointly-normal")
+def _jointly_normal() -> str:
+    return "a value that is jointly normal with those of all people"
+
+
+@claim("public-values-jointly-normal")
+def _normal_values() -> str:
+    return "values that are jointly normal with those of all people"
+
+
+@claim("normal-correlated")
+def _correlated(people: int, correlation: Fraction) -> str:
+    return (
+        f"independent normal values of {people:,} people of one mean and variance, jointly normal with what"
+        f" is public, each correlated with it by at most {correlation}"
+    )
+
+
+@claim("normal-listed")
+def _listed_normal(people: int) -> str:
+    return (
+        f"normal laws of {people:,} independent values and of what is public, with the listed covariances of"
+        " the person in question"
+    )
+
+
+@claim("mean-moved")
+def _moved(width: Fraction, *, exact: bool) -> str:
+    rounded = "" if exact else ", rounded up"
+    return f"two values of one person move the mean by at most {format_parameter(width)}{rounded}"
+
+
+@claim("mean-moved-without-bound")
+def _unbounded() -> str:
+    return "a public value that may be almost that of one person moves the mean without bound"

@@ -19,17 +19,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from holdfast.errors import GuaranteeError
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Proved
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.families.family import MODELLED
-from holdfast.privacy.pufferfish.families.laws import ListedLaws, SecretPair, normalised
-from holdfast.privacy.pufferfish.families.metric import Point
+from holdfast.privacy.law_distance import DiscreteLaw
+from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ
+from holdfast.privacy.pufferfish.families.listed import ListedLaws, ListedPoint, SecretPair, normalised
 from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
-from holdfast.privacy.wasserstein import DiscreteLaw
-from holdfast.spec.closest import closest
-from holdfast.visible import visible
-from holdfast.words import counted
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import closest, counted, visible
 
 MOST_DATASETS, MOST_BEGUN, MOST_PEOPLE = 500, 20_000, 200
 """Datasets, beginnings of them and people up to which the best transport is sought: beyond is a bound."""
@@ -87,30 +84,24 @@ class Presence:
     @property
     def framework(self) -> Framework:
         """Presence of each person, with a value, against absence."""
-        people = counted(len(self.people), "person", "people")
+        people = len(self.people)
         each = [
             {"inclusion": str(one.inclusion), "values": {v: str(p) for v, p in one.values.items()}}
             for one in self.people
         ]
         return Framework(
             Stated(self._public, {"size": self.size, "totals": self.totals and {**self.totals}}),
-            Stated(f"whether each of {people} is in the data, and with which value", {"of": "presence"}),
-            Stated("each person, in the data with a value and not in the data", {"by": "presence"}),
-            LawClass(
-                f"the law under which {people} are in the data independently of each other, with the listed"
-                " probabilities, given it",
-                {"family": "presence", "people": each},
-                "listed",
-            ),
+            Stated(_presence(people), {"of": "presence"}),
+            Stated(_in_or_not(), {"by": "presence"}),
+            LawClass(_independent(people), {"family": "presence", "people": each}, "listed"),
             MEMBERS,
         )
 
     @property
-    def _public(self) -> str:
+    def _public(self) -> Claim:
         if self.totals is not None:
-            told = ", ".join(f"{total:,} {visible(value)}" for value, total in self.totals.items())
-            return f"how many in the data have each value ({told})"
-        return "nothing" if self.size is None else f"there are {counted(self.size, 'record')}"
+            return _given_totals(tuple(self.totals), tuple(self.totals.values()))
+        return _given_size(self.size)
 
     @cached_property
     def delta(self) -> DeltaZ:
@@ -121,7 +112,7 @@ class Presence:
         if self.totals is not None:
             return self._of_totals(self.totals)
         if self.size is None:
-            return _proved(1, "nobody's presence depends on that of another, so one person differs")
+            return _proved(1, _alone())
         free = self.size - sum(person.inclusion == 1 for person in self.people)
         if not 0 <= free <= uncertain:
             raise GuaranteeError(f"no law gives {counted(self.size, 'record')} a chance: correct the size.")
@@ -129,17 +120,13 @@ class Presence:
             raise GuaranteeError(
                 f"with {counted(self.size, 'record')} it is known who is in the data: no secret is left."
             )
-        return _proved(2, "whoever enters data of a public size takes the place of one, and no more move")
+        return _proved(2, _in_place())
 
     def _of_totals(self, totals: Mapping[str, int]) -> DeltaZ:
         if self._listed is not None:
             return self._listed.delta
         parts = sum(total > 0 for total in totals.values()) + (sum(totals.values()) < len(self.people))
-        claim = (
-            f"with {parts} public numbers of people, absent ones among them, one who enters moves at most one"
-            " of each"
-        )
-        return DeltaZ(Fraction(parts), exact=False, evidence=(Proved(claim, "theory, 7"), MODELLED))
+        return DeltaZ(Fraction(parts), exact=False, evidence=(Proved(_of_each(parts), "theory, 7"), MODELLED))
 
     @cached_property
     def _listed(self) -> ListedLaws | None:
@@ -149,25 +136,25 @@ class Presence:
             return None
         pairs = []
         for place in range(len(self.people)):
-            given: dict[str, dict[Point, Fraction]] = {}
+            given: dict[str, dict[ListedPoint, Fraction]] = {}
             for dataset, chance in found.items():
                 given.setdefault(str(dataset[place]), {})[dataset] = chance
             away = given.pop(ABSENT, None)
             for value, law in given.items() if away is not None else ():
-                secrets = f"person {place + 1} is in the data, {value}", f"person {place + 1} is {ABSENT}"
-                pairs.append(SecretPair(secrets, (normalised(law), normalised(away or {}))))
+                secrets = f"in the data, {value}", ABSENT
+                pairs.append(SecretPair(secrets, (normalised(law), normalised(away or {})), place + 1))
         if not pairs:
             raise GuaranteeError(
-                f"with {self._public} nobody's presence is open: what is public leaves no secret, or has no"
-                " chance."
+                f"with {self._public.words} nobody's presence is open: what is public leaves no secret, or"
+                " has no chance."
             )
         return ListedLaws(tuple(pairs))
 
-    def _datasets(self) -> dict[Point, Fraction] | None:
+    def _datasets(self) -> dict[ListedPoint, Fraction] | None:
         """Return the datasets that have the totals, with their probabilities beforehand, unless too many."""
         totals = self.totals or {}
         room = {**totals, ABSENT: len(self.people) - sum(totals.values())}
-        begun: dict[Point, Fraction] = {(): Fraction(1)}
+        begun: dict[ListedPoint, Fraction] = {(): Fraction(1)}
         for person in self.people if len(self.people) <= MOST_PEOPLE else ():
             begun = {
                 (*taken, value): chance * share
@@ -185,5 +172,53 @@ class Presence:
         return {} if self.totals is None or self._listed is None else self._listed.details
 
 
-def _proved(value: int, claim: str) -> DeltaZ:
-    return DeltaZ(Fraction(value), exact=True, evidence=(Proved(claim, "theory, 7"), MODELLED))
+def _proved(value: int, why: Claim) -> DeltaZ:
+    return DeltaZ(Fraction(value), exact=True, evidence=(Proved(why, "theory, 7"), MODELLED))
+
+
+@claim("presence-given-totals")
+def _given_totals(values: tuple[str, ...], totals: tuple[int, ...]) -> str:
+    each = zip(values, totals, strict=True)
+    told = ", ".join(f"{total:,} {visible(value)}" for value, total in each)
+    return f"how many in the data have each value ({told})"
+
+
+@claim("presence-given-size")
+def _given_size(size: int | None) -> str:
+    return "nothing of who is in the data" if size is None else f"there are {counted(size, 'record')}"
+
+
+@claim("presence-of-people")
+def _presence(people: int) -> str:
+    return f"whether each of {counted(people, 'person', 'people')} is in the data, and with which value"
+
+
+@claim("presence-or-absence")
+def _in_or_not() -> str:
+    return "each person, in the data with a value and not in the data"
+
+
+@claim("presence-independent")
+def _independent(people: int) -> str:
+    return (
+        f"the law under which {counted(people, 'person', 'people')} are in the data independently of each"
+        " other, with the listed probabilities, given it"
+    )
+
+
+@claim("presence-alone")
+def _alone() -> str:
+    return "nobody's presence depends on that of another, so one person differs"
+
+
+@claim("presence-in-place")
+def _in_place() -> str:
+    return "whoever enters data of a public size takes the place of one, and no more move"
+
+
+@claim("presence-of-totals")
+def _of_each(parts: int) -> str:
+    return (
+        f"with {parts} public numbers of people, absent ones among them, one who enters moves at most one of"
+        " each"
+    )

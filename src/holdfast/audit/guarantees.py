@@ -1,0 +1,132 @@
+"""Re-reading a guarantee: what an advertised one is worth once invariants are published.
+
+An intensity advertised for one changed record holds, among the tables that agree with the invariants, for
+a(t) changed records: as many as one person's change takes [semi-dp, Proposition 15].
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon, zcdp_to_epsilon_classic
+from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.spec.model import Spec
+from holdfast.spec.tables import TablesSpec
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.text import counted
+
+
+@dataclass(frozen=True)
+class EpsilonReading:
+    """An intensity with its epsilons at a delta: by the classic formula, and the best known one."""
+
+    intensity: Intensity
+    delta: Fraction | None
+    epsilon: float | None
+    epsilon_tight: float | None
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers by name."""
+        numbers = {name: float(value) for name, value in self.intensity.parameters().items()}
+        if self.delta is not None:
+            numbers.setdefault("delta", float(self.delta))
+        if self.epsilon is not None:
+            numbers["epsilon"] = self.epsilon
+        if self.epsilon_tight is not None:
+            numbers["epsilon_tight"] = self.epsilon_tight
+        return {"standard": self.intensity.standard, **numbers, "method": self.method}
+
+
+def reading(intensity: Intensity, delta: Fraction | None) -> EpsilonReading:
+    """Read an intensity as an epsilon at a delta."""
+    match intensity:
+        case Pure(epsilon):
+            return EpsilonReading(intensity, None, float(epsilon), None, "as given")
+        case Approximate(epsilon, own):
+            return EpsilonReading(intensity, own, float(epsilon), None, "as given")
+        case ZeroConcentrated(rho):
+            at = {"rho": float(rho), "delta": float(_needed(delta))}
+            classic, tight = zcdp_to_epsilon_classic(**at), zcdp_to_epsilon(**at)
+            return EpsilonReading(
+                intensity, delta, classic.value, tight.value, f"{classic.method}; {tight.method}"
+            )
+        case Functional(f):
+            at_delta = _needed(delta)
+            return EpsilonReading(intensity, at_delta, f.epsilon_at(float(at_delta)), None, "its profile")
+        case GaussianDP(mu):
+            exact = gdp_to_epsilon(mu=float(mu), delta=float(_needed(delta)))
+            return EpsilonReading(intensity, delta, exact.value, None, exact.method)
+
+
+@dataclass(frozen=True)
+class GuaranteeReport:
+    """A guarantee as it is advertised and as it holds; ``source`` says where the distance comes from."""
+
+    semi_adjacency: int
+    source: str
+    advertised: EpsilonReading
+    effective: EpsilonReading
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        both = {"advertised": self.advertised.to_dict(), "effective": self.effective.to_dict()}
+        return {**vars(self), **both}
+
+
+def guarantee(
+    intensity: Intensity,
+    semi_adjacency: int | None = None,
+    delta: Fraction | None = None,
+    *,
+    spec: Spec | TablesSpec | str | Path | None = None,
+    data: Any = None,
+) -> GuaranteeReport:
+    """Return the advertised guarantee and the effective one under invariants, read at a delta.
+
+    How many records one change takes is given, or follows from the invariants of a spec, whose confidential
+    table is read for them; without either there are no invariants.
+    """
+    if semi_adjacency is not None and spec is not None:
+        raise SpecError("give a spec or a semi-adjacency, not both.")
+    if spec is not None:
+        apart, source = _under_invariants(spec, data)
+    else:
+        apart, source = (1, "no invariants") if semi_adjacency is None else (semi_adjacency, "as given")
+    effective = intensity.group(apart)
+    if isinstance(effective, Approximate) and effective.delta >= 1:
+        raise GuaranteeError(
+            f"{counted(apart, 'record')} at epsilon {float(intensity.parameters()['epsilon']):g}"
+            " leave no guarantee: delta reaches 1."
+        )
+    return GuaranteeReport(apart, source, reading(intensity, delta), reading(effective, delta))
+
+
+def _under_invariants(spec: Spec | TablesSpec | str | Path, data: Any) -> tuple[int, str]:
+    """Return how many records one person's change takes under the invariants of a spec, and how it is read.
+
+    The advertised guarantee is about people, of whom two may exchange places where no table can change.
+    """
+    from holdfast.audit.universes import UniverseReport, universe  # noqa: PLC0415 - needed with a spec alone
+
+    found = universe(spec, data)
+    table, people = (
+        (found.semi_adjacency.worst_case, found.labelled.worst_case)
+        if isinstance(found, UniverseReport)
+        else (found.semi_adjacency, found.labelled)
+    )
+    name = Path(spec if isinstance(spec, str | Path) else spec.file or "the spec")
+    if people == 0:
+        raise GuaranteeError(
+            f"the invariants of {name} leave one possible file, as all people have the same values: no"
+            " guarantee is worth anything there."
+        )
+    reading = "worst case" if table else "for people who may exchange places"
+    return people, f"the invariants of {name.name}, {reading}"
+
+
+def _needed(delta: Fraction | None) -> Fraction:
+    if delta is None:
+        raise SpecError("delta is missing: rho and mu are read as an epsilon at some delta, such as 1e-10.")
+    return delta

@@ -1,0 +1,129 @@
+"""What the invariants of a spec leave to protect. For the curator: it reads the confidential table."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.ledger.losses import NothingLeftError
+from holdfast.privacy.evidence import Evidence, evidence_report
+from holdfast.privacy.guarantee import Unit
+from holdfast.privacy.premises import semi_evidence
+from holdfast.public import Public
+from holdfast.releases.joint import JointPremises
+from holdfast.releases.table import published
+from holdfast.spec.load import read_any_spec
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.tables import TablesSpec
+from holdfast.universe.labelled import Labelled, labelled
+from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.sensitivity import Sensitivity
+
+
+@dataclass(frozen=True)
+class UniverseReport:
+    """The size of a universe, its semi-adjacency, and the sensitivities at that distance."""
+
+    cells: int
+    invariants: int
+    dimension: int
+    blocks: int
+    totally_unimodular: bool | None
+    semi_adjacency: SemiAdjacency
+    labelled: Labelled
+    """The same for the people in the table, who may exchange places."""
+    sensitivity: Sensitivity
+    unit: str
+    records_per_unit: int
+    distance: int
+    """How many records one unit's change takes: as many times the semi-adjacency as it has records."""
+    warnings: tuple[str, ...] = ()
+    """What a curator should look at in the data."""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Why the distance of people is right."""
+        people, whom = self.labelled, ProtectedUnit(self.unit, self.records_per_unit)
+        read = replace(
+            self.semi_adjacency,
+            worst_case=people.worst_case,
+            exact=people.exact,
+            reference=people.reference,
+        )
+        apart = people.worst_case * whom.records
+        return semi_evidence(read, self.sensitivity, frozenset(), apart, whom)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        found = asdict(self)
+        del found["semi_adjacency"]["searched"]
+        found["labelled"]["evidence"] = [evidence_report(reason) for reason in self.evidence]
+        found["warnings"] = list(self.warnings)
+        return found
+
+
+@dataclass(frozen=True)
+class UniverseReports:
+    """What the invariants of several tables leave, one by one, and how far apart files of all may be."""
+
+    tables: Mapping[str, UniverseReport]
+    semi_adjacency: int
+    """How many records one record's change takes under the invariants of all tables."""
+    unit: Unit
+
+    @property
+    def labelled(self) -> int:
+        """The same for the people in the file: where one is left, those who differ in a table exchange."""
+        return self.semi_adjacency or max(report.labelled.worst_case for report in self.tables.values())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a curator should look at in the data, each once."""
+        return tuple(dict.fromkeys(said for report in self.tables.values() for said in report.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "tables": {name: report.to_dict() for name, report in self.tables.items()},
+            "semi_adjacency": self.semi_adjacency,
+            "labelled": self.labelled,
+            "unit": self.unit.name,
+            "records_per_unit": self.unit.records,
+            "distance": self.unit.distance,
+            "warnings": list(self.warnings),
+        }
+
+
+def universe(spec: Spec | TablesSpec | str | Path, data: Any = None) -> UniverseReport | UniverseReports:
+    """Return what the invariants of a spec leave to protect; of several tables, of all together, too."""
+    spec = read_any_spec(spec) if isinstance(spec, str | Path) else spec
+    if isinstance(spec, Spec):
+        return _report(*published(spec, data))
+    found = {name: published(one, data) for name, one in zip(spec.names, spec.specs, strict=True)}
+    scope = JointPremises({name: public for name, (public, _) in found.items()}, "semi", None)
+    tables = {name: _report(*one) for name, one in found.items()}
+    try:
+        return UniverseReports(tables, scope.semi_adjacency.worst_case, scope.unit)
+    except NothingLeftError:  # of all tables together
+        return UniverseReports(tables, 0, Unit(scope.whom.unit, "semi", 0, scope.whom.records))
+
+
+def _report(public: Public, warnings: tuple[str, ...]) -> UniverseReport:
+    premises = public.premises("semi")
+    here = premises.universe
+    return UniverseReport(
+        cells=here.cells,
+        invariants=here.rank,
+        dimension=here.dimension,
+        blocks=len(here.components),
+        totally_unimodular=is_totally_unimodular(here.matrix),
+        semi_adjacency=premises.semi_adjacency,
+        labelled=labelled(here, premises.semi_adjacency),
+        sensitivity=premises.sensitivity,
+        unit=premises.whom.unit,
+        records_per_unit=premises.whom.records,
+        distance=premises.unit.distance,
+        warnings=warnings,
+    )

@@ -1,1 +1,0 @@
-"""The certificate of a file of records: its values, its page."""

@@ -1,0 +1,147 @@
+"""The mechanisms that are compared: calibrated to the target of a spec, their noise simulated and measured.
+
+Noise is drawn from a seed and from what is public; where its law depends on the table, a public one stands
+in. For a draw z over d cells there are ||z||_1, ||z||_2, the largest |z_i|, the mean |z_i|, and the mean
+absolute error of each margin. All are expectations but L2, the root of the expected ||z||_2^2. Draws come in
+batches, and of each draw its sizes are kept alone.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from holdfast.comparison.terms import terms_for
+from holdfast.estimation.stand_in import public_tables
+from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, repeats
+from holdfast.mechanisms.catalogue import AnyMechanism, of_tables
+from holdfast.mechanisms.mechanism import DrawArray
+from holdfast.privacy.guarantee import Target
+from holdfast.public import Public
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import option, setting
+
+CONTENDERS = {mechanism.name: mechanism for mechanism in of_tables() if mechanism.output == "table"}
+"""Those that release tables, in the order in which equals are preferred."""
+
+
+def usual(own: str) -> tuple[str, ...]:
+    """Return those that are compared without being asked for, and the one that a spec names."""
+    return tuple(name for name, mechanism in CONTENDERS.items() if mechanism.contends or name == own)
+
+
+@dataclass(frozen=True, eq=False)
+class Contender:
+    """A calibrated mechanism.
+
+    ``converted`` says how the target was turned into its standard, None where it has the target's own.
+    """
+
+    mechanism: AnyMechanism
+    converted: str | None = None
+
+    def meets(self, target: Target) -> bool:
+        """Whether what is proved of it implies the target; not where no theorem says so."""
+        try:
+            return self.mechanism.guarantee.meets(target)
+        except GuaranteeError:
+            return False
+
+
+def require_known(names: Sequence[str], draws: int, known: Collection[str]) -> None:
+    """Raise SpecError where what is to be compared is not known, or is too little."""
+    if not names:
+        raise SpecError(f"{option('mechanisms')} names none: name one or more.")
+    for name in names:
+        if name not in known:
+            raise SpecError(
+                f"{option('mechanisms')} names {name!r}, which is not known: {closest(name, known)}"
+            )
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise SpecError(f"{option('mechanisms')} names {repeated[0]!r} twice: keep one.")
+    if draws < FEWEST_DRAWS:
+        raise SpecError(f"{option('draws')} is {draws}: ask for {FEWEST_DRAWS} or more.")
+
+
+def contend(name: str, own: MechanismOptions, public: Public, target: Target) -> Contender:
+    """Calibrate a mechanism to a target; ``own`` are the options of the spec, for the one that it names."""
+    kind = CONTENDERS[name]
+    if target.intensity is None:
+        raise SpecError(f"a comparison needs a target: give one in {setting('privacy')}.")
+    if kind.most_dimensions is not None and public.universe.dimension > kind.most_dimensions:
+        raise GuaranteeError(
+            f"the differences of tables are too many to list in {public.universe.dimension:,} dimensions:"
+            f" {kind.most_dimensions} are the most."
+        )
+    bounded = public.nonnegative or bool(public.inequalities)
+    terms = terms_for(kind.standards, target.intensity, bounded=bounded)
+    options = own if isinstance(own, kind.Options) and own.name == name else kind.Options(name=name)
+    return Contender(
+        kind.answer(public, replace(target, intensity=terms.intensity), options), terms.converted
+    )
+
+
+WORK = 1.5e7
+"""Integers that may be proposed for all draws of one mechanism: a few seconds."""
+BOUNDED = 100
+"""Integers that a draw within bounds takes for each cell, roughly; it depends on the table."""
+
+
+def simulated(mechanism: AnyMechanism, public: Public, draws: int, seed: int) -> Iterator[DrawArray]:
+    """Yield batches of noise, one draw a row, fewer draws where each takes long."""
+    cells = public.universe.cells
+    work = BOUNDED * cells if mechanism.noise is None else mechanism.noise.work
+    possible = repeats(work, draws, WORK)
+    if possible is None:
+        raise SamplingError(
+            f"a draw takes about {work:,.0f} random numbers, too many to repeat: compare it on a smaller"
+            " table."
+        )
+    if mechanism.noise is not None:
+        yield from batches(mechanism.noise, cells, possible, seed)
+        return
+    stand_in = public_tables(public.universe)[0]
+    for drawn in batches(mechanism.law(stand_in), cells, possible, seed):
+        yield drawn - stand_in
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The sizes of the noise of one mechanism."""
+
+    draws: int
+    l1: Size
+    l2: Size
+    largest: Size
+    cell: Size
+    margins: Mapping[str, Size]
+
+
+def deviation(batches: Iterable[DrawArray], of: Sequence[Margin], *, keeps_invariants: bool) -> Deviation:
+    """Return the sizes of simulated noise, one draw a row of each batch."""
+    parts = [_sizes(draws, of) for draws in batches]
+    l1, squares, largest, cell, *errors = (np.concatenate(part) for part in zip(*parts, strict=True))
+    mean = Size.mean(squares)
+    root = float(np.sqrt(mean.value))
+    return Deviation(
+        draws=l1.size,
+        l1=Size.mean(l1),
+        l2=Size(root, mean.standard_error / (2 * root) if root else 0.0),  # the delta method
+        largest=Size.mean(largest),
+        cell=Size.mean(cell),
+        margins={
+            margin.name: margin.size(each, kept=keeps_invariants)
+            for margin, each in zip(of, errors, strict=True)
+        },
+    )
+
+
+def _sizes(draws: DrawArray, of: Sequence[Margin]) -> tuple[DrawArray, ...]:
+    """Return l1, the square of l2, the largest, the mean and each margin's error, one for each draw."""
+    sizes = np.abs(draws)
+    squares = np.einsum("ij,ij->i", draws, draws, dtype=np.float64)
+    each = (sizes.sum(axis=1), squares, sizes.max(axis=1, initial=0), sizes.mean(axis=1))
+    return (*each, *(margin.errors(draws) for margin in of))

@@ -1,0 +1,120 @@
+"""Verifying tables: what follows of each alone, and where there are several, what joins them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from holdfast.certificate.certify import certify_tables
+from holdfast.certificate.model import Certificate, JoinedSection
+from holdfast.certificate.public import Published
+from holdfast.certificate.quick import kept_checks
+from holdfast.derivation.derive import FAILURES, HEAD, Derivation, making_flaw
+from holdfast.derivation.verifying import Verifying
+from holdfast.mechanisms.catalogue import NAMED, target_of
+from holdfast.mechanisms.details import ReleasedFiles
+from holdfast.releases.division import fractions, table_privacy
+from holdfast.releases.joint import JointPremises, joint_guarantee, joint_intensity
+from holdfast.releases.shared import shared_margins
+from holdfast.spec.privacy import Privacy
+from holdfast.system.checks import Check
+from holdfast.system.errors import HoldfastError, ReleaseError
+from holdfast.system.machine import require_memory
+
+JOINT = (*HEAD, "joined")
+"""The sections of all tables together that must equal what follows."""
+
+
+class TablesVerifier:
+    """How tables of counts are verified, and what is released in their place."""
+
+    def kept(self, verifying: Verifying, claimed: Certificate) -> Iterator[Check]:
+        """Count again in plain integers."""
+        del claimed
+        return kept_checks(verifying.folder, verifying.content)
+
+    def follows(self, verifying: Verifying, claimed: Certificate, *, whole: bool) -> Iterator[Check]:
+        """Derive every part again, what stands beside it, and what joins them."""
+        joined, checks = claimed.joined, list[Check]()
+        for part in claimed.parts:
+            derivation = Derivation(claimed.alone(part.name), None if joined is None else part.name)
+            verifying.derivations[part.name] = derivation
+            verifying.derived += (name for name in derivation.derived if name not in verifying.derived)
+            found = [*derivation.checks(simulate=whole)]
+            if all(check.holds for check in found):
+                found += _beside(verifying, derivation, whole=whole)
+            checks += (
+                [replace(check, name=f"{part.name}: {check.name}") for check in found] if joined else found
+            )
+        if joined is not None and all(check.holds for check in checks):
+            checks += _joined(claimed, joined, verifying.derivations)
+            verifying.derived += (name for name in JOINT if name not in verifying.derived)
+        verifying.derived += ["expected error"] if whole else []
+        yield from checks
+
+
+def _beside(verifying: Verifying, derivation: Derivation, *, whole: bool) -> Iterator[Check]:
+    """Let the mechanism check what stands beside its table."""
+    mechanism, claimed, part = derivation.mechanism, derivation.claimed, derivation.part
+    if len(part.outputs) == 1:
+        return
+    published = Published(verifying.folder, claimed, derivation.public)
+    files = ReleasedFiles(
+        verifying.folder, published.files, published.table, claimed.measured, claimed.quoted_formulas
+    )
+    yield from mechanism.check(derivation.public, files, whole=whole)
+
+
+def _joined(
+    claimed: Certificate, joined: JoinedSection, derivations: Mapping[str, Derivation]
+) -> Iterator[Check]:
+    """Derive what holds of all tables together, and compare every section of it."""
+    try:
+        follows = _follows(claimed, joined, derivations)
+    except FAILURES as error:
+        require_memory(error)
+        detail = str(error).rstrip(".") if isinstance(error, HoldfastError) else "it cannot be derived"
+        yield Check("joint guarantee", holds=False, detail=detail)
+        return
+    wrong = making_flaw(claimed)
+    yield Check.that("certificate", not wrong, wrong)
+    mine, theirs = follows.to_dict(), claimed.to_dict()
+    for name in JOINT:
+        same = mine.get(name) == theirs.get(name)
+        yield Check.that(f"all tables: {name}", same, f"the certificate claims another {name} than follows")
+
+
+def _follows(
+    claimed: Certificate, joined: JoinedSection, derivations: Mapping[str, Derivation]
+) -> Certificate:
+    """Return the certificate that follows from parts, target and weights; raises where none does."""
+    privacy = Privacy(**dict(claimed.target))
+    publics = {name: one.public for name, one in derivations.items()}
+    if any(NAMED[one.part.mechanism.name].published() != ("table",) for one in derivations.values()):
+        raise ReleaseError("a part is not released among others.")
+    scope = JointPremises(publics, privacy.adjacency, privacy.distance).checked()
+    budget, weights = joined.budget, [share.weight for share in joined.budget.shares]
+    if len(weights) != len(publics) or not all(weight > 0 for weight in weights):
+        raise ReleaseError("the shares of the budget are not those of the tables.")
+    if budget.division == "equal" and set(weights) != {1}:
+        raise ReleaseError("an equal division has no weights.")
+    premises = [public.premises(scope.adjacency, scope.distance) for public in publics.values()]
+    parts = fractions(budget.division, privacy.standard, weights, premises)
+    asked = []
+    for part, (name, derivation) in zip(parts, derivations.items(), strict=True):
+        target = table_privacy(privacy, part, scope)
+        if target != derivation.privacy:
+            raise ReleaseError(f"{name} was not asked for its part of the budget.")
+        intensity = target_of(target).intensity
+        if intensity is None:
+            raise ReleaseError("nothing was asked for.")
+        asked.append(intensity)
+    guarantees = {name: one.mechanism.guarantee for name, one in derivations.items()}
+    return certify_tables(
+        privacy,
+        budget.division,
+        weights,
+        parts,
+        shared_margins(publics),
+        joint_guarantee(scope, guarantees, joint_intensity(list(guarantees.values()), asked)),
+        {name: one.claimed for name, one in derivations.items()},
+        created=claimed.created,
+    )

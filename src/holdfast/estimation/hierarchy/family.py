@@ -1,0 +1,214 @@
+"""Families: the children of one parent, from measurements and the parent's counts to their whole counts.
+
+    min sum_b sum_q w_q ||W_q x_b - v_qb||^2  with  sum_b x_b = p,  A x_b = a_b,  low <= x <= high
+
+The rows of a program are those of each child, then those of the parent: eliminated in this order they fill
+nothing but what couples the parent's cells. Detailed queries are the targets of cells; without one the
+optimum may not be unique, and one near to equal parts is taken [holdfast, programs/quadratic/squares.py].
+Without any query the children are nearest to their parent's counts, spread.
+
+What queries and invariants allow is found once a level; each parent is then solved on its own, the same
+wherever and after whatever else it is solved. Families with ranges, or without a rounding next to the
+estimate, are solved as a subtree of one level. Parents that follow each other share a task, which holds all
+it needs and can be sent anywhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from holdfast.estimation.hierarchy.level import Level, spread
+from holdfast.estimation.hierarchy.rounding import family_rows, rounded, rounded_under
+from holdfast.estimation.hierarchy.subtree import Subtree
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.programs.quadratic.inorder import dot, times
+from holdfast.programs.quadratic.program import Quadratic
+from holdfast.programs.quadratic.squares import Estimate, float_bounds, minimum
+
+OFF = 1e-6
+"""Sums that are farther off, relative to their size, are not those asked for."""
+AT_ONCE = 20_000
+"""Cells of children in a task, unless a single family has more."""
+
+
+@dataclass(frozen=True, eq=False)
+class FamilySolution:
+    """The whole counts of the children, and the real ones they were rounded from."""
+
+    counts: IntArray
+    estimate: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class FamilySolver:
+    """What all families of a level have in common: its queries, and rows that are invariant or have bounds.
+
+    ``level`` is any part of it with something measured; ``solve`` and ``estimate`` take that of one family.
+    """
+
+    level: Level
+
+    def solve(self, family: Level, parent: IntArray) -> FamilySolution | None:
+        """Return the counts of a parent's children, None where none are found that keep everything."""
+        if not self.level.ranges.shape[0]:
+            estimate = self.estimate(family, parent)
+            counts = None
+            if estimate.off <= OFF * (1 + float(parent.max(initial=0))):
+                counts = self._rounded(family, estimate.counts, parent)
+            if counts is not None and family.kept(counts).all():
+                return FamilySolution(counts, estimate)
+        alone = Subtree((family,), (), parent)
+        found = alone.solve() if alone.possible else None
+        if found is None:
+            return None
+        reals = alone.by_level(found.estimate.counts)[0]
+        return FamilySolution(found.counts[0], replace(found.estimate, counts=reals))
+
+    def estimate(self, family: Level, parent: IntArray) -> Estimate:
+        """Return the best real counts of the children; where there are none, what is returned is off."""
+        count, cells = shape = family.nodes, family.cells
+        sums = parent.astype(np.float64)
+        floor, roof = _bounds(family, sums)
+        own, soft, weight, scale = self._program
+        detailed, others = [], []
+        for query, answers in zip(self.level.queries, family.answers, strict=True):
+            if query.detailed:
+                detailed.append((query.weight, answers))
+            elif query.weight > 0:
+                others.append(answers)
+        target = np.broadcast_to(sums / count, shape)
+        if weight > 0:
+            target = np.asarray(sum(each * answers for each, answers in detailed) / weight)
+        program = Quadratic(
+            target.ravel(),
+            np.full(target.size, weight / scale),
+            floor.ravel(),
+            roof.ravel(),
+            family_rows(own, count),
+            np.concatenate([np.hstack([*others, family.values]).ravel(), sums]),
+            np.concatenate([np.tile(soft, count), np.zeros(cells)]),
+            ordered=True,
+        )
+        point, gap = minimum(program, program.low, np.minimum(roof, sums).ravel())
+        errors, give = program.values - times(program.rows, point), program.soft > 0
+        objective = scale * dot(errors[give] ** 2, 1 / program.soft[give])
+        for each, answers in detailed:
+            objective += each * dot(apart := point - answers.ravel(), apart)
+        off = float(np.abs(errors[~give]).max(initial=0.0))
+        return Estimate(point.reshape(shape), objective, 2 * scale * gap, off)
+
+    @cached_property
+    def _program(self) -> tuple[csr_array, FloatArray, float, float]:
+        """A child's rows, by how much they give way, the weight of its cells, and what all is divided by."""
+        level = self.level
+        others = [query for query in level.queries if not query.detailed and query.weight > 0]
+        weight = sum(query.weight for query in level.queries if query.detailed)
+        scale = weight if weight > 0 else max((query.weight for query in others), default=1.0)
+        own = csr_array(vstack([*(query.matrix for query in others), level.invariants], format="csr"))
+        soft = [np.full(query.matrix.shape[0], scale / query.weight) for query in others]
+        return own, np.concatenate([*soft, np.zeros(level.invariants.shape[0])]), weight, scale
+
+    @cached_property
+    def _disjoint(self) -> tuple[IntArray, ...] | None:
+        """The cells of each invariant, where all are sums without a cell in common."""
+        dense = self.level.invariants.toarray()
+        if not np.isin(dense, (0, 1)).all() or (dense.sum(axis=0) > 1).any():
+            return None
+        return tuple(np.flatnonzero(row) for row in dense)
+
+    def _rounded(self, family: Level, counts: FloatArray, parent: IntArray) -> IntArray | None:
+        if self._disjoint is None:
+            rows = family.invariants, family.values
+            return rounded_under(counts, parent, *rows, low=family.low, high=family.high)
+        if not self._disjoint:
+            return rounded(counts, parent)
+        whole = np.empty(counts.shape, dtype=np.int64)
+        others = np.setdiff1d(np.arange(parent.size), np.concatenate(self._disjoint))
+        parts = [(cells, family.values[:, row]) for row, cells in enumerate(self._disjoint)]
+        for cells, totals in [*parts, (others, None)]:
+            found = rounded(counts[:, cells], parent[cells], totals)
+            if found is None:
+                return None
+            whole[:, cells] = found
+        return whole
+
+
+def _bounds(family: Level, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of cells, closed where all lower ones reach a sum, or all upper ones."""
+    floor, roof = family.floor.astype(np.float64), float_bounds(family.roof)
+    least, most = floor.sum(axis=0) >= sums, roof.sum(axis=0) <= sums
+    roof[:, least], floor[:, most & ~least] = floor[:, least], roof[:, most & ~least]
+    return floor, roof
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyCounts:
+    """The counts of all children of a task.
+
+    Attributes:
+        counts: one line a child; 0 where a family is not met.
+        met: whether counts were found that keep everything, by family.
+        objective: the weighted sum of squares of the real estimate, by family.
+        gap: how far that is from its optimum at most, by family.
+        reals: the real estimate, where it was asked for.
+
+    """
+
+    counts: IntArray
+    met: BoolArray
+    objective: FloatArray
+    gap: FloatArray
+    reals: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyTask:
+    """Parents that follow each other, to be solved one after the other.
+
+    Attributes:
+        level: what is known of the children.
+        parent: the place of each child's parent among the counts.
+        counts: the parents' counts.
+        reals: whether real estimates are wanted.
+
+    """
+
+    level: Level
+    parent: IntArray
+    counts: IntArray
+    reals: bool = False
+
+    def solve(self) -> FamilyCounts:
+        """Return the children's counts."""
+        level = self.level if self.level.queries else spread(self.level, self.parent, self.counts)
+        solver = FamilySolver(level)
+        ends = np.searchsorted(self.parent, np.arange(len(self.counts) + 1))
+        whole = np.zeros((level.nodes, level.cells), dtype=np.int64)
+        reals = np.zeros(whole.shape) if self.reals else None
+        met = np.zeros(len(self.counts), dtype=np.bool_)
+        objective, gap = np.zeros(met.size), np.zeros(met.size)
+        for place, counts in enumerate(self.counts):
+            begin, end = ends[place : place + 2].tolist()
+            solved = solver.solve(level.part(begin, end), counts)
+            if solved is not None:
+                met[place], whole[begin:end] = True, solved.counts
+                objective[place], gap[place] = solved.estimate.objective, solved.estimate.gap
+                if reals is not None:
+                    reals[begin:end] = solved.estimate.counts
+        return FamilyCounts(whole, met, objective, gap, reals)
+
+
+def tasks(level: Level, parent: IntArray, counts: IntArray, *, reals: bool = False) -> Iterator[FamilyTask]:
+    """Yield the families of a level, in order."""
+    ends = np.searchsorted(parent, np.arange(len(counts) + 1))
+    begin = 0
+    while begin < len(counts):
+        reached = ends[begin] + max(AT_ONCE // level.cells, 1)
+        end = max(begin + 1, int(np.searchsorted(ends, reached, side="right")) - 1)
+        children = slice(ends[begin], ends[end])
+        part = level.part(children.start, children.stop)
+        yield FamilyTask(part, parent[children] - begin, counts[begin:end], reals)
+        begin = end

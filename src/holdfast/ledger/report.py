@@ -1,0 +1,104 @@
+"""What an account says: its budget, what is spent and left, and a row a release.
+
+A ledger for other programs: row 0, then a row a release, each with its completion.
+"""
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from holdfast.ledger.account import Ledger, spent
+from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row
+from holdfast.ledger.salt import exposed
+from holdfast.system.canonical import canonical
+
+_COLUMNS = (*dict.fromkeys((*OPENING_COLUMNS[:-2], *ROW_COLUMNS)), "completion")
+
+
+def export(path: str | Path) -> list[dict[str, Any]]:
+    """Return all rows of a sound ledger; ``completion`` is None where nothing of a row was handed over.
+
+    The hash of each row, and of each completion, is the SHA-256 of its canonical JSON without ``completion``,
+    ``hash`` and ``seal``.
+    """
+    ledger = Ledger.open(path)
+    judged = ledger.judged()
+    completed = {one.row: one.to_dict() for one in judged.completions}
+    rows = ({**row.to_dict(), "completion": completed.get(row.index)} for row in judged.rows)
+    return [ledger.opening.to_dict(), *rows]
+
+
+def export_json(path: str | Path) -> str:
+    """Return the rows as a JSON list."""
+    return json.dumps(export(path), indent=2) + "\n"
+
+
+def export_csv(path: str | Path) -> str:
+    """Return the rows as CSV, mappings as canonical JSON; row 0 leaves the columns of releases empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in export(path):
+        writer.writerow({name: canonical(v) if isinstance(v, dict) else v for name, v in row.items()})
+    return text.getvalue()
+
+
+DIGITS = 12
+"""Of a file's fingerprint, for people."""
+
+
+@dataclass(frozen=True)
+class LedgerReport:
+    """A sound ledger as it is now."""
+
+    opening: Opening
+    rows: tuple[Row, ...]
+    completions: tuple[Completion, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def spent(self) -> Fraction:
+        """The composed total of all rows."""
+        return spent(self.rows)
+
+    @property
+    def left(self) -> Fraction:
+        """What is not spent."""
+        return self.opening.budget - self.spent
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The file of each row, by the first digits of its fingerprint."""
+        return tuple(row.charge.dataset[:DIGITS] for row in self.rows)
+
+    @property
+    def released(self) -> tuple[bool, ...]:
+        """Whether each row's release was handed over."""
+        completed = {one.row for one in self.completions}
+        return tuple(row.index in completed for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "opening": self.opening.to_dict(),
+            "budget": str(self.opening.budget),
+            "spent": str(self.spent),
+            "left": str(self.left),
+            "rows": [
+                {**row.to_dict(), "file": file, "released": released}
+                for row, file, released in zip(self.rows, self.files, self.released, strict=True)
+            ],
+            "completions": [one.to_dict() for one in self.completions],
+            "warnings": list(self.warnings),
+        }
+
+
+def ledger_report(path: str | Path) -> LedgerReport:
+    """Read an account; LedgerError where anything is wrong with it."""
+    ledger = Ledger.open(path)
+    judged = ledger.judged()
+    return LedgerReport(ledger.opening, judged.rows, judged.completions, tuple(exposed(ledger.path)))

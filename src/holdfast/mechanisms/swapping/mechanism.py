@@ -1,0 +1,244 @@
+"""Permutation swapping: records of a stratum exchange some of their values [swapping-slides].
+
+Each record of a stratum is selected with probability p, and the selected ones pass the swapped columns on by
+a uniform derangement. The counts of stratum by swapped values and of stratum by everything held never change:
+these are its induced invariants, and subject to them it is differentially private [theory, 8].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from holdfast.data.schema import Schema
+from holdfast.mechanisms.details import MechanismDetails
+from holdfast.mechanisms.mechanism import MechanismRecord, Traits, missing, pure
+from holdfast.mechanisms.records import DrawAndReport, RecordsMechanism, RecordsPartLike
+from holdfast.mechanisms.swapping.bounds import EpsilonBound, epsilon, least_epsilon, rates
+from holdfast.mechanisms.swapping.details import (
+    SwappingDetails,
+    SwappingRecord,
+    swapping_caveats,
+    swapping_details,
+)
+from holdfast.mechanisms.swapping.file import ConfidentialStrata, ReleasedStrata
+from holdfast.mechanisms.swapping.options import PermutationSwappingOptions
+from holdfast.mechanisms.swapping.public import PublicStrata, Strata, stated_strata
+from holdfast.mechanisms.swapping.utility import Tabulated
+from holdfast.privacy.claims import Claim, claim
+from holdfast.privacy.evidence import Proved
+from holdfast.privacy.guarantee import Guarantee, Target, Unit, format_parameter
+from holdfast.privacy.intensity import Pure, Standard
+from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingRecord]):
+    """Swapping at a rate within the strata of a file; sees public values only."""
+
+    public: PublicStrata
+    rate: Fraction
+    nulls: Literal["error", "level"]
+    bound: EpsilonBound
+
+    name: ClassVar[str] = "permutation-swapping"
+    Options: ClassVar[type[MechanismOptions]] = PermutationSwappingOptions
+    Record: ClassVar[type[MechanismRecord]] = SwappingRecord
+    Details: ClassVar[type[MechanismDetails] | None] = SwappingDetails
+    standards: ClassVar[tuple[Standard, ...]] = ("pure",)
+    bounded: ClassVar[bool] = True
+    engines: ClassVar[tuple[str, ...]] = ("embedded", "spark")
+    reports: ClassVar[bool] = True
+
+    @classmethod
+    def survey(cls, spec: Spec, data: Any) -> ConfidentialStrata:
+        """Look through the file of a spec; raises where it, or what is asked of it, cannot be swapped."""
+        return ConfidentialStrata.of(spec, data)
+
+    @classmethod
+    def answer(cls, public: PublicStrata, target: Target, options: PermutationSwappingOptions) -> Self:
+        """Return the swap of a spec; where it gives no rate, the lower one of the two that meet its target.
+
+        Fewer records move at the lower rate, so its error is less.
+        """
+        if target.adjacency != "unit":
+            raise GuaranteeError(
+                "swapping protects in proportion to the distance in records: set"
+                f' adjacency = "unit" in {setting("privacy")}.'
+            )
+        strata, whom = public.strata.checked(public.whom), public.whom
+        rate = options.rate
+        if rate is None:
+            if target.intensity is None:
+                raise missing("epsilon")
+            asked = pure(target).epsilon / whom.records
+            rate = rates(strata.largest, asked, options.bound).lower
+        found = cls(public, rate, options.nulls, options.bound)
+        if not found.guarantee.meets(target):
+            given, largest = format_parameter(found.intensity.epsilon), f"{strata.largest:,} {whom.counted}"
+            raise GuaranteeError(
+                f'{setting("mechanism", "rate")} = "{rate}" gives epsilon {given} here, with {largest}'
+                f" in the largest stratum, above the target {format_parameter(pure(target).epsilon)} in"
+                f" {setting('privacy')}: leave the rate out and it is solved for, or ask for that much."
+            )
+        return found
+
+    @classmethod
+    def stated(cls, part: RecordsPartLike, whom: ProtectedUnit) -> PublicStrata:
+        """Return what a certificate states to be public."""
+        return stated_strata(part, whom)
+
+    @classmethod
+    def of(cls, record: SwappingRecord, public: PublicStrata) -> Self:
+        """Return the swap that a certificate records."""
+        public.strata.checked(public.whom)
+        return cls(public, record.rate, record.nulls, record.bound)
+
+    @classmethod
+    def survey_released(cls, part: RecordsPartLike, folder: Path, whom: ProtectedUnit) -> ReleasedStrata:
+        """Look through the files of a release."""
+        return ReleasedStrata.of(part, folder, whom)
+
+    @property
+    def strata(self) -> Strata:
+        """The strata of the file."""
+        return self.public.strata
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The columns, and how they are swapped."""
+        return {**vars(self.public.columns), "rate": self.rate, "nulls": self.nulls, "bound": self.bound}
+
+    @property
+    def derangement_rate(self) -> Fraction:
+        """The rate at which records of a stratum are selected and deranged."""
+        return self.rate
+
+    def epsilon(self, bound: EpsilonBound, size: int | None = None) -> Fraction:
+        """Return the loss for each record of distance in strata of up to a size, the largest if none."""
+        return epsilon(self.strata.largest if size is None else size, self.rate, bound)
+
+    @property
+    def intensity(self) -> Pure:
+        """The loss for all records that one unit has."""
+        return Pure(self.epsilon(self.bound)).group(self.public.whom.records)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The loss for each record of distance, subject to the induced invariants."""
+        b, o = self.strata.largest, self.rate / (1 - self.rate)
+        slides, tight = self.epsilon("slides"), self.epsilon("tight")
+        evidence = (
+            Proved(_by_slides(o, b, slides), "swapping-slides, theorem"),
+            Proved(_tightly(tight), "theory, 8"),
+            Proved(_drawn(), "holdfast, mechanisms/swapping/permute.py; lemire2019"),
+        )
+        unit = Unit(self.public.whom.unit, "unit", self.public.whom.records, self.public.whom.records)
+        return Guarantee(self.public.scope, unit, self.intensity, evidence)
+
+    @property
+    def least(self) -> tuple[Fraction, Fraction]:
+        """The smallest epsilon of any rate, by the slides' bound and by the tight one."""
+        return least_epsilon(self.strata.largest), least_epsilon(self.strata.largest, "tight")
+
+    @property
+    def rates(self) -> tuple[Fraction, Fraction]:
+        """The two rates that give the stated epsilon, to nine digits."""
+        return rates(self.strata.largest, self.epsilon(self.bound), self.bound)
+
+    @property
+    def methods(self) -> tuple[Claim, ...]:
+        """How it is drawn."""
+        return (
+            _selected(self.public.whom, self.rate),
+            _selected_again(),
+            _deranged(),
+            _ordered(),
+            *map(_renumbered, self.public.columns.renumber),
+        )
+
+    @property
+    def traits(self) -> Traits:
+        """Exact, whole and never below zero; the law depends on the records."""
+        return Traits(additive=False, nonnegative=True)
+
+    @property
+    def details(self) -> SwappingDetails:
+        """What every swap keeps, the strata, and what is lost in them."""
+        return swapping_details(self)
+
+    @property
+    def caveats(self) -> tuple[Claim, ...]:
+        """How far files are apart, who is not protected, and what stays visible."""
+        return swapping_caveats(self)
+
+    @property
+    def comparison(self) -> Mapping[str, Any]:
+        """The rate, the largest stratum, and epsilon by both bounds."""
+        return {
+            "rate": str(self.rate),
+            "largest_stratum": self.strata.largest,
+            "epsilon": float(self.epsilon("slides")),
+            "epsilon_tight": float(self.epsilon("tight")),
+        }
+
+    def draw(self, file: ConfidentialStrata, seed: int | None, engine: str) -> DrawAndReport:
+        """Settle everything but the draw, which is made as it is written; a seed is for studies."""
+        return file.draw(self.rate, seed, engine)
+
+    def simulate(self, file: ConfidentialStrata, schema: Schema) -> Tabulated:
+        """Return a tabulation of a file, to swap it many times."""
+        return Tabulated.of(file.records, self.public.columns, schema, self.rate)
+
+
+@claim("swap-selected")
+def _selected(whom: ProtectedUnit, rate: Fraction) -> str:
+    return f"each {whom.record} is selected with probability {rate}, on its own"
+
+
+@claim("swap-selected-again")
+def _selected_again() -> str:
+    return "a stratum in which exactly one was selected selects again"
+
+
+@claim("swap-deranged")
+def _deranged() -> str:
+    return "the selected ones of a stratum exchange the swapped columns by a uniform derangement"
+
+
+@claim("swap-ordered")
+def _ordered() -> str:
+    return "strata leave in the order of a hash of their key, their records in an order that is drawn"
+
+
+@claim("swap-renumbered")
+def _renumbered(column: str) -> str:
+    return f"{column} is replaced by the number of each in that order"
+
+
+@claim("swapping-slides")
+def _by_slides(odds: Fraction, largest: int, epsilon: Fraction) -> str:
+    return (
+        f"selected with odds {format_parameter(odds)} and deranged within strata of at most {largest:,},"
+        f" records lose at most ln({largest + 1:,}) - ln o, or ln o where that is more:"
+        f" {format_parameter(epsilon)} each"
+    )
+
+
+@claim("swapping-tight")
+def _tightly(epsilon: Fraction) -> str:
+    return (
+        "they lose at most ln(d_b / d_(b-2)) / 2 - ln o, or ln o where that is more, d_k being the number of"
+        f" derangements: {format_parameter(epsilon)} each, which is attained where no two records of a"
+        " stratum share a swapped value, nor all that is held"
+    )
+
+
+@claim("swaps-in-integers")
+def _drawn() -> str:
+    return "selection, derangements and the order of the records are drawn exactly, in integers"

@@ -1,0 +1,266 @@
+"""Measurements: W x_g plus independent discrete noise at every node of every level, and their file.
+
+The file has a row for each, with its level, node, query, value and variance. The cell of a marginal stands in
+a column for each attribute, which is empty where the query sums over it. Rows are in the order of levels and
+queries, then nodes, then cells: the same measurements give the same bytes. The head of a certificate has the
+SHA-256 of the values in this order, each as 64 bits with the lowest byte first: the same in whatever form the
+rows are kept.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, sqrt, tanh
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from holdfast.data.files import open_file
+from holdfast.data.invariants import margin_levels
+from holdfast.data.table import write_frame
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.topdown.design import MeasuredQuery, MeasurementDesign
+from holdfast.outputs import Output
+from holdfast.sampling.entropy import Entropy
+from holdfast.sampling.numbers.exponential import DoubleGeometric
+from holdfast.sampling.numbers.gaussian import DiscreteGaussian
+from holdfast.system.errors import DataError
+from holdfast.system.private import Private
+from holdfast.system.progress import steps
+
+MeasurementNoise = Literal["gaussian", "laplace"]
+REACH = 40
+"""Standard deviations of a discrete law beyond which nothing is left of its variance."""
+DIGITS = 50
+"""Digits in which a variance is computed."""
+WIDE = 6.0
+"""A standard deviation beyond which the discrete Gaussian law has the variance of the real one, to 1e-300."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A query of a level, with the parameter of its noise.
+
+    ``scale`` is sigma^2 of the discrete Gaussian law, or 1 / kappa of the discrete Laplace law, whose
+    probabilities are proportional to exp(-z^2 / (2 sigma^2)) and exp(-kappa |z|).
+    """
+
+    of: MeasuredQuery
+    noise: MeasurementNoise
+    scale: Fraction
+    loss: Fraction
+    """Rho, or epsilon, for one record of distance."""
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of the noise: in decimals, whose digits are the same on every machine.
+
+        Its inverse weighs what was measured, and so settles the counts.
+        """
+        if self.noise == "gaussian" and self.scale > WIDE**2:
+            return float(self.scale)
+        with localcontext(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX):
+            scale = Decimal(self.scale.numerator) / self.scale.denominator
+            if self.noise == "laplace":
+                a = (-1 / scale).exp()
+                return float(2 * a / (1 - a) ** 2)
+            weights = [(z, (-z * z / (2 * scale)).exp()) for z in range(1, REACH * int(WIDE) + 1)]
+            squares, all_ = sum(z * z * weight for z, weight in weights), sum(w for _, w in weights)
+            return float(2 * squares / (1 + 2 * all_))
+
+    @cached_property
+    def fourth(self) -> float:
+        """The fourth moment of the noise."""
+        if self.noise == "laplace":
+            return self.variance + 6 * self.variance**2
+        if self.scale > WIDE**2:
+            return 3 * float(self.scale) ** 2
+        z = np.arange(1, REACH * int(WIDE) + 1, dtype=np.float64)
+        weight = np.exp(-(z**2) / (2 * float(self.scale)))
+        return float(2 * (z**4 * weight).sum() / (1 + 2 * weight.sum()))
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """The probabilities of noise from -n to n; beyond there is less than 1e-16 of them on either side."""
+        scale = float(self.scale)
+        n = ceil(9 * sqrt(scale)) + 1 if self.noise == "gaussian" else ceil(38 * scale) + 1
+        z = np.arange(-n, n + 1, dtype=np.float64)
+        weight = np.exp(self.log_weight(z))
+        if self.noise == "gaussian":
+            return np.asarray(weight / weight.sum())
+        return np.asarray(weight * tanh(1 / (2 * scale)))
+
+    @cached_property
+    def law(self) -> DiscreteGaussian | DoubleGeometric:
+        """How the noise is drawn: exactly."""
+        return DiscreteGaussian(self.scale) if self.noise == "gaussian" else DoubleGeometric(1 / self.scale)
+
+    def log_weight(self, noise: FloatArray) -> FloatArray:
+        """Return the log probability of noise, up to a constant."""
+        if self.noise == "gaussian":
+            return np.asarray(-(noise**2) / float(2 * self.scale))
+        return np.asarray(-np.abs(noise) / float(self.scale))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasurementLaw:
+    """The law of all measurements of one table, in one row: by level and query, then by node and row."""
+
+    design: MeasurementDesign
+    measurements: Sequence[Measurement]
+    counts: IntArray = field(repr=False)
+    """Of all cells of the table."""
+
+    @cached_property
+    def answers(self) -> tuple[IntArray, ...]:
+        """The true answers, one table of nodes by rows for each measurement: confidential."""
+        tables = self.design.regions.sums(self.counts)
+        return tuple(
+            np.asarray(tables[each.of.level] @ self.design.queries[each.of.query].rows.T)
+            for each in self.measurements
+        )
+
+    def measure(self, entropy: Entropy) -> tuple[IntArray, ...]:
+        """Draw once: nodes by rows for each measurement."""
+        drawn = []
+        told = steps(zip(self.measurements, self.answers, strict=True), "measuring", len(self.measurements))
+        for each, answers in told:
+            drawn.append(answers + each.law.sample(entropy, answers.size).reshape(answers.shape))
+        return tuple(drawn)
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent draws, one a row."""
+        parts = [
+            answers.ravel() + each.law.sample(entropy, size * answers.size).reshape(size, -1)
+            for each, answers in zip(self.measurements, self.answers, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def log_prob(self, points: IntArray) -> FloatArray:
+        """Return the log probability of each row, up to one constant."""
+        found, begin = np.zeros(len(points)), 0
+        for each, answers in zip(self.measurements, self.answers, strict=True):
+            part = points[:, begin : begin + answers.size]
+            found += each.log_weight((part - answers.ravel()).astype(np.float64)).sum(axis=1)
+            begin += answers.size
+        return found
+
+
+NAME = "measurements"
+FILE = f"{NAME}.parquet"
+VALUE = "value"
+OWN = ("level", "geocode", "query", VALUE, "variance")
+
+Values = tuple[IntArray, ...]
+"""The values of all measurements: nodes by rows for each query and level."""
+
+
+def column_of(attribute: str) -> str:
+    """Return the column of an attribute: its name, unless that is taken."""
+    return f"cell_{attribute}" if attribute in OWN else attribute
+
+
+def long_form(design: MeasurementDesign, measurements: Sequence[Measurement], values: Values) -> pl.DataFrame:
+    """Return measurements as a frame, a row for each."""
+    return pl.concat([_part(design, *pair) for pair in zip(measurements, values, strict=True)], rechunk=True)
+
+
+def _part(design: MeasurementDesign, measurement: Measurement, values: IntArray) -> pl.DataFrame:
+    regions, query = design.regions, design.queries[measurement.of.query]
+    level = regions.levels[measurement.of.level]
+    nodes, rows = values.shape
+    columns = {
+        "level": pl.repeat(level, values.size, dtype=pl.String, eager=True),
+        "geocode": pl.Series(regions.spine.codes(level), dtype=pl.String).gather(
+            np.repeat(np.arange(nodes), rows)
+        ),
+        "query": pl.repeat(query.name, values.size, dtype=pl.String, eager=True),
+    }
+    cells = (
+        ((),) * rows
+        if regions.cells is None
+        else margin_levels(regions.cells, query.marginal, np.arange(rows))
+    )
+    for name in regions.names:
+        if name in query.marginal:
+            place = query.marginal.index(name)
+            levels = pl.Series([cell[place] for cell in cells], dtype=pl.String)
+            columns[column_of(name)] = levels.gather(np.tile(np.arange(rows), nodes))
+        else:
+            columns[column_of(name)] = pl.repeat(None, values.size, dtype=pl.String, eager=True)
+    columns[VALUE] = pl.Series(values.ravel(), dtype=pl.Int64)
+    columns["variance"] = pl.repeat(measurement.variance, values.size, dtype=pl.Float64, eager=True)
+    return pl.DataFrame(columns)
+
+
+def read_measurements(path: Path, design: MeasurementDesign, measurements: Sequence[Measurement]) -> Values:
+    """Read what was measured; raises DataError where the file is not one of these measurements."""
+    sizes = [
+        (design.regions.sizes[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
+        for each in measurements
+    ]
+    try:
+        ends = np.cumsum([nodes * rows for nodes, rows in sizes])
+        source = open_file(path, most_rows=int(ends[-1]), released=True)
+        frame = pl.DataFrame(source.load(range(len(source.header))))
+        if frame.height != ends[-1] or frame.schema[VALUE] != pl.Int64 or frame[VALUE].null_count():
+            raise ValueError  # noqa: TRY301 - caught with the other damage below
+        every = frame[VALUE].to_numpy()
+        values = tuple(
+            part.reshape(size) for part, size in zip(np.split(every, ends[:-1]), sizes, strict=True)
+        )
+        expected = long_form(design, measurements, values)
+        if frame.schema != expected.schema or not frame.equals(expected):
+            raise ValueError  # noqa: TRY301
+    except (DataError, OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError):
+        raise DataError(
+            f"{path} does not hold the measurements that the certificate tells: restore it from the release."
+        ) from None
+    return values
+
+
+def digest_of(values: Values) -> str:
+    """Return the SHA-256 of what was measured."""
+    found = hashlib.sha256()
+    for part in values:
+        found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+    return found.hexdigest()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MeasurementsOutput(Output):
+    """Noisy answers, which may be seen."""
+
+    design: MeasurementDesign
+    measurements: Sequence[Measurement]
+    values: Values
+
+    def __repr__(self) -> str:
+        return f"<{sum(part.size for part in self.values):,} measurements>"
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_frame().equals(other.to_frame()) if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(part.tobytes() for part in self.values))
+
+    @property
+    def measured(self) -> str:
+        """The digest of all values."""
+        return digest_of(self.values)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return them as a frame, a row for each."""
+        return long_form(self.design, self.measurements, self.values)
+
+    def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - Parquet in any case
+        """Write all of them as Parquet."""
+        file = f"{name}.parquet"
+        with folder.create(file) as opened:
+            write_frame(self.to_frame(), file, opened)
+        return file

@@ -1,0 +1,272 @@
+"""What a guarantee of tables rests on: a universe, and which of its tables are told apart by how much.
+
+Semi-adjacency and sensitivity are integer programs in general. They are worked out when they are asked for,
+and once; adjacency "unit" asks for neither. The evidence of both stands with them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal
+
+from holdfast.lattice.forms import Form
+from holdfast.privacy.claims import claim
+from holdfast.privacy.evidence import Assumed, Evidence, Proved
+from holdfast.privacy.guarantee import Adjacency, Guarantee, Scope, Unit
+from holdfast.privacy.intensity import Intensity
+from holdfast.privacy.profile import Profile
+from holdfast.sampling.lattice.laplace import LaplaceNorm
+from holdfast.spec.privacy import RECORD, ProtectedUnit
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.ways import setting
+from holdfast.universe.form_stretch import Stretch, per_record, within
+from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
+from holdfast.universe.sensitivity import Sensitivity, sensitivity, spread
+from holdfast.universe.universe import Universe
+from holdfast.universe.vacuous import refuse_one_table, refuse_vacuous
+
+
+@claim("semi-adjacency")
+def _adjacent(changed: int, whom: ProtectedUnit, *, exact: bool, joint: bool) -> str:
+    return (
+        f"{'under the invariants of all tables ' if joint else ''}any one"
+        f" {whom.one if whom.records == 1 else whom.record} can take any possible value by changing at most"
+        f" {whom.amount(changed)}{'' if exact else ' (an upper bound)'}"
+    )
+
+
+@claim("distance-asked")
+def _asked(distance: int, whom: ProtectedUnit, *, joint: bool) -> str:
+    return f"{_data(joint=joint)} up to {whom.amount(distance)} apart are compared, as was asked"
+
+
+@claim("distance-of-a-unit")
+def _one_by_one(changed: int, distance: int, whom: ProtectedUnit, *, joint: bool) -> str:
+    return (
+        f"one {whom.one} has at most {whom.amount(whom.records)}, which change one after the other:"
+        f" {_data(joint=joint)} up to {whom.records:,} times {changed:,}, {whom.amount(distance)}, apart are"
+        " compared"
+    )
+
+
+@claim("sensitivity-l1")
+def _in_l1(size: int, *, exact: bool) -> str:
+    return f"two such tables are at most {size} in l1 apart{'' if exact else ', an upper bound'}"
+
+
+@claim("sensitivity-l2")
+def _in_l2(squared: int, *, exact: bool) -> str:
+    bound = "" if exact else ", an upper bound"
+    return f"two such tables are at most the root of {squared} in l2 apart{bound}"
+
+
+@claim("solver")
+def _solved() -> tuple[str, str]:
+    return (
+        "the integer programs behind these numbers were solved rightly",
+        (
+            "the solver works in floating point; tables it finds are checked in integers, its finding that"
+            " there is none is not"
+        ),
+    )
+
+
+SOLVED = Assumed(_solved())
+
+
+def _data(*, joint: bool) -> str:
+    return "files" if joint else "tables"
+
+
+def distance_evidence(
+    adjacency: SemiAdjacency, farthest: int, whom: ProtectedUnit, *, joint: bool = False
+) -> list[Evidence]:
+    """Say why data up to ``farthest`` records apart are compared: tables, or files of several (``joint``).
+
+    A unit of m records is m changes of one, each with those that change along: m times as far.
+    """
+    a = adjacency.worst_case
+    found: list[Evidence] = [
+        Proved(_adjacent(a, whom, exact=adjacency.exact, joint=joint), adjacency.reference)
+    ]
+    if farthest > a * whom.records:
+        found.append(Proved(_asked(farthest, whom, joint=joint), "theory, 2"))
+    elif whom.records > 1:
+        found.append(Proved(_one_by_one(a, farthest, whom, joint=joint), "theory, 2"))
+    return found
+
+
+def semi_evidence(
+    adjacency: SemiAdjacency,
+    space: Sensitivity,
+    norms: frozenset[Literal["l1", "l2"]],
+    distance: int | None = None,
+    whom: ProtectedUnit = RECORD,
+) -> tuple[Evidence, ...]:
+    """Say why a distance and the norms at it are right, and what rests on a solver.
+
+    ``distance`` is how far apart the tables may be, where that is more than the semi-adjacency.
+    ||u||_1 <= 2 d needs no solver: d records that change move at most 2 d counts by one.
+    """
+    farthest = adjacency.worst_case if distance is None else distance
+    found = distance_evidence(adjacency, farthest, whom)
+    if "l1" in norms:
+        found.append(Proved(_in_l1(space.l1, exact=space.exact), "theory, 3"))
+    if "l2" in norms:
+        found.append(Proved(_in_l2(space.l2_squared, exact=space.exact), "theory, 3"))
+    if adjacency.searched or "l2" in norms or ("l1" in norms and space.l1 < 2 * farthest):
+        found.append(SOLVED)
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Premises:
+    """A universe with its scope, and which pairs of its tables a guarantee shall cover.
+
+    ``distance`` is how many records change with one under adjacency "semi"; where it is None, it is the
+    semi-adjacency. A unit of m records is m such steps, one after the other: pairs of tables may be m times
+    as far apart [theory, 2].
+    """
+
+    universe: Universe
+    scope: Scope
+    adjacency: Adjacency
+    distance: int | None = None
+    whom: ProtectedUnit = RECORD
+
+    @classmethod
+    def of(
+        cls, universe: Universe, scope: Scope, adjacency: Adjacency, distance: int | None = None
+    ) -> "Premises":
+        """Return the premises of a guarantee; raises where it would be vacuous, or miss one person."""
+        return cls(universe, scope, adjacency, distance).checked()
+
+    def checked(self) -> "Premises":
+        """Return these premises; raises GuaranteeError where a guarantee would say nothing, or too little."""
+        if self.adjacency == "unit":
+            refuse_one_table(self.universe)
+            return self
+        least, distance = self.semi_adjacency.worst_case, self.distance
+        who = self.whom.one if self.whom.records == 1 else "record"
+        if least and distance is not None and distance < least:
+            raise GuaranteeError(
+                f"{setting('privacy', 'distance')} = {distance} does not cover one {who}: with these"
+                f" invariants one {who}'s change takes {self.whom.amount(least)}; give at least that many, or"
+                " leave it out."
+            )
+        refuse_vacuous(self.universe, self._farthest, self.sensitivity, self.whom)
+        return self
+
+    @cached_property
+    def semi_adjacency(self) -> SemiAdjacency:
+        """How many records one person's change takes."""
+        return semi_adjacency(self.universe)
+
+    def semi_adjacency_within(self, work: int) -> SemiAdjacency:
+        """Return the semi-adjacency, or a bound of it where the search takes more work than this.
+
+        A search that ends says what a longer one would, and is not made again.
+        """
+        known = self.__dict__.get("semi_adjacency")  # where `cached_property` keeps it
+        found: SemiAdjacency = known or semi_adjacency(self.universe, work)
+        if found.exact:
+            self.__dict__["semi_adjacency"] = found
+        return found
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """The largest differences of tables within the distance that is protected."""
+        return sensitivity(self.universe, self._farthest)
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of a guarantee on these premises."""
+        whom, semi = self.whom, self.adjacency == "semi"
+        return Unit(whom.unit, self.adjacency, self._farthest if semi else whom.records, whom.records)
+
+    def guarantee(
+        self, intensity: Intensity, evidence: Iterable[Evidence], profile: Profile | None = None
+    ) -> Guarantee:
+        """Return a guarantee on these premises."""
+        return Guarantee(self.scope, self.unit, intensity, tuple(evidence), profile)
+
+    def squared_stretch(self, norm: LaplaceNorm) -> Fraction:
+        """Return the square of the largest norm of x - x' that the guarantee has to cover.
+
+        Under adjacency "unit" that is, for the records of one unit, the largest ||x - x'|| / d(x, x').
+        """
+        if self.adjacency == "unit":
+            # ||u||_1 = 2 d(x, x') [theory, 1]; for l2 the largest ratio over the lattice.
+            return self.whom.records**2 * (Fraction(4) if norm == "l1" else spread(self.universe))
+        return Fraction(self.sensitivity.l1) ** 2 if norm == "l1" else Fraction(self.sensitivity.l2_squared)
+
+    @cached_property
+    def _stretches(self) -> dict[int, tuple[Form, Stretch]]:
+        return {}
+
+    def stretch(self, form: Form) -> Stretch:
+        """Return the largest u'Fu, u = x - x', that the guarantee has to cover, worked out once.
+
+        Under adjacency "unit" that is, for the records of one unit, the largest u'Fu / d(x, x')^2.
+        """
+        if id(form) not in self._stretches:  # the form is kept with it, so that no other has its id
+            self._stretches[id(form)] = form, self._stretch(form)
+        return self._stretches[id(form)][1]
+
+    def _stretch(self, form: Form) -> Stretch:
+        if self.adjacency == "unit":
+            return Stretch(self.whom.records**2 * per_record(self.universe, form), exact=False)
+        return within(self.universe, form, self._farthest, self.sensitivity)
+
+    def form_evidence(self, form: Form) -> tuple[Evidence, ...]:
+        """Say why the stretch in a form is right."""
+        found = self.stretch(form)
+        if self.adjacency == "unit":
+            return (Proved(_record_in_form(self.whom, found.squared), "theory, 13"),)
+        near = Proved(_in_form(found.squared, exact=found.exact), "theory, 3; theory, 13")
+        return (*distance_evidence(self.semi_adjacency, self._farthest, self.whom), near, SOLVED)
+
+    def evidence(self, *norms: LaplaceNorm) -> tuple[Evidence, ...]:
+        """Say why the stretch in these norms is right."""
+        if self.adjacency == "semi":
+            space, farthest = self.sensitivity, self._farthest
+            return semi_evidence(self.semi_adjacency, space, frozenset(norms), farthest, self.whom)
+        return tuple(
+            Proved(_record_in_norm(self.whom, self.squared_stretch(norm), norm), "theory, 1")
+            for norm in norms
+        )
+
+    @property
+    def _farthest(self) -> int:
+        each = self.semi_adjacency.worst_case if self.distance is None else self.distance
+        return self.whom.records * each
+
+
+@claim("record-in-norm")
+def _record_in_norm(whom: ProtectedUnit, squared: Fraction, norm: LaplaceNorm) -> str:
+    if whom.records == 1:
+        return f"one {whom.record} of distance is at most the root of {squared} in {norm}"
+    step = f"{whom.amount(whom.records)}, the most that one {whom.one} has,"
+    return f"{step} of distance are at most the root of {squared} in {norm}"
+
+
+@claim("record-in-form")
+def _record_in_form(whom: ProtectedUnit, squared: Fraction) -> str:
+    step = f"one {whom.record}" if whom.records == 1 else f"{whom.amount(whom.records)}, one {whom.one}'s,"
+    return f"{step} of distance moves the weighted sum of squares of all queries by at most {squared}"
+
+
+@claim("sensitivity-form")
+def _in_form(squared: Fraction, *, exact: bool) -> str:
+    bound = "" if exact else ", an upper bound"
+    return f"two such tables are at most {squared} apart in the weighted sum of squares of all queries{bound}"
+
+
+@claim("sum-over-tables")
+def sum_over_tables() -> str:
+    """Claim that tables of one file lose at most the sum of what each loses [theory, 10]."""
+    return (
+        "given the file the tables are drawn independently, and all together lose at most the sum of what"
+        " each loses, as its chapter says"
+    )

@@ -1,0 +1,115 @@
+"""From a spec of any kind to what is settled before its draw; and from there to a plan, or to a folder."""
+
+from contextlib import suppress
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+from holdfast.certificate.sign import SigningKey
+from holdfast.mechanisms.catalogue import named
+from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.releases.handover import Handover, Written
+from holdfast.releases.part import PreparedPart
+from holdfast.releases.plan import PlanReport
+from holdfast.releases.prepared import Prepared
+from holdfast.releases.table import prepare_table
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.load import read_any_spec
+from holdfast.spec.model import Spec
+from holdfast.spec.tables import TablesSpec
+from holdfast.system.ways import about
+
+if TYPE_CHECKING:
+    from holdfast.ledger.account import Ledger
+
+AnySpec = Spec | TablesSpec | str | Path
+"""A spec of one table, of several or of records, or its file."""
+
+
+def prepare(spec: AnySpec, data: Any = None) -> Prepared:
+    """Read a spec and its data, and settle the mechanism and its guarantee.
+
+    ``data`` takes the place of the file that the spec names: another path, or a frame in memory.
+    """
+    begun, spec = process_time(), _read(spec)
+    with about(spec.file):
+        if isinstance(spec, TablesSpec):
+            from holdfast.releases.several import prepare_tables  # noqa: PLC0415 - what one need not load
+
+            together = prepare_tables(spec, data)
+            return Prepared(spec, together.tables, together, process_time() - begun)
+        part = _records(spec, data) if spec.of_records else prepare_table(spec, data)
+        return Prepared(part.spec, {part.name: part}, seconds=process_time() - begun)
+
+
+def _records(spec: Spec, data: Any) -> PreparedPart:
+    from holdfast.releases.records import prepare_records  # noqa: PLC0415 - what tables need not load
+
+    return prepare_records(spec, data)
+
+
+def plan(spec: AnySpec, data: Any = None) -> PlanReport:
+    """Return how the release of a spec would be drawn, and what that takes, without drawing it."""
+    return prepare(spec, data).plan()
+
+
+def release(
+    spec: AnySpec,
+    out: str | Path,
+    *,
+    data: Any = None,
+    parquet: bool = False,
+    seed: int | None = None,
+    ledger: "str | Path | Ledger | None" = None,
+    resume: int | None = None,
+    key: SigningKey | str | Path | None = None,
+    quote_formulas: bool = False,
+    accept_no_protection: bool = False,
+    engine: str = "embedded",
+    microdata: bool = False,
+    utility: str | Path | None = None,
+) -> Written:
+    """Prepare, charge, draw and write a release to a new folder [holdfast, releases/handover.py].
+
+    Args:
+        spec: what is released, of one table, of several, or of records.
+        out: the new folder.
+        data: takes the place of the file that the spec names: another path, or a frame in memory.
+        parquet: whether tables are written as Parquet, and not as CSV.
+        seed: for tests and studies only, as such a release is not private.
+        ledger: is charged before anything is drawn; a release over its budget is refused.
+        resume: a row of the ledger that was charged for this release before, and never released.
+        key: a private key or its file, which signs the certificate.
+        quote_formulas: whether names that a spreadsheet would run are quoted in CSV.
+        accept_no_protection: releases even where the guarantee is no protection to speak of.
+        engine: where records are swapped and top-down estimates are made, "embedded" or "spark".
+        microdata: whether a top-down release has a record for each count, too.
+        utility: the file of the curator's report on swapped records, beside the folder unless it is given.
+
+    """
+    asked = _read(spec)
+    return Handover(
+        out=out,
+        parquet=parquet,
+        entropy=None if seed is None else SeededEntropy(seed),
+        ledger=ledger,
+        resume=resume,
+        key=key,
+        quote_formulas=quote_formulas,
+        accept_no_protection=accept_no_protection,
+        engine=engine,
+        microdata=microdata,
+        utility=utility,
+    ).of(lambda: prepare(asked, data), kinds_of(asked))
+
+
+def kinds_of(spec: Spec | TablesSpec) -> tuple[type[Mechanism[Any, Any]], ...]:
+    """Return the mechanisms that a spec names; one that is not known is refused where it is prepared."""
+    each = spec.specs if isinstance(spec, TablesSpec) else (spec,)
+    with suppress(ValueError):
+        return tuple(named(name) for name in dict.fromkeys(one.mechanism.name for one in each))
+    return ()
+
+
+def _read(spec: AnySpec) -> Spec | TablesSpec:
+    return spec if isinstance(spec, Spec | TablesSpec) else read_any_spec(spec)

@@ -1,0 +1,257 @@
+"""All that is settled before a release is drawn, and what is drawn then."""
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from holdfast.certificate.model import Certificate
+from holdfast.certificate.page import render
+from holdfast.certificate.protection import require_protection
+from holdfast.certificate.sign import SigningKey
+from holdfast.certificate.verdict import verdict
+from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.mechanism import DrawArray, Making, Mechanism
+from holdfast.outputs import Output
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.public import Public
+from holdfast.releases.handover import Handover, Written
+from holdfast.releases.part import Draw, PreparedPart, require_able
+from holdfast.releases.plan import PlanReport
+from holdfast.releases.release import Release
+from holdfast.releases.resume import charged
+from holdfast.releases.table import PreparedTable
+from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
+from holdfast.spec.model import Spec
+from holdfast.spec.tables import TablesSpec
+from holdfast.system.errors import ReleaseError
+from holdfast.system.private import Private
+
+if TYPE_CHECKING:
+    from holdfast.ledger.account import Ledger
+    from holdfast.ledger.rows import Charge
+    from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+    from holdfast.releases.several import Together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prepared:
+    """Confidential data, and everything that is settled before their release is drawn.
+
+    One table is one part, and so is a file of records; several tables are a part each, and ``together`` says
+    what joins them.
+    """
+
+    spec: Spec | TablesSpec
+    parts: Mapping[str, PreparedPart]
+    together: "Together | None" = None
+    seconds: float = 0.0
+    """Of computing that it took to prepare."""
+
+    def __repr__(self) -> str:
+        return f"<prepared: {', '.join(self.parts)} of {self.size}>"
+
+    @property
+    def size(self) -> str:
+        """How much is released of each part, and by which mechanism."""
+        return "; ".join(f"{part.size}, by {part.mechanism.name}" for part in self.parts.values())
+
+    @property
+    def part(self) -> PreparedPart:
+        """The one part; raises ReleaseError where there are several."""
+        if self.together is not None:
+            raise ReleaseError(f"this is of several tables, {', '.join(self.parts)}: take one of the parts.")
+        return next(iter(self.parts.values()))
+
+    @property
+    def table(self) -> PreparedTable:
+        """The one table; raises ReleaseError where there are several, or records."""
+        part = self.part
+        if not isinstance(part, PreparedTable):
+            raise ReleaseError(f"{part.mechanism.name} releases {part.name}, and no table of its own.")
+        return part
+
+    @property
+    def mechanism(self) -> Any:
+        """The calibrated mechanism of the one part."""
+        return self.part.mechanism
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved of every release: of the one part, or of several tables together."""
+        return self.part.guarantee if self.together is None else self.together.guarantee
+
+    @property
+    def secrets(self) -> "TPGuarantee | None":
+        """The same in terms of secrets, where the spec says which laws the data may follow [theory, 7]."""
+        return self.table.secrets
+
+    @property
+    def public(self) -> Public:
+        """All that is public of the one table before a draw."""
+        return self.table.public
+
+    @property
+    def counts(self) -> IntArray:
+        """The confidential counts of the possible cells of the one table."""
+        return self.table.counts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a curator should look at in the data, each once."""
+        return tuple(dict.fromkeys(said for part in self.parts.values() for said in part.warnings))
+
+    @property
+    def kinds(self) -> tuple[type[Mechanism[Any, Any]], ...]:
+        """The mechanisms of all parts."""
+        return tuple(type(part.mechanism) for part in self.parts.values())
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a run that was ended after its draw can go on from there."""
+        return self.together is None and all(kind.resumable for kind in self.kinds)
+
+    def sample(self, entropy: Entropy | None = None, size: int = 1) -> DrawArray:
+        """Draw ``size`` independent releases of the one table [holdfast, releases/table.py]."""
+        return self.table.sample(entropy, size)
+
+    def plan(self) -> PlanReport:
+        """Return how a release would be drawn, and what that takes, without drawing it."""
+        each = self.seconds / len(self.parts)
+        plans = {name: part.plan(each) for name, part in self.parts.items()}
+        if self.together is None:
+            return PlanReport(plans, plans[self.part.name].verdict)
+        return PlanReport(plans, verdict(self.together.guarantee), self.together.shares)
+
+    def certify(self, *, secure: bool, microdata: bool = False) -> Certificate:
+        """Record a release; nothing in the record depends on the draw."""
+        return self._certified(secure=secure, microdata=microdata)[0]
+
+    def _certified(self, *, secure: bool, microdata: bool) -> tuple[Certificate, Mapping[str, Certificate]]:
+        """Return the record, and that which each part would have alone."""
+        chapters = {
+            name: part.certify(secure=secure, microdata=microdata) for name, part in self.parts.items()
+        }
+        whole = chapters[self.part.name] if self.together is None else self.together.certify(chapters)
+        return whole, chapters
+
+    def drawing(
+        self, entropy: Entropy | None = None, *, engine: str = "embedded", microdata: bool = False
+    ) -> "Drawing":
+        """Settle everything but the noise; one source serves all parts, so that they are independent.
+
+        What no source of noise could draw is refused here.
+        """
+        source = entropy or SystemEntropy()
+        draws = {name: part.draw(source, engine) for name, part in self.parts.items()}
+        certificate, chapters = self._certified(secure=source.secure, microdata=microdata)
+        return Drawing(self, certificate, chapters, draws, Making(engine, microdata), source)
+
+    def release(
+        self,
+        entropy: Entropy | None = None,
+        *,
+        ledger: "Ledger | None" = None,
+        accept_no_protection: bool = False,
+        engine: str = "embedded",
+        microdata: bool = False,
+    ) -> Release:
+        """Draw one release; without an entropy source, from the operating system's.
+
+        With a ledger the cost is committed before anything is drawn, and a release over budget is refused; so
+        is one whose guarantee is no protection to speak of, unless that is accepted.
+        """
+        require_able(self.kinds, engine=engine, microdata=microdata, utility=False, quoted=False)
+        drawing = self.drawing(entropy, engine=engine, microdata=microdata)
+        require_protection(drawing.certificate, accepted=accept_no_protection)
+        if ledger is None:
+            return Release(drawing.certificate, drawing.held(), size=self.size)
+        from holdfast.ledger.composition import spend  # noqa: PLC0415 - where there is a ledger
+
+        row = ledger.charge(drawing.charge(ledger), spend)
+        with charged(ledger, row):
+            outputs = drawing.held()
+            # whoever calls this sees what was drawn, so the row is complete
+            ledger.complete(row.index, certificate=drawing.certificate.settled, release=None)
+        return Release(drawing.certificate, outputs, row, self.size)
+
+    def publish(
+        self,
+        out: str | Path,
+        *,
+        parquet: bool = False,
+        seed: int | None = None,
+        ledger: "str | Path | Ledger | None" = None,
+        resume: int | None = None,
+        key: SigningKey | str | Path | None = None,
+        quote_formulas: bool = False,
+        accept_no_protection: bool = False,
+        engine: str = "embedded",
+        microdata: bool = False,
+        utility: str | Path | None = None,
+    ) -> Written:
+        """Charge, draw and write a release to a new folder, as `holdfast.release` does."""
+        return Handover(
+            out=out,
+            parquet=parquet,
+            entropy=None if seed is None else SeededEntropy(seed),
+            ledger=ledger,
+            resume=resume,
+            key=key,
+            quote_formulas=quote_formulas,
+            accept_no_protection=accept_no_protection,
+            engine=engine,
+            microdata=microdata,
+            utility=utility,
+        ).of(lambda: self, self.kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A release of which only the noise is missing."""
+
+    prepared: Prepared = field(repr=False)
+    certificate: Certificate
+    chapters: Mapping[str, Certificate] = field(repr=False)
+    """The record that each part would have alone."""
+    draws: Mapping[str, Draw] = field(repr=False)
+    making: Making
+    source: Entropy = field(repr=False)
+
+    def page(self, *, parquet: bool) -> str:
+        """Return the page of the certificate, beside tables in Parquet or in CSV."""
+        return render(self.certificate, parquet=parquet)
+
+    @property
+    def size(self) -> int:
+        """No fewer bytes than the files of the release take beside the page."""
+        parts = self.prepared.parts.values()
+        files = sum(part.room(microdata=self.making.microdata) for part in parts)
+        return files + 2 * len(self.certificate.to_json().encode())
+
+    def charge(self, ledger: "Ledger") -> "Charge":
+        """Return what a ledger is told of the release."""
+        parts, together = self.prepared.parts, self.prepared.together
+        each = {name: part.charge(ledger, self.chapters[name]) for name, part in parts.items()}
+        return each[self.prepared.part.name] if together is None else together.charge(each, self.certificate)
+
+    def draw(self) -> Mapping[str, Output]:
+        """Draw what is published, by the names of the files."""
+        if self.prepared.together is None:
+            return self.draws[self.prepared.part.name].outputs(self.making)
+        drawn = {name: draw.outputs(self.making) for name, draw in self.draws.items()}
+        return {name: output for name, outputs in drawn.items() for output in outputs.values()}
+
+    def held(self) -> Mapping[str, Output]:
+        """Draw what is published, all of it into memory."""
+        with tempfile.TemporaryDirectory() as place, Private.made(Path(place) / "drawn") as folder:
+            return {name: output.held(folder, name) for name, output in self.draw().items()}
+
+    def going_on(self, drawn: Output | None, keep: Callable[[Output], None]) -> "Drawing":
+        """Return it for what a run before had drawn, if it had, with a place to keep what is drawn now."""
+        return replace(self, making=replace(self.making, drawn=drawn, keep=keep))
+
+    def report(self) -> Mapping[str, Any] | None:
+        """Return what the draw that was written did, for the curator, where there is something to tell."""
+        return next((told for draw in self.draws.values() if (told := draw.report()) is not None), None)

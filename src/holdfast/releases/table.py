@@ -1,0 +1,197 @@
+"""A table of counts, or statistics of it: read, publish the invariants, calibrate, check.
+
+spec -> public -> mechanism -> guarantee -> release -> certificate
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.certificate.certify import certify
+from holdfast.certificate.model import Certificate
+from holdfast.data.read import Reading, read_table
+from holdfast.lattice.arrays import IntArray
+from holdfast.laws import calibrated, secrets_of, stated_model
+from holdfast.mechanisms.accuracy import Accuracy, accuracy
+from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
+from holdfast.mechanisms.details import MechanismDetails
+from holdfast.mechanisms.mechanism import DrawArray
+from holdfast.privacy.guarantee import Guarantee
+from holdfast.public import Public, publish
+from holdfast.releases.part import SPARE, Draw, PreparedPart
+from holdfast.releases.plan import PartPlan, plan_of
+from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
+from holdfast.spec.load import read_spec
+from holdfast.spec.model import Spec
+from holdfast.system.errors import GuaranteeError
+from holdfast.system.machine import require_room
+from holdfast.system.text import counted
+from holdfast.system.ways import about, setting
+
+if TYPE_CHECKING:
+    from holdfast.ledger.account import Ledger
+    from holdfast.ledger.rows import Charge
+    from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+    from holdfast.privacy.pufferfish.of_model import StatedModel
+
+LONGEST_COUNT = 22
+"""Bytes of a count with its sign and the end of its line."""
+PER_RECORD = 80
+"""Bytes of a record that a count is written out as, about."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable(PreparedPart):
+    """A confidential table, and everything that is settled before its release is drawn."""
+
+    name: str
+    spec: Spec = field(repr=False)
+    reading: Reading = field(repr=False)
+    public: Public = field(repr=False)
+    mechanism: AnyMechanism = field(repr=False)
+    model: "StatedModel | None" = field(default=None, repr=False)
+    """The laws of the data, where the spec names a file of them."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is proved of every release."""
+        return self.mechanism.guarantee
+
+    @cached_property
+    def secrets(self) -> "TPGuarantee | None":
+        """The same in terms of secrets, where the spec says which laws the data may follow [theory, 7]."""
+        return secrets_of(self.guarantee, self.public, self.spec.privacy, self.model)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a curator should look at in the data."""
+        return self.reading.warnings
+
+    @property
+    def size(self) -> str:
+        """How many cells may hold a count."""
+        return counted(self.public.universe.cells, "cell")
+
+    @property
+    def identity(self) -> bytes:
+        """What tells the records of the file from others."""
+        return self.reading.identity
+
+    @cached_property
+    def accuracy(self) -> Accuracy | None:
+        """How large the noise is expected to be; None where only the confidential table could tell."""
+        if self.mechanism.noise is None:
+            return None
+        return accuracy(self.mechanism.noise, self.public.schema, self.public.universe)
+
+    @cached_property
+    def details(self) -> MechanismDetails | None:
+        """What the mechanism says of itself beside its record; it may take a simulation."""
+        return self.mechanism.details(self.public)
+
+    @property
+    def counts(self) -> IntArray:
+        """The confidential counts of the possible cells."""
+        return np.asarray(self.reading.table.counts[self.public.possible])
+
+    def certify(self, *, secure: bool, microdata: bool = False) -> Certificate:
+        """Record a release; nothing in the record depends on the draw."""
+        extras = ("microdata",) if microdata else ()
+        return certify(
+            self.spec.privacy,
+            self.public,
+            self.mechanism,
+            self.accuracy,
+            secure=secure,
+            publication=self.spec.publication,
+            details=self.mechanism.details(self.public, extras, self.details) if extras else self.details,
+            extras=extras,
+            model=self.model,
+            name=None if self.name == "table" else self.name,
+        )
+
+    def sample(self, entropy: Entropy | None = None, size: int = 1) -> DrawArray:
+        """Draw the counts of ``size`` independent releases, one a row: each would cost its own budget.
+
+        Of a mechanism that measures first, it is the measurements that are drawn.
+        """
+        drawn = self.mechanism.law(self.counts).sample(entropy or SystemEntropy(), size)
+        return self.public.spread(drawn) if self.mechanism.output == "table" else drawn
+
+    def draw(self, source: Entropy, engine: str) -> Draw:
+        """Settle everything but the noise; what no source of noise could draw is refused here."""
+        del engine  # is that of what is made of the draw
+        self._require_releasable()
+        law, mechanism = self.mechanism.law(self.counts), self.mechanism
+        if self.accuracy is None and mechanism.noise is not None:
+            mechanism.noise.sample(SeededEntropy(0), 1)  # a rehearsal, where none was simulated
+        return Draw(lambda making: mechanism.outputs(law, self.public, source, making))
+
+    def _require_releasable(self) -> None:
+        traits, name = self.mechanism.traits, self.mechanism.name
+        if traits.kind == "floating":
+            raise GuaranteeError(
+                f"{name} draws real numbers in floating point, which is not safe for a"
+                f' release: use name = "lattice-gaussian" in {setting("mechanism")}; this one is for studies.'
+            )
+        if not traits.keeps_invariants:
+            raise GuaranteeError(
+                f'{name} keeps no invariant and is there to compare with: use name = "lattice-laplace" or'
+                f' "lattice-gaussian" in {setting("mechanism")}.'
+            )
+
+    def room(self, *, microdata: bool) -> int:
+        """No fewer bytes than the files take beside the certificate."""
+        schema = self.public.schema
+        row = sum(max(map(_longest, one.levels)) for one in schema.attributes) + LONGEST_COUNT
+        records = int(self.reading.table.counts.sum()) if microdata else 0
+        return row * (schema.size + 1) + self.mechanism.file_size + PER_RECORD * records + SPARE
+
+    def charge(self, ledger: "Ledger", certificate: Certificate) -> "Charge":
+        """Return what a ledger is told of the release."""
+        from holdfast.ledger.charge import charge_of  # noqa: PLC0415 - where there is a ledger
+
+        return charge_of(ledger, self.reading, self.public, self.guarantee, certificate, self.secrets)
+
+    def plan(self, spent: float) -> PartPlan:
+        """Return how it would be drawn, after so many seconds were spent on preparing it."""
+        return plan_of(
+            self.mechanism,
+            self.public.possible.size,
+            spent,
+            simulated=lambda: 0 if self.details is None else self.details.simulated,
+            warnings=self.warnings,
+        )
+
+
+def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
+    """Read the table of a spec, and settle its mechanism and guarantee."""
+    mechanism_of(spec)  # what cannot be answered is refused before anything is read
+    model = stated_model(spec)
+    reading = read_table(spec, data)
+    require_room(reading.table.schema.size)
+    return settle(spec, reading, publish(spec, reading.table, reading.inferred), model)
+
+
+def settle(spec: Spec, reading: Reading, public: Public, model: "StatedModel | None") -> PreparedTable:
+    """Settle the mechanism and the guarantee of a spec for a table that was read."""
+    spec = spec.model_copy(update={"privacy": calibrated(spec.privacy, model, public)})
+    found = PreparedTable("table", spec, reading, public, answer(spec, public), model)
+    found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
+    return found
+
+
+def published(spec: Spec | str | Path, data: Any = None) -> tuple[Public, tuple[str, ...]]:
+    """Return what a spec makes public of its data, and what a curator should look at in them."""
+    spec = spec if isinstance(spec, Spec) else read_spec(spec)
+    with about(spec.file):
+        reading = read_table(spec, data)
+        return publish(spec, reading.table, reading.inferred), reading.warnings
+
+
+def _longest(level: str) -> int:
+    """Return how many bytes a level takes in a file at most, with quotation marks and a separator."""
+    return 2 * len(level.encode(errors="surrogatepass")) + 3

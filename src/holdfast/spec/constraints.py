@@ -1,0 +1,143 @@
+"""What a release keeps: invariants, and what the public knows of every table."""
+
+from typing import ClassVar, Literal, Self
+
+from pydantic import StrictBool, StrictInt, field_validator, model_validator
+
+from holdfast.spec.part import Part, Text
+from holdfast.spec.values import Where, require_distinct
+
+InvariantKind = Literal["margin", "total", "where", "weights"]
+
+
+class Weights(Part):
+    """Any integer combinations of cells, read from a file."""
+
+    section: ClassVar = ("invariants", "weights")
+
+    file: Text
+
+
+class Invariant(Part):
+    """A statistic released exactly: a margin, the total, a selection's count, or weights.
+
+    With a ``level`` of the geography it is one for each node of that level.
+    """
+
+    section: ClassVar[tuple[str, ...]] = ("invariants",)
+
+    name: Text | None = None
+    margin: tuple[Text, ...] | None = None
+    total: StrictBool = False
+    where: Where | None = None
+    weights: Weights | None = None
+    equals: StrictInt | None = None
+    level: Text | None = None
+
+    @field_validator("margin")
+    @classmethod
+    def _some_distinct_attributes(cls, margin: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if margin is not None:
+            if not margin:
+                raise ValueError("is empty: name its attributes, or write total = true")
+            require_distinct(margin)
+        return margin
+
+    @field_validator("name")
+    @classmethod
+    def _some_name(cls, name: str | None) -> str | None:
+        if name == "":
+            raise ValueError("is empty: name the invariant, or leave the name out")
+        return name
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        given = [
+            kind
+            for kind, present in (
+                ("margin", self.margin is not None),
+                ("total", self.total),
+                ("where", self.where is not None),
+                ("weights", self.weights is not None),
+            )
+            if present
+        ]
+        if not given:
+            raise ValueError("says nothing: give it one of margin, total = true, where or weights")
+        if len(given) > 1 and given != ["margin", "where"]:
+            raise ValueError(
+                f"has {' and '.join(given)} together: keep one (only margin and where can be combined)"
+            )
+        if self.equals is not None and (self.margin is not None or self.weights is not None):
+            raise ValueError("has equals, which is for a total or a where: leave it out")
+        if self.equals is not None and self.level is not None:
+            raise ValueError("has equals, and a level has one value for each node: leave it out")
+        return self
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of its margin: the level of the geography, if any, comes first."""
+        own = self.margin or ()
+        return own if self.level is None or self.level in own else (self.level, *own)
+
+    @property
+    def kind(self) -> InvariantKind:
+        """Which of the four it is; a margin within a selection is a margin, and so is a total by level."""
+        if self.weights is None and self.attributes:
+            return "margin"
+        if self.total:
+            return "total"
+        return "where" if self.weights is None else "weights"
+
+
+class Inequality(Invariant):
+    """Counts that a release keeps within bounds: an invariant's definition, ``at_least`` or ``at_most``."""
+
+    section: ClassVar[tuple[str, ...]] = ("constraints", "inequalities")
+
+    at_least: StrictInt | None = None
+    at_most: StrictInt | None = None
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.equals is not None:
+            raise ValueError("has equals, which is for an invariant: leave it out")
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("has no bound: give it at_least or at_most")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(
+                f"has at_least = {self.at_least} above at_most = {self.at_most}: nothing is between them"
+            )
+        return self
+
+
+class Floors(Part):
+    """The least count of each cell of a release, in a public file with a column for each attribute.
+
+    ``count`` names the column of these numbers, by default that of the data. Cells without one have none.
+    """
+
+    section: ClassVar = ("constraints", "floors")
+
+    file: Text
+    count: Text | None = None
+
+
+class Constraints(Part):
+    """What the public knows of every table, whatever the data."""
+
+    section: ClassVar = ("constraints",)
+
+    nonnegative: StrictBool = False
+    inequalities: tuple[Inequality, ...] = ()
+    floors: Floors | None = None
+    structural_zeros: tuple[Where, ...] = ()
+
+    @property
+    def bounds(self) -> str | None:
+        """What bounds a release, in words with a verb; None where nothing does."""
+        if self.nonnegative:
+            return "nonnegative = true bounds"
+        if self.inequalities:
+            return "inequalities bound"
+        return None if self.floors is None else "floors bound"

@@ -1,0 +1,211 @@
+"""The confidential table as a spec describes it: its file, its attributes, the levels of its geography."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import ClassVar, Self
+
+from pydantic import Field, StrictBool, StrictInt, field_validator, model_validator
+
+from holdfast.spec.part import Part, Text
+from holdfast.spec.values import Recode, require_distinct, short
+from holdfast.system.text import closest
+
+
+class Geography(Part):
+    """Levels from the root down: prefixes of one code, or a column for each.
+
+    Each level becomes an attribute of the table, nested in the one before it.
+    """
+
+    section: ClassVar = ("data", "geography")
+
+    column: Text | None = None
+    """The column of codes, whose first characters name the node on each level."""
+    prefixes: Mapping[str, StrictInt] = Field(default_factory=dict)
+    """How many characters name a level; 0 is a root that has all."""
+    columns: tuple[Text, ...] = ()
+
+    @field_validator("prefixes")
+    @classmethod
+    def _rise(cls, prefixes: Mapping[str, int]) -> Mapping[str, int]:
+        if "" in prefixes:
+            raise ValueError("has a level without a name: name it")
+        for (above, fewer), (below, length) in pairwise([("", -1), *prefixes.items()]):
+            if length <= fewer:
+                said = f"no more than {above!r}" if above else "less than 0"
+                raise ValueError(
+                    f"gives {below!r} {length} characters, {said}: list the root first, and longer prefixes"
+                    " below it"
+                )
+        return prefixes
+
+    @field_validator("columns")
+    @classmethod
+    def _distinct(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
+        for name in columns:
+            if not name or columns.count(name) > 1:
+                raise ValueError(f"names {name!r} twice: keep one" if name else "has an empty name")
+        return columns
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if bool(self.columns) == (self.column is not None or bool(self.prefixes)):
+            raise ValueError(
+                'needs one of two: column = "block" with prefixes = { state = 2, county = 5 }, or columns ='
+                ' ["state", "county"]'
+            )
+        if not self.columns and (self.column is None or not self.prefixes):
+            missing = "column" if self.column is None else "prefixes"
+            raise ValueError(f"has no {missing}: codes need a column and the prefixes that name each level")
+        return self
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels, root first."""
+        return self.columns or tuple(self.prefixes)
+
+    @property
+    def within(self) -> dict[str, str]:
+        """The level above each level but the root."""
+        return {below: above for above, below in pairwise(self.levels)}
+
+
+MISSING = "missing"
+"""The level of all missing values."""
+
+
+class Data(Part):
+    """The confidential table: its file, the attributes that make its cells, and its count column.
+
+    Without a count column every row of the file is one record. Data given in memory need no file.
+    """
+
+    section: ClassVar = ("data",)
+
+    path: Text | None = None
+    cells: tuple[Text, ...] = ()
+    """The columns whose levels make the cells; where records are swapped, those of the table to count."""
+    count: Text | None = None
+    levels: Mapping[str, tuple[Text, ...]] = {}
+    within: Mapping[str, Text] = {}
+    """For each nested attribute, the one that each of its levels lies in one level of."""
+    geography: Geography | None = None
+    """A hierarchy whose levels are attributes before the cells."""
+    separator: Text = ","
+    encoding: Text = "utf-8"
+    missing: tuple[Text, ...] = ()
+    """Codes of a missing value, which becomes the level "missing"."""
+    aggregate: StrictBool = False
+    """Whether counts of a cell that is listed several times are summed."""
+    recode: Recode = Field(default_factory=dict)
+    id: Text | None = None
+    """Where records are swapped: the column that tells which unit a row belongs to."""
+    persons: Text | None = None
+    """Where records are swapped: a file of persons who follow the unit with their id."""
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The levels of the geography, root first; none where there is no geography."""
+        return () if self.geography is None else self.geography.levels
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the table: the levels of its geography, then the cells."""
+        return (*self.regions, *self.cells)
+
+    @property
+    def nested(self) -> dict[str, str]:
+        """What each nested attribute lies in, levels of the geography included."""
+        return {**({} if self.geography is None else self.geography.within), **self.within}
+
+    @field_validator("separator")
+    @classmethod
+    def _one_sign(cls, separator: str) -> str:
+        if len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in '"\r\n':
+            raise ValueError(f'is {separator!r}: give one sign, such as ";" or "\\t" for a tab')
+        return separator
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, encoding: str) -> str:
+        try:
+            "".encode(encoding)
+        except (LookupError, ValueError):
+            raise ValueError(
+                f'is {short(encoding)!r}, which is not known: name one such as "utf-8", "latin-1" or "cp1252"'
+            ) from None
+        return encoding
+
+    @field_validator("path", "persons")
+    @classmethod
+    def _named(cls, path: str | None) -> str | None:
+        if path == "":
+            raise ValueError("is empty: name a .csv or .parquet file")
+        return path
+
+    @field_validator("cells")
+    @classmethod
+    def _some_distinct_cells(cls, cells: tuple[str, ...]) -> tuple[str, ...]:
+        if "" in cells:
+            raise ValueError("has an empty name: name a column")
+        require_distinct(cells)
+        return cells
+
+    @field_validator("levels")
+    @classmethod
+    def _some_distinct_levels(cls, levels: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        for attribute, names in levels.items():
+            if not names:
+                raise ValueError(f"{attribute} is empty: name its levels, or leave it out")
+            if "" in names:
+                raise ValueError(f"{attribute} has an empty level: give every level a name")
+            require_distinct(names, f"{attribute} ")
+        return levels
+
+    @model_validator(mode="after")
+    def _columns_agree(self) -> Self:
+        if self.count is not None and self.count in self.cells:
+            raise ValueError(f"count is {self.count!r}, which is also among cells: take it out of one")
+        for level in self.regions:
+            if level in self.cells or level == self.count:
+                other = "count" if level == self.count else "cells"
+                raise ValueError(
+                    f"geography has a level {level!r}, which is also in {other}: take it out of {other}, as"
+                    " levels are attributes of the table by themselves"
+                )
+        if self.count == "":
+            raise ValueError("count is empty: name a column, or leave it out to count records")
+        for attribute in self.levels:
+            if attribute not in self.attributes:
+                raise ValueError(
+                    f"levels names {attribute!r}, which is not among cells:"
+                    f" {closest(attribute, self.attributes)}"
+                )
+        for attribute in self.recode:
+            if attribute not in self.cells:
+                raise ValueError(
+                    f"recode names {attribute!r}, which is not among cells: {closest(attribute, self.cells)}"
+                )
+        for attribute, names in self.levels.items():
+            for code in self.missing:
+                if code in names and code != MISSING:
+                    raise ValueError(
+                        f"levels {attribute} names {code!r}, which is a code of missing: write {MISSING!r}"
+                        " there, the level of all missing values"
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _nested(self) -> Self:
+        for inner, outer in self.within.items():
+            for name in (inner, outer):
+                if name not in self.cells:
+                    raise ValueError(
+                        f"within names {name!r}, which is not among cells: {closest(name, self.cells)}"
+                    )
+            name = outer
+            for _ in self.within:
+                if name == inner:
+                    raise ValueError(f"within puts {inner!r} in itself: begin with an attribute in no other")
+                name = self.within.get(name, name)
+        return self

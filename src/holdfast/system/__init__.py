@@ -1,0 +1,1 @@
+"""What knows nothing of statistics: errors, text, files, progress, the machine."""

@@ -1,0 +1,189 @@
+"""Text of others, shown and read with care; numbers for people; the way out of a misspelt name.
+
+What would steer a terminal or a page is shown as an escape: names and levels come from files, and a control
+character among them could clear a screen, a newline add a line that looks like the program's own, a mark of
+direction turn the text around it. JSON can nest farther than a program can follow: it is read in one place,
+and no deeper than anything that is written here.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
+
+_UNSEEN = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # controls: C0, DEL, C1
+    "\xad\u061c\u180e\u200b-\u200f\u2060-\u206f\ufeff\ufff9-\ufffb"  # no width, and marks of direction
+    "\u2028-\u202e"  # breaks of lines and paragraphs, turns of direction
+    "\ud800-\udfff"  # halves of characters: bytes of a file name that are not UTF-8
+    "\U000e0000-\U000e007f"  # tags
+    "]"
+)
+_QUOTED = re.compile(r"""(?<![^\s(\[{=,])('[^']{81,}'|"[^"]{81,}")(?![^\s,.:;)\]}?])""")
+"""A long value between quotation marks: a space or bracket before them, a space or the end after them."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which everything can be seen, on one line.
+
+    >>> print(visible("a\x1b[2Jb\nc"), visible("caf\xe9"))
+    a\x1b[2Jb\nc café
+    """
+    return _UNSEEN.sub(_escaped, text)
+
+
+def brief(sentence: str) -> str:
+    """Return a sentence in which no quoted value is too long to be read: each without its middle.
+
+    >>> brief(f"the level '{'x' * 500}' is unknown")
+    "the level 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxx' is unknown"
+    """
+    return _QUOTED.sub(lambda match: f"{match[0][:31]}...{match[0][-21:]}", sentence)
+
+
+def in_quotes(text: str, most: int = 60) -> str:
+    """Return a text in quotation marks, its middle left out where it is long.
+
+    >>> print(in_quotes("county"), in_quotes("x" * 100, 20))
+    'county' 'xxxxxxxxxxxx...xxxxx' (100 letters)
+    """
+    if len(text) <= most:
+        return repr(text)
+    return f"{text[: most - 8] + '...' + text[-5:]!r} ({len(text):,} letters)"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
+DECIMALS = 12
+"""Digits after the point of a decimal that people can read."""
+SMALL = Fraction(1, 10**4)
+"""Below it zeros are hard to count: 1e-10."""
+PLAIN = 100
+"""Fractions with a smaller denominator are how people write them."""
+LONG = 10**20
+"""A fraction with a larger numerator or denominator tells nobody anything."""
+
+
+def counted(number: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number with its noun, in the singular or the plural.
+
+    >>> counted(1, "record"), counted(1200, "record"), counted(0, "entry", "entries")
+    ('1 record', '1,200 records', '0 entries')
+    """
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def rational(value: Fraction) -> str:
+    """Return a rational for people: a decimal, and beside it the fraction where that tells more.
+
+    >>> [rational(Fraction(text)) for text in ("2", "64/25", "999988419/1000000000", "1/3")]
+    ['2', '2.56 (64/25)', '0.999988419', '0.333333 (1/3)']
+    """
+    if (whole := decimal(value)) is not None:
+        return f"{whole} ({value})" if 1 < value.denominator < PLAIN else whole
+    rounded = Context(prec=6).divide(Decimal(value.numerator), Decimal(value.denominator))
+    near = f"{rounded.normalize():g}"
+    return f"{near} ({value})" if max(abs(value.numerator), value.denominator) < LONG else f"about {near}"
+
+
+def decimal(value: Fraction) -> str | None:
+    """Return the decimal that a rational equals; None where it has none, or a long one.
+
+    >>> [decimal(Fraction(text)) for text in ("1/8", "1000000", "1/100000", "1/3")]
+    ['0.125', '1000000', '1e-05', None]
+    """
+    if 0 < abs(value) < SMALL:
+        short = f"{float(value):g}"
+        return short if Fraction(short) == value else None
+    scaled = value * 10**DECIMALS
+    if scaled.denominator > 1 or abs(value) >= LONG:
+        return None
+    digits = f"{abs(scaled.numerator):0{DECIMALS + 1}d}"
+    text = f"{digits[:-DECIMALS]}.{digits[-DECIMALS:]}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 else text
+
+
+DEEPEST = 64
+"""Lists and objects within each other; no file of Holdfast has a quarter of it."""
+TOO_DEEP = "is nested too deeply"
+
+
+def read_json(text: str, **hooks: Any) -> Any:
+    """Return the value of a JSON text; ValueError where it is none, or nested too deeply.
+
+    ``hooks`` are those of `json.loads`.
+
+    >>> read_json('{"a": [1]}')
+    {'a': [1]}
+    """
+    try:
+        value = json.loads(text, **hooks)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    require_shallow(value)
+    return value
+
+
+def require_shallow(value: object) -> None:
+    """Raise ValueError where lists and objects are within each other too often.
+
+    >>> require_shallow([[[]]])
+    """
+    held = [value] if isinstance(value, list | dict) else []
+    for _ in range(DEEPEST):
+        held = [
+            inner
+            for outer in held
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, list | dict)
+        ]
+    if held:
+        raise ValueError(TOO_DEEP)
+
+
+_LISTED = 8
+_COMPARED, _LONGEST = 10_000, 200
+"""More names, or longer ones, are not looked through: an error comes at once."""
+
+
+_ALIKE = 0.75
+"""The share of letters that a slip of the pen leaves: other words, as race and tract, share fewer."""
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return advice that ends a sentence about an unknown word: the nearest known one, or what there is.
+
+    >>> closest("conty", ["county", "education"])
+    "did you mean 'county'?"
+    >>> closest("laplace", ["lattice-laplace", "lattice-gaussian"])
+    "did you mean 'lattice-laplace'?"
+    >>> closest("laplace", ["lattice-laplace", "lattice-gaussian", "anchored-laplace"])
+    "did you mean 'lattice-laplace' or 'anchored-laplace'?"
+    >>> closest("race", ["county", "tract"])
+    "choose from 'county', 'tract'."
+    """
+    names = list(known)
+    some = names[:_COMPARED] if len(word) <= _LONGEST else []
+    folded = {name.casefold(): name for name in reversed(some)}
+    near = get_close_matches(word.casefold(), folded, n=1, cutoff=_ALIKE) or _parts(word.casefold(), folded)
+    if near:
+        return f"did you mean {' or '.join(repr(folded[name]) for name in near)}?"
+    if not names:
+        return "there is none to choose from."
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return "choose from " + ", ".join(repr(name) for name in names[:_LISTED]) + f"{more}."
+
+
+def _parts(word: str, names: Iterable[str]) -> list[str]:
+    """Return the names of which a word is a part between hyphens or underscores, the first known first.
+
+    Of more than two none is near.
+    """
+    found = [name for name in names if word in name.replace("_", "-").split("-")][::-1]
+    return found if len(found) <= 2 else []

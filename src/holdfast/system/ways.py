@@ -1,0 +1,92 @@
+"""Ways out of an error in the words of who reads: arguments in Python, keys of a file, flags in a terminal.
+
+A message names what to change by `option` and `setting`, wherever it is raised. Who reads is said once, at
+the edge: by the command line (`in_a_terminal`), and by what reads files (`of_a_file`, `about`); where neither
+has, a program reads.
+
+>>> option("resume", 3), setting("privacy", "distance"), setting("invariants", 2, "margin")
+('resume=3', 'privacy.distance', 'invariants[1].margin')
+>>> with in_a_terminal():
+...     option("resume", 3), setting("privacy", "distance"), setting("invariants", 2, "margin")
+('--resume 3', '[privacy] distance', '[[invariants]] 2 margin')
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from holdfast.system.errors import HoldfastError
+
+_TERMINAL: ContextVar[bool] = ContextVar("in a terminal", default=False)
+_FILE: ContextVar[bool] = ContextVar("of a file", default=False)
+LISTS = frozenset(
+    {
+        *("invariants", "tables", "laws", "outcomes", "people"),
+        *("constraints.inequalities", "mechanism.queries", "mechanism.optimise_for", "tables.invariants"),
+    }
+)
+"""The sections that a file may have several of."""
+NAMED = frozenset({"data.levels", "data.recode"})
+"""The sections whose keys are names of attributes."""
+
+
+@contextmanager
+def in_a_terminal() -> Iterator[None]:
+    """Let messages speak of flags, and of sections and keys of TOML: specs are files there."""
+    token = _TERMINAL.set(True)
+    try:
+        yield
+    finally:
+        _TERMINAL.reset(token)
+
+
+@contextmanager
+def of_a_file(really: bool = True) -> Iterator[None]:
+    """Let messages speak of sections and keys of TOML, where values are read from a file."""
+    token = _FILE.set(really)
+    try:
+        yield
+    finally:
+        _FILE.reset(token)
+
+
+@contextmanager
+def about(file: str) -> Iterator[None]:
+    """Let messages speak of a spec as it was given; errors name its file, if it has one, with the place."""
+    with of_a_file(bool(file)):
+        try:
+            yield
+        except HoldfastError as error:
+            if str(error).startswith("["):
+                error.args = (f"{file}, {error}",)
+            raise
+
+
+def option(name: str, value: object = None) -> str:
+    """Return what a command and the function of its name take, by its argument's name; True for a switch.
+
+    >>> option("table"), option("without_salt", True), option("engine", "spark")
+    ('the argument table', 'without_salt=True', "engine='spark'")
+    """
+    if _TERMINAL.get():
+        flag = f"--{name.replace('_', '-')}"
+        return flag if value is None or value is True else f"{flag} {value}"
+    return f"the argument {name}" if value is None else f"{name}={value!r}"
+
+
+def setting(section: str, *path: str | int) -> str:
+    """Return a place in a spec: a section, or what is in it by names and by numbers from 1.
+
+    >>> setting("privacy"), setting("data.levels", "sex"), setting("constraints", "structural_zeros", 1)
+    ('privacy', "data.levels['sex']", 'constraints.structural_zeros[0]')
+    """
+    if _FILE.get() or _TERMINAL.get():
+        title = f"[[{section}]]" if section in LISTS else f"[{section}]"
+        return " ".join([title, *map(str, path)])
+    place = section
+    for step in path:
+        if isinstance(step, int):
+            place += f"[{step - 1}]"
+        else:
+            place += f"[{step!r}]" if place in NAMED else f".{step}"
+    return place

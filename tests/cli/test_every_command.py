@@ -1,0 +1,61 @@
+"""One path of every command, in the order in which a curator might take them; `make quick` runs it."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.test_options import EVERY
+
+MODEL = """[model]
+kind = "proportions"
+areas = ["county"]
+
+[prior]
+weight = { median = 1, factor = 3 }
+
+[sampler]
+draws = 80
+warmup = 20
+"""
+DEPENDENT = '[model]\nfamily = "dependent-counts"\nn = 50\nz0 = "1/10"\nz1 = "9/10"\n'
+LINES = """
+init
+audit universe holdfast.toml
+audit exposure holdfast.toml
+plan holdfast.toml
+compare holdfast.toml --draws 20
+keygen agency.key
+ledger open census.ledger --budget 2
+release holdfast.toml --out release --ledger census.ledger --sign agency.key
+verify release --public-key agency.key.pub
+ledger show census.ledger
+ledger verify census.ledger --release release
+ledger export census.ledger --csv --out account.csv
+intervals release
+postprocess release --method integers-l1 --out tidy
+infer release --model model.toml --out posterior
+audit guarantee --rho 2.56 --delta 1e-10 --semi-adjacency 2
+audit compose --epsilon 1/2 --mu 1/2 --semi-adjacency 3 --delta 1e-6
+audit swapping --stratum-size 264331 --rate 1/20
+audit census-2020
+audit projection --people 20 --epsilon 1/5 --design total --null 0.3 --alternative 0.7
+audit delta-z dependent.toml
+test odds-ratio 10 2 3 15 --epsilon 1
+certificate schema
+completion bash
+demo --out demo
+"""
+
+
+@pytest.mark.quick
+def test_one_path_of_every_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.toml").write_text(MODEL)
+    (tmp_path / "dependent.toml").write_text(DEPENDENT)
+    lines = list(map(shlex.split, LINES.strip().splitlines()))
+    assert {path for path in EVERY if any(tuple(line[: len(path)]) == path for line in lines)} == set(EVERY)
+    for line in lines:
+        outcome = run(*line)
+        assert outcome.code == 0, (line, outcome.err)
+        assert outcome.out

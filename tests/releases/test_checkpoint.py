@@ -1,0 +1,246 @@
+"""After a crash a release goes on from what was measured: no new noise, no new charge."""
+
+import os
+import signal
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.mechanisms.topdown.small import spec
+from tests.strangers import as_root, can, give_away
+
+import holdfast
+from holdfast.ledger.account import Ledger
+from holdfast.mechanisms.topdown import mechanism
+from holdfast.releases.checkpoint import Checkpoint
+from holdfast.system.errors import HoldfastError
+from holdfast.verification.verify import verify
+
+TOML = """\
+[data]
+path = "blocks.csv"
+cells = ["age", "sex"]
+count = "people"
+geography = { column = "block", prefixes = { state = 1, county = 2, tract = 3, block = 4 } }
+[[invariants]]
+total = true
+level = "county"
+[privacy]
+standard = "zcdp"
+rho = "1"
+adjacency = "unit"
+[mechanism]
+name = "topdown"
+"""
+
+
+class Crash(BaseException):
+    """As sudden as the end of a process."""
+
+
+def crash(*_: Any, **__: Any) -> Any:
+    raise Crash
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def measured(folder: Path) -> bytes:
+    (place,) = (path for path in folder.iterdir() if path.name.startswith(".measured-"))
+    return (place / "measurements.parquet").read_bytes()
+
+
+def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> bytes:
+    """Let a release end in the middle of step 2; return what it had measured."""
+    with monkeypatch.context() as patch:
+        patch.setattr(mechanism, "estimated", crash)
+        with pytest.raises((Crash, HoldfastError)):
+            holdfast.release(spec(folder), folder / "out", **options)
+    return measured(folder)
+
+
+def test_the_same_command_goes_on_from_the_measurements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = crashed(tmp_path, monkeypatch)
+    holdfast.release(spec(tmp_path), tmp_path / "out")
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() == before
+    assert verify(tmp_path / "out").kept
+    assert hidden(tmp_path) == []
+
+
+def test_a_ledger_is_charged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(3, 2))
+    before = crashed(tmp_path, monkeypatch, ledger=ledger)
+    assert ledger.spent() == 1
+    written = holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 1
+    assert len(ledger.rows()) == 1
+    assert written.row is not None
+    assert ledger.completion(written.row.index) is not None
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() == before
+
+
+def test_a_row_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    before = crashed(tmp_path, monkeypatch, ledger=ledger)
+    holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger, resume=1)
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() == before
+    assert ledger.spent() == 1
+
+
+def test_other_data_are_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = crashed(tmp_path, monkeypatch)
+    asked = spec(tmp_path)
+    text = (tmp_path / "blocks.csv").read_text()
+    lines = text.splitlines()
+    one, other = lines[1].rsplit(",", 1), lines[2].rsplit(",", 1)
+    lines[1], lines[2] = f"{one[0]},{int(one[1]) + 1}", f"{other[0]},{max(0, int(other[1]) - 1)}"
+    (tmp_path / "blocks.csv").write_text("\n".join(lines) + "\n")
+    holdfast.release(asked, tmp_path / "out")
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() != before
+
+
+def test_another_budget_is_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = crashed(tmp_path, monkeypatch)
+    half = {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"}
+    holdfast.release(spec(tmp_path, privacy=half), tmp_path / "out")
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() != before
+    assert hidden(tmp_path) == []
+
+
+def test_another_seed_is_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = crashed(tmp_path, monkeypatch, seed=1)
+    holdfast.release(spec(tmp_path), tmp_path / "out", seed=2)
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() != before
+
+
+def test_damaged_measurements_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashed(tmp_path, monkeypatch)
+    (place,) = (path for path in tmp_path.iterdir() if path.name.startswith(".measured-"))
+    (place / "measurements.parquet").write_bytes(b"PAR1")
+    holdfast.release(spec(tmp_path), tmp_path / "out")
+    assert verify(tmp_path / "out").kept
+
+
+def test_a_charge_before_the_measurements_is_not_charged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.releases.checkpoint.Checkpoint.keep", crash)
+        with pytest.raises((Crash, HoldfastError)):
+            holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 1
+    holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 1
+
+
+def test_another_release_in_that_folder_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(2))
+    crashed(tmp_path, monkeypatch, ledger=ledger)
+    half = {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"}
+    holdfast.release(spec(tmp_path, privacy=half), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == Fraction(3, 2)
+
+
+def test_what_waits_beside_a_whole_release_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.releases.handover.forget", lambda _: None)
+        holdfast.release(spec(tmp_path), tmp_path / "out")
+    assert len(hidden(tmp_path)) == 1
+    with pytest.raises(HoldfastError, match="exists already"):
+        holdfast.release(spec(tmp_path), tmp_path / "out")
+    assert hidden(tmp_path) == []
+
+
+def test_nobody_else_may_read_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashed(tmp_path, monkeypatch)
+    (place,) = (path for path in tmp_path.iterdir() if path.name.startswith(".measured-"))
+    assert place.stat().st_mode & 0o077 == 0
+
+
+@as_root
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_others_put_in_its_place_is_refused_before_the_charge(tmp_path: Path, kind: str) -> None:
+    """A folder that the stranger made would receive every measurement, or lead it over another file."""
+    tmp_path.chmod(0o1777)
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    place = Checkpoint(tmp_path / "out", "", b"").folder
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "checkpoint.json").write_text("precious")
+    if kind == "folder":
+        place.mkdir()
+        (place / "measurements.parquet").symlink_to(precious / "checkpoint.json")
+        place.chmod(0o777)
+    elif kind == "link":
+        place.symlink_to(precious)
+    else:
+        os.mkfifo(place)
+    give_away(place)
+    with pytest.raises(HoldfastError, match=r"\.measured-.* cannot be used \(.*where measurements wait"):
+        holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert ledger.spent() == 0
+    assert not (tmp_path / "out").exists()
+    assert (precious / "checkpoint.json").read_text() == "precious"
+
+
+@as_root
+def test_nobody_sees_a_draft_before_its_completion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    seen = []
+
+    def look(*_: Any, **__: Any) -> Any:
+        for draft in tmp_path.glob(".*-*"):
+            seen.append(draft.name[:5])
+            assert not can("ls", draft.name, within=tmp_path)
+            assert not can("cat", f"{draft.name}/measurements.parquet", within=tmp_path)
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "complete", look)
+        with pytest.raises((Crash, HoldfastError)):
+            holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger)
+    assert sorted(seen) == [".hold", ".meas"]
+
+
+KILLED = """\
+import os, signal, sys
+from holdfast.mechanisms.topdown import mechanism
+def killed(*a, **k): os.kill(os.getpid(), signal.SIGKILL)
+mechanism.estimated = killed
+from holdfast.cli import main
+sys.argv = ["holdfast", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is for POSIX")
+def test_kill_9_and_the_same_command(tmp_path: Path) -> None:
+    """Killed in step 2, and run again: the same measurements, one charge."""
+    spec(tmp_path)
+    (tmp_path / "s.toml").write_text(TOML)
+    holdfast = (sys.executable, "-m", "holdfast")
+    command = ("release", "s.toml", "--out", "out", "--ledger", "a.ledger")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run(*holdfast, "ledger", "open", "a.ledger", "--rho", "1").returncode == 0
+    assert run(sys.executable, "-c", KILLED, *command).returncode == -signal.SIGKILL
+    before = measured(tmp_path)
+    assert not (tmp_path / "out").exists()
+    done = run(*holdfast, *command)
+    assert done.returncode == 0, done.stderr
+    assert "charged before" in done.stdout
+    assert "no new noise was drawn" in done.stdout
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() == before
+    ledger = Ledger.open(tmp_path / "a.ledger")
+    assert len(ledger.rows()) == ledger.spent() == 1
+    assert run(*holdfast, "verify", "out").returncode == 0
+    assert hidden(tmp_path) == []
