@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.mechanisms.swapping.small import TYPES, households, typed
 
-from holdfast.data import microdata
+from holdfast.data import microdata, parquet
 from holdfast.data.files import Writing
 from holdfast.data.microdata import Microdata, MicrodataWriter, holds_levels, level_texts, open_microdata
 from holdfast.system.errors import DataError
@@ -234,7 +234,7 @@ def test_missing_values_within_a_dictionary_are_missing() -> None:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(microdata, "BATCH", 7)
+    monkeypatch.setattr(parquet, "BATCH", 7)
     monkeypatch.setattr(microdata, "BLOCK", 40)
 
 
@@ -285,7 +285,7 @@ def test_levels_are_texts_that_tell_them_apart(name: str) -> None:
 
 
 def test_wide_records_are_read_in_smaller_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(microdata, "BATCH_BYTES", 1000)
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 1000)
     narrow = open_microdata(pa.table({"a": list(range(300))}))
     wide = open_microdata(pa.table({f"c{i}": list(range(300)) for i in range(10)}))
     for records, rows in ((narrow, 125), (wide, 12)):

@@ -2,7 +2,6 @@
 
 import codecs
 import csv
-import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -53,10 +52,9 @@ def open_file(
     if kind not in {".csv", ".parquet"}:
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     require_plain(path, links=not released)
-    read_rows = most_rows + 1 if released else None
-    return (
-        _open_csv(path, read_rows, writing) if kind == ".csv" else _open_parquet(path, most_rows, read_rows)
-    )
+    if kind == ".parquet":
+        return _open_parquet(path, most_rows)
+    return _open_csv(path, most_rows + 1 if released else None, writing)
 
 
 def require_plain(path: Path, *, links: bool = True) -> None:
@@ -201,23 +199,33 @@ def _sign(separator: str) -> str:
     return {",": "a comma", ";": "a semicolon", "\t": "a tab"}.get(separator, repr(separator))
 
 
-def _open_parquet(path: Path, most_rows: int, read_rows: int | None) -> Source:
-    with readable(path), _whole(path):
-        header = tuple(pl.read_parquet_schema(path))
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()  # from its last bytes
+def _open_parquet(path: Path, most_rows: int) -> Source:
+    import pyarrow as pa  # noqa: PLC0415 - for Parquet alone
+
+    from holdfast.data.parquet import decoded, parquet_batches, parquet_schema  # noqa: PLC0415
+
+    schema, rows = parquet_schema(path)
     if rows > most_rows:
         raise DataError(
             f"{path} says that it has {rows:,} rows, more than the {most_rows:,} that it can have: write it"
             " anew."
         )
+    header = tuple(schema.names)
 
     def load(places: Sequence[int]) -> list[pl.Series]:
         names = [header[place] for place in places]
-        with readable(path), _whole(path):
-            frame = pl.read_parquet(path, columns=names, glob=False, n_rows=read_rows).select(names)
-        if names and frame.height != rows:
-            raise DataError(f"{path} says that it has {rows:,} rows and has {frame.height:,}: write it anew.")
-        return frame.get_columns()
+        if not names:
+            return []
+        for place in places:
+            if pa.types.is_decimal256(schema.field(place).type):  # Polars has none of more than 38 digits
+                raise DataError(f"{path}, column {header[place]!r} has decimals of 76 digits: use fewer.")
+        none = pa.schema([schema.field(place) for place in places]).empty_table()
+        table = pa.concat_tables(map(decoded, (none, *parquet_batches(path, names))))
+        if table.num_rows != rows:
+            raise DataError(
+                f"{path} says that it has {rows:,} rows and has {table.num_rows:,}: write it anew."
+            )
+        return pl.DataFrame(table).get_columns()
 
     return Source(str(path), header, load, first_row=1)
 
@@ -231,30 +239,3 @@ def readable(path: Path) -> Iterator[None]:
         raise DataError(
             f"{path} cannot be read ({error.strerror or 'no access'}): check its permissions."
         ) from None
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    try:
-        with _hushed():
-            yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # some damage makes polars panic
-        raise DataError(f"{path} is not a Parquet file, or it is damaged: write it anew.") from None
-
-
-@contextmanager
-def _hushed() -> Iterator[None]:
-    """Keep the trace of a panic, which polars writes past Python, from the standard error of the process."""
-    try:
-        kept = os.dup(2)
-    except OSError:  # it is closed
-        yield
-        return
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)

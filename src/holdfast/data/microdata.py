@@ -7,7 +7,6 @@ No file is ever held whole unless it is small.
 import codecs
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -27,13 +26,10 @@ from holdfast.data.files import (
     require_closed,
     require_plain,
 )
+from holdfast.data.parquet import batch_rows, decoded, parquet_batches, parquet_schema
 from holdfast.data.source import FRAME
 from holdfast.system.errors import DataError
 
-BATCH = 1 << 20
-"""Rows that are read at once, at most."""
-BATCH_BYTES = 1 << 26
-"""Bytes that are read at once, more or less."""
 BLOCK = 1 << 25
 """Bytes of CSV that are read at once."""
 ROW_GROUP = 1 << 20
@@ -100,32 +96,12 @@ def _file(path: Path, writing: Writing) -> Microdata:
 
 
 def _parquet(path: Path) -> Microdata:
-    with _sound(path):
-        file = pyarrow.parquet.ParquetFile(path)
-        schema, rows = file.schema_arrow, file.metadata.num_rows
+    schema, rows = parquet_schema(path)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.Table]:
         return parquet_batches(path, columns)
 
     return Microdata(str(path), "parquet", bare(schema), read, rows, path=path.absolute())
-
-
-def parquet_row_groups(path: Path) -> list[int]:
-    """Return the number of records of each row group of a Parquet file."""
-    with _sound(path), pyarrow.parquet.ParquetFile(path) as file:
-        return [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
-
-
-def parquet_batches(
-    path: Path, columns: Sequence[str] | None = None, row_groups: Sequence[int] | None = None
-) -> Iterator[pa.Table]:
-    """Yield the records of a Parquet file, or of some of its row groups, batch by batch."""
-    with _sound(path), pyarrow.parquet.ParquetFile(path) as file:
-        names = None if columns is None else list(columns)
-        size = batch_rows(file.schema_arrow)
-        for batch in file.iter_batches(size, row_groups=row_groups, columns=names, use_threads=True):
-            table = pa.Table.from_batches([batch])
-            yield table if names is None else table.select(names)
 
 
 def _csv(path: Path, writing: Writing) -> Microdata:
@@ -160,7 +136,7 @@ def _frame(data: Any) -> Microdata:
         frame = nw.from_native(data)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         table = frame.to_arrow().select(frame.columns)  # an index is no column
-        table = _decoded(table).cast(bare(_stored(table.schema)))
+        table = decoded(table, ordered=False).cast(bare(_stored(table.schema)))
     except MemoryError:  # one of Arrow's is of both kinds
         raise
     except (TypeError, nw.exceptions.NarwhalsError, pa.ArrowException):
@@ -176,22 +152,6 @@ def _frame(data: Any) -> Microdata:
             yield chosen.slice(start, size)
 
     return Microdata(FRAME, "parquet", table.schema, read, table.num_rows)
-
-
-def width(schema: pa.Schema) -> int:
-    """Return about how many bytes a record takes."""
-    total = 0
-    for column in schema:
-        try:
-            total += max(1, column.type.bit_width // 8)
-        except ValueError:  # of any length
-            total += 24
-    return max(1, total)
-
-
-def batch_rows(schema: pa.Schema) -> int:
-    """Return how many rows are read at once: fewer of wide records."""
-    return max(1, min(BATCH, BATCH_BYTES // width(schema)))
 
 
 def bare(schema: pa.Schema) -> pa.Schema:
@@ -222,17 +182,6 @@ def _stored(schema: pa.Schema) -> pa.Schema:
     file = BytesIO()
     pyarrow.parquet.write_table(schema.empty_table(), file)
     return pyarrow.parquet.read_schema(file)
-
-
-def _decoded(table: pa.Table) -> pa.Table:
-    """Return a table with plain values in place of dictionaries: these may have missing values in them."""
-    kinds = [
-        field.with_type(field.type.value_type)
-        if pa.types.is_dictionary(field.type) and not field.type.ordered
-        else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(kinds))
 
 
 def holds_levels(kind: pa.DataType, *, floats: bool = False) -> bool:
@@ -302,15 +251,3 @@ class MicrodataWriter:
                 quote_style="necessary",
             )
             self._file.write(self._encoder.encode(text))
-
-
-@contextmanager
-def _sound(path: Path) -> Iterator[None]:
-    """Say in one sentence that a Parquet file is none, or cannot be read."""
-    try:
-        yield
-    except (pa.ArrowException, UnicodeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            reason = error.strerror or "no access"
-            raise DataError(f"{path} cannot be read ({reason}): check its permissions.") from None
-        raise DataError(f"{path} is not a Parquet file, or it is damaged: write it anew.") from None

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from tests.mechanisms.swapping.small import counts, households, typed
 
-from holdfast.data import microdata
+from holdfast.data import parquet
 from holdfast.data.microdata import open_microdata
 from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping import embedded
@@ -41,7 +41,7 @@ def whole(groups: list[Swapped]) -> pa.Table:
 @pytest.fixture
 def several(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "GROUP", 40)
-    monkeypatch.setattr(microdata, "BATCH", 17)
+    monkeypatch.setattr(parquet, "BATCH", 17)
 
 
 def test_several_groups_are_one_group_from_one_seed(several: None) -> None:
@@ -80,7 +80,7 @@ def test_several_groups_have_the_law_of_one(monkeypatch: pytest.MonkeyPatch) -> 
             "income": [0] * (2 * number),
         }
     )
-    monkeypatch.setattr(microdata, "BATCH", 3000)
+    monkeypatch.setattr(parquet, "BATCH", 3000)
     found = whole(drawn(table, seed=None))
     moved = (np.array(found.column("county")) != np.array(found.column("tenure")))[::2]  # of each pair, one
     assert p_value(moved[:, None].astype(np.int64), {(0,): 0.5, (1,): 0.5}) > LEVEL

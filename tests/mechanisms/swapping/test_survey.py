@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from tests.mechanisms.swapping.small import TYPES, few_bits, households, typed
 
-from holdfast.data import microdata
+from holdfast.data import microdata, parquet
 from holdfast.data.microdata import open_microdata
 from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping import survey as module
@@ -45,7 +45,7 @@ def test_strata_are_counted_as_by_hand() -> None:
 def test_batches_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     table = households()
     whole = looked(table)
-    monkeypatch.setattr(microdata, "BATCH", 7)
+    monkeypatch.setattr(parquet, "BATCH", 7)
     monkeypatch.setattr(module, "MERGED", 3)
     assert same(looked(table), whole)
     assert same(looked(table.take(pa.array(np.random.default_rng(1).permutation(60)))), whole)

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from holdfast.data.fingerprint import Digests, row_digests
-from holdfast.data.microdata import Microdata, width
+from holdfast.data.microdata import Microdata
+from holdfast.data.parquet import width
 from holdfast.lattice.arrays import IntArray, WordArray
 from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping.permute import permute

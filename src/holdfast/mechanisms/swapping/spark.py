@@ -24,7 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
-from holdfast.data.microdata import BATCH, Microdata, parquet_batches, parquet_row_groups
+from holdfast.data.microdata import Microdata
+from holdfast.data.parquet import BATCH, parquet_batches, parquet_row_groups
 from holdfast.engines.spark_session import is_local, spark_context
 from holdfast.lattice.arrays import WordArray
 from holdfast.mechanisms.swapping.embedded import (
