@@ -89,7 +89,7 @@ lock:
 	.venv-lock/$(PIP) install uv==0.13.7
 	$(COMPILE) --extra dev $(UPGRADE) --output-file requirements.lock
 	@sed -nE 's/^(($(TOOLS))==[^ ]+).*/\1/p' requirements.lock > .venv-lock/tools.txt
-	$(COMPILE) --extra build --extra infer --extra spark --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
+	$(COMPILE) --extra build --extra databases --extra files --extra infer --extra lakes --extra spark --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
 		--output-file requirements-lowest.lock
 
 clean:

@@ -313,8 +313,10 @@ def _require_command(line: str) -> None:
 
 
 def test_nobody_is_told_to_install_a_program_by_a_name_that_is_not_ours() -> None:
-    """Until the distribution has a name of its own: version and source are named, no line to install it."""
-    told = re.compile(r"(pipx?|uvx?|conda|poetry)3? +(install|add|tool install|run)? *['\"]?holdfast(?!-)")
+    """The distribution is `holdfast-dp`; `holdfast` on the package index is somebody else's program."""
+    told = re.compile(
+        r"(pipx?|uvx?|conda|poetry)3? +(install|add|tool install|run)? *['\"]?holdfast(?!-(dp|verify)\b)"
+    )
     roots = (ROOT / "src", ROOT / "docs", ROOT / "benchmarks", ROOT / "studies")
     files = [file for root in roots for file in root.rglob("*") if file.suffix in (".py", ".j2", ".md")]
     found = [named(file) for file in (*files, *PAGES) if told.search(file.read_text(encoding="utf-8"))]
