@@ -40,7 +40,9 @@ def test_every_pin_has_hashes_and_nothing_else(lock: str) -> None:
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_names_no_registry_and_no_machine(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
-    assert [word for word in ("http", "//", "index-url", "find-links", "file:", "@") if word in text] == []
+    assert [
+        word for word in ("http:", "https:", "//", "index-url", "find-links", "file:", "@") if word in text
+    ] == []
 
 
 @pytest.mark.parametrize("lock", LOCKS)
