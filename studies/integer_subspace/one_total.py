@@ -5,7 +5,7 @@ entries, cut m into j positive parts, and cut m into n - j parts that may be zer
 
     #{z : sum z = 0, ||z||_1 = 2 m} = sum over j of C(n, j) C(m - 1, j - 1) C(n - j - 1 + m, m),   m > 0.
 
-The law of one cell is that of the package [holdfast, inference/linear_law.py].
+The law of one cell is that of the package [holdfast, sampling/lattice/linear_law.py].
 """
 
 from fractions import Fraction
@@ -15,7 +15,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.inference.linear_law import SumLaw
+from holdfast.sampling.lattice.linear_law import SumLaw
 
 Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-16

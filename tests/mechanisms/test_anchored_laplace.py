@@ -9,13 +9,13 @@ from scipy.sparse import csr_array
 from holdfast.certificate.read import certificate_of
 from holdfast.derivation.derive import Derivation
 from holdfast.inference.intervals import intervals
-from holdfast.inference.linear_law import MixedSumLaw, SumLaw
 from holdfast.lattice.anchors import anchors
 from holdfast.mechanisms.anchored_laplace import AnchoredLaplace, AnchoredLaplaceRecord, expected, share
 from holdfast.mechanisms.likelihood import AddedNoise
 from holdfast.privacy.profile import NormLoss
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.anchored import AnchoredLaw
+from holdfast.sampling.lattice.linear_law import MixedSumLaw, SumLaw
 from holdfast.system.errors import SamplingError, SpecError
 from holdfast.testing.contract import Subject
 from holdfast.testing.goodness import LEVEL, lattice_points, p_value, two_way

@@ -5,7 +5,7 @@ integer query w the error w'y - w'x is w'z, whose law is public. So {c : |w'y - 
 probability P(|w'z| <= h), for every table x. The invariants make it narrow: they are built into q. Where w is
 in the row space of A, w'z = 0 and the interval is a point; this is decided exactly, over the rationals.
 
-**h in closed form** where the law of w'z has one [holdfast, inference/linear_law.py]: the least h with
+**h in closed form** where the law of w'z has one [holdfast, sampling/lattice/linear_law.py]: the least h with
 P(|w'z| <= h) >= level.
 
 **h by simulation** elsewhere, with coverage that is exact rather than approximate. Let z_1, ..., z_N be drawn
@@ -42,12 +42,12 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.inference.linear_law import LinearLaws, MixedSumLaw, SumLaw
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import Entropy, SeededEntropy
+from holdfast.sampling.lattice.linear_law import LinearLaws, MixedSumLaw, SumLaw
 from holdfast.system.errors import DataError, SamplingError, SpecError
 from holdfast.system.progress import steps
 

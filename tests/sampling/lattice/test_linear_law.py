@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from holdfast.inference.linear_law import LinearLaws, SumLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
+from holdfast.sampling.lattice.linear_law import LinearLaws, SumLaw
 from holdfast.testing.goodness import lattice_law, two_way
 
 
