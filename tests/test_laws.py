@@ -21,7 +21,7 @@ from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.intensity import Pure, ZeroConcentrated
 from holdfast.privacy.pufferfish.composition import in_parallel
-from holdfast.privacy.pufferfish.delta import MODELLED
+from holdfast.privacy.pufferfish.framework import MODELLED
 from holdfast.releases.prepare import prepare
 from holdfast.releases.prepared import Prepared
 from holdfast.spec.model import Spec

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 from holdfast.certificate.public import Published, mechanism_of, public_of
 from holdfast.data.two_by_two import Margins, TwoByTwo
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.ordered import nearest_ordered, whole_ordered
 from holdfast.inference.count_test import CountLaw, power
 from holdfast.inference.intervals import interval, intervals, simultaneous
 from holdfast.inference.odds_ratio import OddsRatioTest, odds_ratio_test, stratified_odds_ratio_test
@@ -61,7 +60,7 @@ from holdfast.privacy.pufferfish.families import (
     Presence,
 )
 from holdfast.processing.bias import bias
-from holdfast.processing.contraction import contracted, contractions
+from holdfast.processing.contraction import contracted, contractions, nearest_ordered, whole_ordered
 from holdfast.processing.methods import METHODS
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy

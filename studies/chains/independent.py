@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.exact import to_flint
+from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.chains.kernel import ChainState, ChainTarget, Info, metropolis_step, started
 from holdfast.sampling.entropy import Entropy

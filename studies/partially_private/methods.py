@@ -26,13 +26,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast import SeededEntropy
-from holdfast.estimation.ordered import whole_ordered
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.wasserstein.laws import SamplingDesign
 from holdfast.mechanisms.wasserstein.loss import TableLoss
-from holdfast.mechanisms.wasserstein.measure import BaseMeasure
-from holdfast.mechanisms.wasserstein.prior import pseudo_counts
+from holdfast.mechanisms.wasserstein.measure import BaseMeasure, pseudo_counts
+from holdfast.processing.contraction import whole_ordered
 from holdfast.universe.universe import Universe
 from studies.partially_private.counties import Counties
 

@@ -23,7 +23,7 @@ from holdfast.certificate.model import Certificate
 from holdfast.certificate.public import public_of
 from holdfast.certificate.quick import PAGE
 from holdfast.derivation import derive
-from holdfast.derivation.verified import verified
+from holdfast.derivation.several import verified
 from holdfast.public import Public
 from holdfast.system.errors import HoldfastError
 from holdfast.verification.verify import verify

@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from tests.estimation.small import problems
 
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.fixed_point import FixedPoint
-from holdfast.estimation.l2 import nonnegative_l2
+from holdfast.estimation.l2 import FixedPoint, nonnegative_l2
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
 from holdfast.system.errors import DataError
 from holdfast.testing.goodness import two_way

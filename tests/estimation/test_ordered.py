@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import LinearConstraint, minimize
 
-from holdfast.estimation.ordered import nearest_ordered, whole_ordered
+from holdfast.processing.contraction import nearest_ordered, whole_ordered
 from holdfast.system.errors import DataError
 
 Pair = tuple[NDArray[np.int64], NDArray[np.int64], int]

@@ -6,8 +6,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.anchors import Anchors, NoAnchorsError, anchors
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.exact import to_flint
-from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.lattice.product import AxisMargins
 from holdfast.lattice.rows import independent_rows
 

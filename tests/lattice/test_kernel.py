@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.exact import from_flint, to_flint
-from holdfast.lattice.kernel import integer_kernel, reduced_basis
+from holdfast.lattice.kernel import from_flint, integer_kernel, reduced_basis, to_flint
 
 matrices = st.tuples(st.integers(1, 3), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-3, 3))

@@ -10,7 +10,7 @@ from scipy.sparse import csc_array, csr_array, vstack
 
 from holdfast.lattice import rows as module
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.exact import to_flint
+from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.nested import Nested, nested_counts
 from holdfast.lattice.rows import echelons, independent_and_wrong, independent_rows, ones_combination
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from holdfast.lattice import unimodular
+from holdfast.lattice import nested
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.lattice.nested import is_totally_unimodular
 
 matrices = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 1))
@@ -50,7 +50,7 @@ def test_small_matrices_are_decided(dense: IntArray) -> None:
 @given(binary)
 def test_two_laminar_families_are_never_claimed_wrongly(dense: IntArray) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unimodular, "MINORS", -1)
+        patch.setattr(nested, "MINORS", -1)
         claimed = is_totally_unimodular(csr_array(dense))
     assert claimed in (True, None)
     assert claimed is None or by_minors(dense)

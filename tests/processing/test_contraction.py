@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from holdfast.estimation.ordered import whole_ordered
-from holdfast.processing.contraction import contracted, contractions
+from holdfast.processing.contraction import contracted, contractions, whole_ordered
 from holdfast.system.errors import DataError
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from holdfast.programs import integer as module
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs import solver as module
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 
 
 def knapsack() -> Program:

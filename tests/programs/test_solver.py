@@ -9,8 +9,7 @@ from scipy.sparse import csr_array
 
 import holdfast
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import FAR, UNBOUNDED, HighsModel, Sides, Status, suggest
+from holdfast.programs.solver import FAR, UNBOUNDED, HighsModel, Program, Sides, Status, suggest
 
 # with columns up to 2^e the solver calls the first three infeasible, and never comes back from the last
 CUT_OFF: list[tuple[int, list[list[int]], list[int]]] = [

@@ -12,7 +12,7 @@ from tests.releases.test_several import seal
 import holdfast
 from holdfast import audit
 from holdfast.certificate.quick import PAGE
-from holdfast.derivation.verified import verified
+from holdfast.derivation.several import verified
 from holdfast.releases.several import prepare_tables
 from holdfast.spec.load import read_any_spec
 from holdfast.spec.tables import TablesSpec

@@ -32,7 +32,7 @@ from studies.partially_private.workers import FEW, spread
 from tests.mechanisms.wasserstein.mass import log_mass
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.wasserstein.prior import pseudo_counts
+from holdfast.mechanisms.wasserstein.measure import pseudo_counts
 
 T = TypeVar("T")
 PARTS = ("synthesis", "dependence", "power", "asymptotics")

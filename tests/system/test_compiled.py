@@ -7,7 +7,7 @@ import pytest
 from tests.strangers import STRANGER, as_root, give_away
 
 from holdfast.system.compiled import compiled
-from holdfast.system.kept import only_ours
+from holdfast.system.private import only_ours
 
 
 def double(number: int) -> int:

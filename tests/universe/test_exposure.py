@@ -9,8 +9,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED
+from holdfast.programs.solver import UNBOUNDED, Program
 from holdfast.universe import exposure as module
 from holdfast.universe.bounds import upper_bound
 from holdfast.universe.exposure import exposure, frechet

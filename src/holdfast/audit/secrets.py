@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.privacy.evidence import evidence_report
 from holdfast.privacy.intensity import Pure
-from holdfast.privacy.pufferfish.delta import Family
+from holdfast.privacy.pufferfish.framework import Family
 from holdfast.privacy.pufferfish.guarantee import Semantics, TPGuarantee, semantics
 from holdfast.privacy.pufferfish.models import read_models
 from holdfast.system.errors import GuaranteeError, SpecError

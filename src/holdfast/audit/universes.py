@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.ledger.losses import NothingLeftError
 from holdfast.privacy.evidence import Evidence, evidence_report
 from holdfast.privacy.guarantee import Unit

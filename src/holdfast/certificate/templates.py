@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from jinja2.bccache import Bucket
 
-from holdfast.system.kept import only_ours
+from holdfast.system.private import only_ours
 
 BLOCKS: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
 """How lines with blocks are written."""

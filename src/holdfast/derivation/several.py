@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from holdfast.certificate.certify import certify_tables
 from holdfast.certificate.model import Certificate, JoinedSection
@@ -15,9 +16,11 @@ from holdfast.releases.division import fractions, table_privacy
 from holdfast.releases.joint import JointPremises, joint_guarantee, joint_intensity
 from holdfast.releases.shared import shared_margins
 from holdfast.spec.privacy import Privacy
-from holdfast.system.checks import Check
+from holdfast.system.checks import Check, ViolatedError
 from holdfast.system.errors import HoldfastError, ReleaseError
 from holdfast.system.machine import require_memory
+from holdfast.system.text import closest
+from holdfast.system.ways import option
 
 JOINT = (*HEAD, "joined")
 """The sections of all tables together that must equal what follows."""
@@ -118,3 +121,31 @@ def _follows(
         {name: one.claimed for name, one in derivations.items()},
         created=claimed.created,
     )
+
+
+def verified(folder: str | Path, table: str | None = None) -> Published:
+    """Return a released table that was verified, of several tables the one that is named.
+
+    What is worked out from a release rests on its table and the law of its noise: its expected error is not
+    simulated again, nor its page drawn, which may be missing. Raises ViolatedError where it is not kept.
+    """
+    found = Verifying.of(Path(folder))
+    if found.kind not in ("table", ""):
+        raise ReleaseError(
+            f"{folder} holds {'swapped records' if found.kind == 'records' else 'a processed table'}, whose"
+            " law depends on the data: intervals and processed tables are made of tables with noise."
+        )
+    verification = found.run({"table": TablesVerifier()}, whole=False)
+    if not verification.kept:
+        raise ViolatedError(verification)
+    names = list(found.derivations)
+    if table is None and len(names) > 1:
+        raise ReleaseError(
+            f"{folder} holds several tables: name one with {option('table')}, of {', '.join(names)}."
+        )
+    if table is not None and found.derivations[names[0]].name is None:
+        raise ReleaseError(f"{folder} holds one table: leave out {option('table')}.")
+    if table is not None and table not in names:
+        raise ReleaseError(f"{folder} has no table {table!r}: {closest(table, names)}")
+    chosen = found.derivations[table or names[0]]
+    return Published(Path(folder), chosen.claimed, chosen.public)

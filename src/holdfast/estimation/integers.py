@@ -27,8 +27,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from holdfast.estimation.conforming import LARGEST, Conforming, infeasible
 from holdfast.estimation.totals import nearest_whole
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import DataError
 
 FINE = 1 << 10

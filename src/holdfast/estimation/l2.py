@@ -15,13 +15,14 @@ This is the first step of the 2020 census's TopDown algorithm; whole numbers nea
 [congenial-dp, Section 4].
 """
 
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.estimation.conforming import Conforming, infeasible
-from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
 from holdfast.estimation.totals import nearest_real
 from holdfast.lattice.arrays import FloatArray, IntArray
@@ -31,6 +32,37 @@ from holdfast.system.errors import DataError
 
 if TYPE_CHECKING:
     from holdfast.programs.quadratic.squares import Aims
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """The numbers numerators / 10^places; whole numbers where places is 0."""
+
+    numerators: IntArray
+    places: int = 0
+
+    @property
+    def scale(self) -> int:
+        """Ten to the number of places."""
+        return int(10**self.places)
+
+    @property
+    def values(self) -> FloatArray:
+        """The numbers as floats, for summaries."""
+        return self.numerators / self.scale
+
+    def texts(self) -> list[str]:
+        """Return the numbers as decimal text, every digit of them.
+
+        >>> import numpy as np
+        >>> FixedPoint(np.array([1500000, -5, 2000000]), 6).texts()
+        ['1.500000', '-0.000005', '2.000000']
+        """
+        if self.places == 0:
+            return [str(number) for number in self.numerators.tolist()]
+        exact = (Decimal(number).scaleb(-self.places) for number in self.numerators.tolist())
+        return [f"{number:f}" for number in exact]
+
 
 PLACES = 6
 DIGITS = 9

@@ -37,7 +37,7 @@ from holdfast.inference.count_test import (
 from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap
 from holdfast.mechanisms.canonical.noise import Noise
-from holdfast.mechanisms.canonical.tulap_sum import TulapSum
+from holdfast.mechanisms.canonical.tulap import TulapSum
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism
 from holdfast.mechanisms.likelihood import NoisyStatistic
 from holdfast.outputs import StatisticOutput

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from holdfast.inference.projected_power import MOST_VALUES, TAIL, best_test
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.exact import to_flint
-from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.system.errors import SpecError
 from holdfast.universe.universe import Universe
 

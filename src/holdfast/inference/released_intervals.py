@@ -13,7 +13,7 @@ from holdfast.certificate.public import mechanism_of
 from holdfast.data.invariants import margin_levels, margin_matrix
 from holdfast.data.schema import Schema
 from holdfast.data.selection import chosen_levels
-from holdfast.derivation.verified import verified
+from holdfast.derivation.several import verified
 from holdfast.inference.intervals import Intervals, simultaneous
 from holdfast.inference.intervals import intervals as each_interval
 from holdfast.inference.node_intervals import NodeReport, node_intervals

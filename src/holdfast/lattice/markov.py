@@ -16,8 +16,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
-from holdfast.lattice.exact import to_flint
-from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.lattice.product import product_features
 from holdfast.lattice.rows import independent_rows
 from holdfast.system.errors import DataError, SamplingError

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import patterns
-from holdfast.lattice.exact import to_flint
+from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.rows import ones_combination
 
 PAIRS = 20_000_000  # compare rows that share columns up to this many pairs of entries

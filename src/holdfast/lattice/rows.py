@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array, vstack
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import Component, components, patterns
-from holdfast.lattice.exact import to_flint
+from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.nested import Nested, RowCombination
 from holdfast.system.errors import InvariantError
 

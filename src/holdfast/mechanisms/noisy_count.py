@@ -26,7 +26,7 @@ from pydantic import model_validator
 from holdfast.data.two_by_two import Margins
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap, canonical
-from holdfast.mechanisms.canonical.grid import LARGEST
+from holdfast.mechanisms.canonical.noise import LARGEST
 from holdfast.mechanisms.mechanism import (
     AT_ONCE,
     DrawArray,

@@ -7,9 +7,8 @@ from functools import partial
 import numpy as np
 
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
-from holdfast.estimation.l2 import PLACES, nonnegative_l2, real_l2
+from holdfast.estimation.l2 import PLACES, FixedPoint, nonnegative_l2, real_l2
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form
 from holdfast.system.errors import SpecError

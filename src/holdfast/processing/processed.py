@@ -32,10 +32,10 @@ from holdfast.certificate.write import PAGE, cannot_write, charged_draft
 from holdfast.data.levels import quoted
 from holdfast.data.schema import quoted_schema
 from holdfast.data.table import long_frame, write_frame
-from holdfast.derivation.verified import verified
+from holdfast.derivation.several import verified
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.fixed_point import FixedPoint
 from holdfast.estimation.integers import integers_l1
+from holdfast.estimation.l2 import FixedPoint
 from holdfast.estimation.stand_in import stand_in
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.processing.bias import Bias, bias, possible_draws

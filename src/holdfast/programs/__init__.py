@@ -1,7 +1,7 @@
 """Linear, integer and quadratic programs.
 
-solver.py     HiGHS: the one file that knows it; a vertex of a linear program
-integer.py    integer programs, whose points are checked in integers
+solver.py     HiGHS: the one file that knows it; a vertex of a linear program; integer programs, whose
+              points are checked in integers
 decompose.py  a point as a combination of moves with the least weight
 quadratic/    convex quadratic programs, the same bits on every machine
 

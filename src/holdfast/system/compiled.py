@@ -11,7 +11,7 @@ from typing import Any
 
 from numba import njit
 
-from holdfast.system.kept import only_ours
+from holdfast.system.private import only_ours
 
 
 def compiled(function: Callable[..., Any]) -> Any:

@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.components import components
-from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.universe.universe import Universe, blocks_of
 
 Clique = frozenset[str]

@@ -27,8 +27,7 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.product import product_features
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
 

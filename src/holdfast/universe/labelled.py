@@ -31,8 +31,7 @@ import numpy as np
 from scipy.sparse import block_array, csc_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.universe.limited import listed
 from holdfast.universe.limited_witness import KINDS, LimitedWitnesses
 from holdfast.universe.limits import Limits

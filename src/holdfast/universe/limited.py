@@ -27,9 +27,8 @@ from scipy.sparse import block_array, csr_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
-from holdfast.lattice.unimodular import is_totally_unimodular
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.lattice.nested import is_totally_unimodular
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.ways import setting
 from holdfast.universe.bounds import (

@@ -21,8 +21,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, eye_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import IntegerSolution, Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, IntegerSolution, Program, Status
 from holdfast.universe.limits import Limits
 from holdfast.universe.space import Supports, steps_of_size
 from holdfast.universe.universe import Universe

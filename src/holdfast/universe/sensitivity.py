@@ -18,11 +18,10 @@ from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.components import Patterns, patterns
-from holdfast.lattice.exact import to_flint
+from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.product import AxisMargins
 from holdfast.lattice.rows import independent_rows
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Sides, Status, suggest
+from holdfast.programs.solver import UNBOUNDED, Program, Sides, Status, suggest
 from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe, blocks_of, product_of, small_product

@@ -22,8 +22,7 @@ from math import comb
 import numpy as np
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import GuaranteeError
 from holdfast.universe.universe import Universe
 

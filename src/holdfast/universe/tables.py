@@ -4,8 +4,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import GuaranteeError, InvariantError
 from holdfast.universe.universe import Universe
 

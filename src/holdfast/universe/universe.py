@@ -18,8 +18,7 @@ from holdfast.lattice.components import Component, Patterns, components, pattern
 from holdfast.lattice.nested import nested_counts
 from holdfast.lattice.product import AxisMargins, Feature, product_features
 from holdfast.lattice.rows import independent_and_wrong, ones_combination
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import InvariantError
 from holdfast.universe.limits import Limits, follows, narrowed
 

@@ -19,8 +19,7 @@ from scipy.sparse import block_array, csr_array
 
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.product import product_features
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.ways import setting

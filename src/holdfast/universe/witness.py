@@ -12,8 +12,7 @@ import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.programs.integer import IntegerSolution, Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, IntegerSolution, Program, Status
 from holdfast.universe.space import SETS, Compensators, Supports
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from holdfast.mechanisms.canonical import Tulap
-from holdfast.mechanisms.canonical.tulap_sum import TulapSum
+from holdfast.mechanisms.canonical.tulap import TulapSum
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SamplingError
 from holdfast.testing.goodness import LEVEL

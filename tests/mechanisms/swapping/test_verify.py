@@ -380,7 +380,7 @@ def test_a_signature_is_checked(tmp_path: Path) -> None:
 
 
 def test_what_is_for_tables_refuses_records(release: Path) -> None:
-    from holdfast.derivation.verified import verified
+    from holdfast.derivation.several import verified
 
     with pytest.raises(HoldfastError) as refused:
         verified(release)

@@ -3,7 +3,7 @@
 from math import lgamma
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.wasserstein.prior import Pseudo
+from holdfast.mechanisms.wasserstein.measure import Pseudo
 
 
 def log_mass(counts: IntArray, pseudo: Pseudo) -> float:

@@ -10,7 +10,7 @@ from scipy.stats import dirichlet_multinomial
 from tests.mechanisms.wasserstein.mass import log_mass
 
 from holdfast.data.schema import Attribute, Attributes, Schema
-from holdfast.mechanisms.wasserstein.prior import covered, pseudo_counts
+from holdfast.mechanisms.wasserstein.measure import covered, pseudo_counts
 from holdfast.system.errors import SpecError
 
 PSEUDO = (Fraction(7, 2), Fraction(1, 2), Fraction(40))

@@ -13,8 +13,7 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.klein import log_acceptance, log_chance
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.sampling.lattice.weighted import DenseForm, kernel_basis
-from holdfast.sampling.lattice.weighted_grid import WeightedGrid
+from holdfast.sampling.lattice.weighted import DenseForm, WeightedGrid, kernel_basis
 from holdfast.system.errors import SamplingError
 from holdfast.testing.goodness import LEVEL, lattice_points, p_value
 

@@ -8,8 +8,7 @@ from hypothesis.extra.numpy import arrays
 from studies.chains.smith import ExactArray, smith_normal_form
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.exact import to_flint
-from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.kernel import integer_kernel, to_flint
 
 matrices = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-6, 6))

@@ -19,8 +19,7 @@ from holdfast.estimation.hierarchy.level import Level
 from holdfast.estimation.hierarchy.propagation import ConstrainedLevel, Propagation, with_below
 from holdfast.estimation.hierarchy.subtree import Branch, Subtree
 from holdfast.lattice.arrays import BoolArray, IntArray
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import InvariantError
 
 ConstraintKind = Literal["parent", "invariant", "least", "most", "range least", "range most"]

@@ -27,9 +27,8 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.programs.integer import Program
 from holdfast.programs.quadratic.squares import IntegerSystem, shifted_bounds
-from holdfast.programs.solver import UNBOUNDED
+from holdfast.programs.solver import UNBOUNDED, Program
 from holdfast.system.compiled import compiled
 
 FINE = 1 << 20

@@ -6,7 +6,7 @@ from pathlib import Path
 from holdfast.certificate.parts import ProcessedPart, RecordsPart
 from holdfast.certificate.public import mechanism_of, public_of
 from holdfast.certificate.read import read_certificate
-from holdfast.derivation.verified import verified
+from holdfast.derivation.several import verified
 from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.mechanisms.normalised import Observed

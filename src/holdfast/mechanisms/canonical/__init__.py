@@ -14,8 +14,7 @@ The paper writes f(1 - alpha) for the f(alpha) of `holdfast.privacy.tradeoff`. H
 
 from fractions import Fraction
 
-from holdfast.mechanisms.canonical.constructed import Constructed
-from holdfast.mechanisms.canonical.noise import CanonicalNoise
+from holdfast.mechanisms.canonical.noise import CanonicalNoise, Constructed
 from holdfast.mechanisms.canonical.normal import Normal
 from holdfast.mechanisms.canonical.tulap import Tulap
 from holdfast.privacy.tradeoff import EpsilonDelta, Gaussian, Tradeoff

@@ -23,8 +23,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.mechanisms.canonical.grid import GRID_BITS, LARGEST, place, require_room
-from holdfast.mechanisms.canonical.noise import CanonicalNoise
+from holdfast.mechanisms.canonical.noise import GRID_BITS, LARGEST, CanonicalNoise, place, require_room
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.sampling.decisions import GUARD_BITS, Enclosure, Real, compare, enclose, is_below, uniforms

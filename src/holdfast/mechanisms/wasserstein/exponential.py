@@ -51,11 +51,9 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.normaliser import BoundBasis, bases_in_words
 from holdfast.mechanisms.wasserstein.cost import Cost, KappaCosts
-from holdfast.mechanisms.wasserstein.laws import SamplingDesign
+from holdfast.mechanisms.wasserstein.laws import SamplingDesign, WeightedTargets
 from holdfast.mechanisms.wasserstein.loss import LossKind, Queries, TableLoss, loss_words
-from holdfast.mechanisms.wasserstein.measure import Base, BaseMeasure
-from holdfast.mechanisms.wasserstein.prior import Pseudo, covered, pseudo_counts
-from holdfast.mechanisms.wasserstein.target import WeightedTargets
+from holdfast.mechanisms.wasserstein.measure import Base, BaseMeasure, Pseudo, covered, pseudo_counts
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit

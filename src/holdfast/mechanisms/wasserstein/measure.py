@@ -7,6 +7,14 @@
 It depends on public values alone, so it may be anything [partially-private-data, Theorem 9]. Where it is
 the same around every table that is compared (all integer tables, or all that keep the invariants), so is
 the normaliser of a loss that depends on y - x alone.
+
+**The prior** is Dirichlet-multinomial. Its mass at counts y with the sum n is, with pseudo-counts a_j and
+their sum A,
+
+    Gamma(A) Gamma(n + 1) / Gamma(n + A)  prod_j Gamma(y_j + a_j) / (Gamma(a_j) Gamma(y_j + 1))
+
+[theory, 7]. Pseudo-counts are past counts times a concentration, and no less than a floor: a cell with a
+pseudo-count of 0 would be 0 in every release.
 """
 
 from dataclasses import dataclass
@@ -18,16 +26,33 @@ import flint
 import numpy as np
 from scipy.sparse import csr_array
 
+from holdfast.data.schema import Schema
+from holdfast.data.selection import select
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.mechanisms.congeniality import Inequalities
-from holdfast.mechanisms.wasserstein.prior import Pseudo
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.sampling.bounded.totals import Totals
 from holdfast.sampling.decisions import ball_of
+from holdfast.spec.values import Where
 from holdfast.system.errors import GuaranteeError, SamplingError
 from holdfast.system.ways import setting
 from holdfast.universe.tables import capacities, conforming_tables
 from holdfast.universe.universe import Universe
+
+Pseudo = tuple[Fraction, ...]
+
+
+def pseudo_counts(past: IntArray, concentration: Fraction, floor: Fraction) -> Pseudo:
+    """Return concentration times the past counts, no less than the floor."""
+    return tuple(max(concentration * int(count), floor) for count in past)
+
+
+def covered(schema: Schema, where: Where | None) -> BoolArray:
+    """Return which cells a prior is over: those of a selection, or all."""
+    if where is None:
+        return np.ones(schema.size, dtype=np.bool_)
+    return select(schema, where, place=setting("mechanism", "prior_where"))
+
 
 Base = Literal["counting", "congenial", "prior"]
 

@@ -17,10 +17,10 @@ from holdfast.privacy.pufferfish.composition import (
     in_sequence,
     post_processed,
 )
-from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.framework import (
     COUNT,
     RECORDS,
+    DeltaZ,
     Framework,
     LawClass,
     Stated,

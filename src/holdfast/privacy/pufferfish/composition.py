@@ -42,8 +42,7 @@ from fractions import Fraction
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.intensity import Pure, total
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.framework import DeltaZ, Framework, LawClass, Stated
 from holdfast.privacy.pufferfish.guarantee import PureOrZeroConcentrated, TPGuarantee
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted

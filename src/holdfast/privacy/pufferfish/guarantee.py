@@ -36,8 +36,7 @@ from holdfast.privacy.guarantee import Guarantee, Scope, Unit, format_parameter,
 from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.posterior import posterior_bounds
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.framework import RECORDS, Framework, covers
+from holdfast.privacy.pufferfish.framework import RECORDS, DeltaZ, Framework, covers
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.ways import setting

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, PlainValidator, StrictInt
 
-from holdfast.privacy.pufferfish.delta import Family
 from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
 from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
@@ -22,6 +21,7 @@ from holdfast.privacy.pufferfish.families.listed import (
 )
 from holdfast.privacy.pufferfish.families.normal import CorrelatedMean, ListedMean
 from holdfast.privacy.pufferfish.families.presence import Person, Presence
+from holdfast.privacy.pufferfish.framework import Family
 from holdfast.spec.load import read_toml
 from holdfast.spec.part import Part, Text
 from holdfast.spec.values import Rational, parse_rational

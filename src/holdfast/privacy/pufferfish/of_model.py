@@ -30,13 +30,12 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Scope
-from holdfast.privacy.pufferfish.delta import DeltaZ, Family
 from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
 from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
 from holdfast.privacy.pufferfish.families.joint import JointLaws
 from holdfast.privacy.pufferfish.families.listed import ListedCounts, ListedLaws, ListedPoint, SecretPair
 from holdfast.privacy.pufferfish.families.presence import Presence
-from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.framework import DeltaZ, Family, Framework, LawClass, Stated
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.privacy.pufferfish.models import model_of
 from holdfast.privacy.pufferfish.tables import public_part, table_statistic

@@ -24,8 +24,7 @@ import numpy as np
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Scope
-from holdfast.privacy.pufferfish.delta import DeltaZ
-from holdfast.privacy.pufferfish.framework import RECORDS, Framework, LawClass, Stated, Statistic
+from holdfast.privacy.pufferfish.framework import RECORDS, DeltaZ, Framework, LawClass, Stated, Statistic
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import GuaranteeError

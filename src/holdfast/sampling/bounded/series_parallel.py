@@ -22,8 +22,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
-from holdfast.lattice.exact import to_flint
-from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.system.errors import SamplingError
 
 ValueRange = tuple[float, float]

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from holdfast.lattice.arrays import BoolArray, IntArray
-from holdfast.lattice.exact import to_flint
+from holdfast.lattice.kernel import to_flint
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.laplace_total import OneTotal
 from holdfast.sampling.numbers.exponential import DoubleGeometric, ExpCoin

@@ -23,8 +23,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.product import AxisMargins, product_features
 from holdfast.lattice.rows import independent_rows
-from holdfast.programs.integer import Program
-from holdfast.programs.solver import UNBOUNDED, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted
 from holdfast.universe.space import MOST_ENTRIES, SETS, sensitivity_space

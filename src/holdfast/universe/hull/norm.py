@@ -30,8 +30,7 @@ from flint import fmpq, fmpq_mat, fmpz_mat
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.exact import to_flint
-from holdfast.lattice.kernel import integer_kernel
+from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.lattice.rows import independent_rows
 from holdfast.programs.decompose import Decompose, Decomposition, OptimalBasis
 from holdfast.system.errors import GuaranteeError, SamplingError

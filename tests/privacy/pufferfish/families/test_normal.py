@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from holdfast.privacy.pufferfish.delta import Family
 from holdfast.privacy.pufferfish.families import CorrelatedMean, ListedMean
+from holdfast.privacy.pufferfish.framework import Family
 from holdfast.system.errors import GuaranteeError
 
 ONE = Fraction(1)

@@ -8,13 +8,13 @@ joint.py             a listed law of records and public facts together
 presence.py          whether people are in the data at all, given its size or totals
 """
 
-from holdfast.privacy.pufferfish.delta import Family
 from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
 from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
 from holdfast.privacy.pufferfish.families.joint import JointLaws
 from holdfast.privacy.pufferfish.families.listed import ListedCounts, ListedLaws
 from holdfast.privacy.pufferfish.families.normal import CorrelatedMean, ListedMean
 from holdfast.privacy.pufferfish.families.presence import Person, Presence
+from holdfast.privacy.pufferfish.framework import Family
 
 __all__ = [
     "CorrelatedMean",

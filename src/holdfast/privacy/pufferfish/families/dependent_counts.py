@@ -29,8 +29,15 @@ import flint
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.law_distance import largest_gap_of_weights
-from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, answers, stated_in_words
-from holdfast.privacy.pufferfish.framework import COUNT, Framework, LawClass
+from holdfast.privacy.pufferfish.framework import (
+    COUNT,
+    MODELLED,
+    DeltaZ,
+    Framework,
+    LawClass,
+    answers,
+    stated_in_words,
+)
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted
 

@@ -21,8 +21,15 @@ from typing import Any, Literal
 
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
-from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, answers
-from holdfast.privacy.pufferfish.framework import COUNT, Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.framework import (
+    COUNT,
+    MODELLED,
+    DeltaZ,
+    Framework,
+    LawClass,
+    Stated,
+    answers,
+)
 from holdfast.system.errors import GuaranteeError
 
 DisclosureLaws = Literal["independent", "everything"]

@@ -17,9 +17,8 @@ from typing import Any
 
 from holdfast.privacy.claims import claim
 from holdfast.privacy.law_distance import DiscreteLaw
-from holdfast.privacy.pufferfish.delta import DeltaZ
 from holdfast.privacy.pufferfish.families.listed import ListedLaws, ListedPoint, SecretPair, normalised
-from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated
+from holdfast.privacy.pufferfish.framework import DeltaZ, Framework, LawClass, Stated
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted, visible
 

@@ -17,8 +17,19 @@ from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import format_parameter
 from holdfast.privacy.law_distance import DiscreteLaw, Transport, bottleneck, largest_quantile_gap
-from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, answers, stated_in_words, unsaid
-from holdfast.privacy.pufferfish.framework import COUNT, RECORDS, Framework, LawClass, Stated, Statistic
+from holdfast.privacy.pufferfish.framework import (
+    COUNT,
+    MODELLED,
+    RECORDS,
+    DeltaZ,
+    Framework,
+    LawClass,
+    Stated,
+    Statistic,
+    answers,
+    stated_in_words,
+    unsaid,
+)
 from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted

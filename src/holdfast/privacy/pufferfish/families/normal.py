@@ -29,8 +29,15 @@ from typing import Any
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import format_parameter
-from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ, stated_in_words
-from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
+from holdfast.privacy.pufferfish.framework import (
+    MODELLED,
+    DeltaZ,
+    Framework,
+    LawClass,
+    Stated,
+    Statistic,
+    stated_in_words,
+)
 from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError
 

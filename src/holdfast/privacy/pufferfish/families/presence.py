@@ -22,9 +22,8 @@ from typing import Any
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.law_distance import DiscreteLaw
-from holdfast.privacy.pufferfish.delta import MODELLED, DeltaZ
 from holdfast.privacy.pufferfish.families.listed import ListedLaws, ListedPoint, SecretPair, normalised
-from holdfast.privacy.pufferfish.framework import Framework, LawClass, Stated, Statistic
+from holdfast.privacy.pufferfish.framework import MODELLED, DeltaZ, Framework, LawClass, Stated, Statistic
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import closest, counted, visible
 
