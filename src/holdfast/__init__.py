@@ -12,7 +12,21 @@ studies are made of) are the public vocabulary: files behind them may move.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from holdfast.system.errors import HoldfastError
+from holdfast.system.errors import (
+    BudgetError,
+    DamagedLedgerError,
+    DataError,
+    FormatError,
+    GuaranteeError,
+    HoldfastError,
+    InvariantError,
+    LedgerError,
+    MechanismError,
+    MissingMechanismError,
+    ReleaseError,
+    SamplingError,
+    SpecError,
+)
 from holdfast.version import VERSION
 
 if TYPE_CHECKING:
@@ -114,20 +128,29 @@ _HOME = {
 __all__ = [
     "MECHANISMS",
     "AnchoredLaplace",
+    "BudgetError",
     "Certificate",
     "Comparison",
     "Conditioned",
     "Constraints",
+    "DamagedLedgerError",
     "Data",
+    "DataError",
+    "FormatError",
+    "GuaranteeError",
     "HoldfastError",
     "Inequality",
     "Invariant",
+    "InvariantError",
     "KNorm",
     "KNormGradient",
     "LatticeGaussian",
     "LatticeLaplace",
     "Ledger",
+    "LedgerError",
     "MechanismChoice",
+    "MechanismError",
+    "MissingMechanismError",
     "NaiveGaussian",
     "NaiveLaplace",
     "NoisyCount",
@@ -137,8 +160,11 @@ __all__ = [
     "ProjectedGaussian",
     "PublicTable",
     "Release",
+    "ReleaseError",
+    "SamplingError",
     "SeededEntropy",
     "Spec",
+    "SpecError",
     "SystemEntropy",
     "TablesSpec",
     "TopDown",

@@ -1,5 +1,6 @@
 """The commands by name: each is declared in its own file, and loaded when it is called."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -215,6 +216,9 @@ def _started_quickly(arguments: list[str]) -> bool:
 def main() -> None:
     """Run the command line."""
     arguments = one_by_one([word for word in sys.argv[1:] if word != "--debug"])
+    if level := os.environ.get("HOLDFAST_LOG", "").upper():
+        logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
+        logging.getLogger("holdfast").setLevel(level if level in ("DEBUG", "INFO") else "WARNING")
     debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("HOLDFAST_DEBUG", "0") not in ("", "0")
 
     def command() -> None:
@@ -225,4 +229,4 @@ def main() -> None:
             with group.make_context("holdfast", arguments) as context:
                 group.invoke(context)
 
-    sys.exit(exit_code(command, debug=debug))
+    sys.exit(exit_code(command, debug=debug, as_json="--json" in arguments))

@@ -1,22 +1,25 @@
 """How the program ends: an exit code, and one sentence at most on standard error.
 
 0 kept, 1 violated, 2 an error that the user can mend, 3 a fault of Holdfast; 130 stopped by the user, and 141
-where nobody reads on. What an unexpected error says of itself may hold confidential values: it is not shown.
+where nobody reads on. With --json standard output has the same error for programs. What an unexpected error
+says of itself may hold confidential values: it is not shown.
 """
 
 import errno
+import json
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from io import TextIOWrapper
 from typing import TextIO, cast
 
 import typer
 
-from holdfast.system.errors import HoldfastError
+from holdfast.system.errors import HoldfastError, error_to_dict
 from holdfast.system.machine import short_of_memory
 from holdfast.system.text import visible
 from holdfast.system.ways import in_a_terminal
@@ -28,8 +31,14 @@ WRONG_USAGE = cast("type[Exception]", typer.BadParameter.__mro__[2])
 """The base of all that typer says of a wrong command line."""
 
 
-def exit_code(command: Callable[[], object], *, debug: bool) -> int:
+MEMORY, SYSTEM, USAGE, UNEXPECTED = "memory", "system", "usage", "fault"
+"""Codes beside those of Holdfast's errors: what the machine lacks, a wrong command line, a fault."""
+_AS_JSON: ContextVar[bool] = ContextVar("errors as JSON", default=False)
+
+
+def exit_code(command: Callable[[], object], *, debug: bool, as_json: bool = False) -> int:
     """Run a command, and return the exit code; whatever it raises ends here."""
+    _AS_JSON.set(as_json)
     _open_streams()
     if not debug:
         warnings.showwarning = _unheard  # those of other libraries are for whoever writes programs
@@ -44,17 +53,17 @@ def exit_code(command: Callable[[], object], *, debug: bool) -> int:
     except WRONG_USAGE as error:
         return _usage(error)
     except HoldfastError as error:
-        return _say(f"error: {error}", ERROR)
+        return _fail(error.code, str(error))
     except (KeyboardInterrupt, typer.Abort):
         return _say("stopped", STOPPED)
     except BrokenPipeError:
         return _unread()
     except BaseException as error:  # a panic of polars is no Exception
         if short_of_memory(error):
-            return _say(
-                "error: there is not enough memory for this: name fewer columns, merge levels, keep fewer"
+            return _fail(
+                MEMORY,
+                "there is not enough memory for this: name fewer columns, merge levels, keep fewer"
                 " invariants, or use a larger machine.",
-                ERROR,
             )
         return _of_the_system(error) if isinstance(error, OSError) else _fault(error, debug=debug)
     return 0
@@ -76,6 +85,15 @@ def _say(sentence: str, code: int) -> int:
         sys.stderr.write(f"{visible(sentence)}\n")
         sys.stderr.flush()
     return _flushed(code)
+
+
+def _fail(code: str, sentence: str) -> int:
+    """Say what is wrong in one sentence, and to programs that asked for JSON on standard output, too."""
+    if _AS_JSON.get():
+        with suppress(OSError, ValueError):
+            sys.stdout.write(json.dumps({"error": error_to_dict(code, sentence)}, indent=2) + "\n")
+    fault = code == UNEXPECTED
+    return _say(f"{'unexpected' if fault else 'error'}: {sentence}", FAULT if fault else ERROR)
 
 
 def _flushed(code: int) -> int:
@@ -112,24 +130,24 @@ def _usage(error: Exception) -> int:
     complaint = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
     path = "holdfast" if context is None else context.command_path
     complaint = complaint.replace(". Did you mean", ", did you mean").replace("? (", " (").rstrip("?")
-    return _say(f"error: {complaint[:1].lower()}{complaint[1:]}: see {path} --help.", ERROR)
+    return _fail(USAGE, f"{complaint[:1].lower()}{complaint[1:]}: see {path} --help.")
 
 
 def _of_the_system(error: OSError) -> int:
     reason = error.strerror or type(error).__name__
     if error.errno in FULL and error.filename is not None:
-        return _say(
-            f"error: the disk of {error.filename} is full ({reason}): make room, or write elsewhere.", ERROR
+        return _fail(
+            SYSTEM, f"the disk of {error.filename} is full ({reason}): make room, or write elsewhere."
         )
     if error.filename is not None:
-        return _say(
-            f"error: {error.filename} cannot be used ({reason}): check the path and its permissions.", ERROR
+        return _fail(
+            SYSTEM, f"{error.filename} cannot be used ({reason}): check the path and its permissions."
         )
     _forget(sys.stdout)
-    return _say(
-        f"error: the output cannot be written ({reason}): make room or write elsewhere, and look for what the"
+    return _fail(
+        SYSTEM,
+        f"the output cannot be written ({reason}): make room or write elsewhere, and look for what the"
         " command did before it is run again.",
-        ERROR,
     )
 
 
@@ -137,10 +155,10 @@ def _fault(error: BaseException, *, debug: bool) -> int:
     if debug:
         for line in "".join(traceback.format_exception(error)).splitlines():
             _say(line, FAULT)
-    return _say(
-        f"unexpected: {type(error).__name__} in {_module(error)}: this is a fault of Holdfast; run again with"
-        " --debug and report the trace (leave confidential values out).",
-        FAULT,
+    return _fail(
+        UNEXPECTED,
+        f"{type(error).__name__} in {_module(error)}: this is a fault of Holdfast; run again with --debug and"
+        " report the trace (leave confidential values out).",
     )
 
 

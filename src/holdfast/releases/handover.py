@@ -9,6 +9,7 @@ What a swap did to the data may be told in a report, outside of the release and 
 """
 
 import json
+import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from holdfast.ledger.account import Ledger
     from holdfast.ledger.rows import Row
     from holdfast.releases.prepared import Drawing, Prepared
+
+LOG = logging.getLogger(__name__)
 
 
 def report_path(folder: Path, asked: str | Path | None) -> Path:
@@ -181,6 +184,7 @@ class Handover:
                 row = account.charge(charge, spend, draft=draft.path)
             else:
                 row = account.resume(resume, charge, draft=draft.path)
+            LOG.info("row %d of %s is charged", row.index, account.path)
         with nullcontext() if account is None or row is None else charged(account, row, draft):
             outputs = drawing.draw()
             with cannot_write(draft.folder):
@@ -198,6 +202,7 @@ class Handover:
                 draft.holds = sealed.digest
                 account.complete(row.index, certificate=sealed.settled, release=sealed.digest)
             draft.publish()
+        LOG.info("released to %s", self.out)
         left = None
         if account is not None and row is not None:  # others may have charged since a row that is resumed
             left = account.budget - row.total if resume is None else _left(account)

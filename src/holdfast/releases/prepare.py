@@ -1,5 +1,6 @@
 """From a spec of any kind to what is settled before its draw; and from there to a plan, or to a folder."""
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 from time import process_time
@@ -22,6 +23,7 @@ from holdfast.system.ways import about
 if TYPE_CHECKING:
     from holdfast.ledger.account import Ledger
 
+LOG = logging.getLogger(__name__)
 AnySpec = Spec | TablesSpec | str | Path
 """A spec of one table, of several or of records, or its file."""
 
@@ -37,9 +39,13 @@ def prepare(spec: AnySpec, data: Any = None) -> Prepared:
             from holdfast.releases.several import prepare_tables  # noqa: PLC0415 - what one need not load
 
             together = prepare_tables(spec, data)
-            return Prepared(spec, together.tables, together, process_time() - begun)
-        part = _records(spec, data) if spec.of_records else prepare_table(spec, data)
-        return Prepared(part.spec, {part.name: part}, seconds=process_time() - begun)
+            prepared = Prepared(spec, together.tables, together, process_time() - begun)
+        else:
+            part = _records(spec, data) if spec.of_records else prepare_table(spec, data)
+            prepared = Prepared(part.spec, {part.name: part}, seconds=process_time() - begun)
+        for name, part in prepared.parts.items():
+            LOG.info("prepared %s: %s", name, part.mechanism.name)
+        return prepared
 
 
 def _records(spec: Spec, data: Any) -> PreparedPart:

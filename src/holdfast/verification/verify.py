@@ -5,6 +5,7 @@ release keeps, with exact equality, and that no count is negative. That the tabl
 and that the bias is as it says, follows by doing it again: processing is deterministic.
 """
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,6 +36,7 @@ from holdfast.version import VERSION, is_version
 if TYPE_CHECKING:
     from holdfast.derivation.verifying import PartVerifier
 
+LOG = logging.getLogger(__name__)
 
 SIGMAS = 5
 """Standard errors within which biases of two versions agree."""
@@ -227,7 +229,9 @@ def verify(
     key = None if public_key is None else read_public_key(public_key)
     kinds = {} if quick and verifying.kind == "table" else _kinds(None if release is None else Path(release))
     found = verifying.run(kinds, quick=quick)
-    return found if key is None else signed_by(key, found)
+    found = found if key is None else signed_by(key, found)
+    LOG.info("%s is %s", folder, "kept" if found.kept else "violated")
+    return found
 
 
 def _kinds(release: Path | None) -> "dict[str, PartVerifier]":
