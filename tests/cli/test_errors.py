@@ -1,14 +1,18 @@
 """What is wrong is said in one sentence on standard error, with exit code 2, and nothing is written."""
 
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.cli.conftest import Run
+
+from holdfast import Ledger
 
 DATA = 'path = "data.csv"\ncells = ["sex", "age"]\ncount = "n"'
 ROWS = "sex,age,n\nf,young,3\nf,old,4\nm,young,2\nm,old,5\n"
@@ -312,8 +316,51 @@ def test_the_program_itself_says_one_sentence(tmp_path: Path) -> None:
     assert "[privacy] epsilon is 0" in sentence(done.stderr)
 
 
+HEAVY = {"numpy", "polars", "scipy", "flint", "highspy", "matplotlib", "jinja2"}
+
+
 def test_help_and_errors_wait_for_no_heavy_library() -> None:
-    heavy = {"numpy", "polars", "scipy", "flint", "highspy", "matplotlib", "pydantic", "jinja2", "rich.table"}
+    heavy = HEAVY | {"pydantic", "rich.table"}
     code = f"import sys, holdfast.cli.app; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_path_that_leads_nowhere_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+    """Nor does a look at a ledger load what releases need."""
+    Ledger.create(tmp_path / "a.ledger", standard="pure", budget=Fraction(2))
+    calls = [
+        *(f"{name} none.toml" for name in ("plan", "compare", "audit universe", "audit exposure")),
+        *(
+            f"{name} none"
+            for name in ("verify", "intervals", "audit delta-z", "ledger show", "ledger verify")
+        ),
+        "release none.toml --out new",
+        "infer none --model none --out new",
+        "postprocess none --method rounded-l2 --out new",
+    ]
+    found = _loads(calls, tmp_path)
+    assert found == dict.fromkeys(calls, (2, []))
+    shows = ["ledger show a.ledger", "ledger export a.ledger"]
+    assert _loads(shows, tmp_path) == dict.fromkeys(shows, (0, []))
+
+
+def _loads(calls: Sequence[str], folder: Path) -> dict[str, tuple[int, list[str]]]:
+    """Return the exit code of each of some commands, and what had been loaded after it."""
+    program = f"""
+import contextlib, io, json, sys
+from holdfast.cli import main
+found = {{}}
+for call in {list(calls)}:
+    sys.argv = ["holdfast", *call.split()]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            main()
+        except SystemExit as end:
+            found[call] = (end.code or 0, sorted({HEAVY} & set(sys.modules)))
+print(json.dumps(found))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder
+    )
+    return {call: (code, loaded) for call, (code, loaded) in json.loads(done.stdout).items()}

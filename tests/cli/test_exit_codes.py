@@ -29,7 +29,7 @@ def fails(monkeypatch: pytest.MonkeyPatch) -> Fails:
         def plan(*_: object) -> None:
             raise error
 
-        monkeypatch.setattr("holdfast.cli.plan.plan", plan)
+        monkeypatch.setattr("holdfast.plan", plan)
 
     return let
 
@@ -45,7 +45,7 @@ def test_the_unexpected_is_one_sentence_without_its_values(
     run: Run, fails: Fails, error: BaseException
 ) -> None:
     fails(error)
-    outcome = run("plan", "s.toml")
+    outcome = run("plan", __file__)
     assert (outcome.code, outcome.out) == (3, "")
     assert outcome.err == (
         f"unexpected: {type(error).__name__} in holdfast.cli.plan: this is a fault of Holdfast; run again"
@@ -66,22 +66,22 @@ def test_the_unexpected_is_one_sentence_without_its_values(
 )
 def test_too_little_memory_is_no_fault(run: Run, fails: Fails, error: BaseException) -> None:
     fails(error)
-    outcome = run("plan", "s.toml")
+    outcome = run("plan", __file__)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("error: there is not enough memory for this: ")
 
 
 def test_debug_shows_the_trace(run: Run, fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:
     fails(ValueError("secret \x1b[2J 42"))
-    for arguments in (("--debug", "plan", "s.toml"), ("plan", "s.toml", "--debug")):
+    for arguments in (("--debug", "plan", __file__), ("plan", __file__, "--debug")):
         outcome = run(*arguments)
         assert outcome.code == 3
         assert "Traceback" in outcome.err
         assert r"ValueError: secret \x1b[2J 42" in outcome.err
     monkeypatch.setenv("HOLDFAST_DEBUG", "1")
-    assert "Traceback" in run("plan", "s.toml").err
+    assert "Traceback" in run("plan", __file__).err
     monkeypatch.setenv("HOLDFAST_DEBUG", "0")
-    assert "Traceback" not in run("plan", "s.toml").err
+    assert "Traceback" not in run("plan", __file__).err
 
 
 def test_what_the_user_can_mend_has_no_trace(run: Run, fails: Fails) -> None:
@@ -95,21 +95,21 @@ def test_what_the_user_can_mend_has_no_trace(run: Run, fails: Fails) -> None:
         (OSError(28, "No space left on device"), "the output cannot be written (No space left on device)"),
     ):
         fails(error)
-        outcome = run("--debug", "plan", "s.toml")
+        outcome = run("--debug", "plan", __file__)
         assert outcome.code == 2
         assert words in sentence(outcome.err)
 
 
 def test_whoever_stops_it_sees_that_it_stopped(run: Run, fails: Fails) -> None:
     fails(KeyboardInterrupt())
-    outcome = run("plan", "s.toml")
+    outcome = run("plan", __file__)
     assert (outcome.code, outcome.out, outcome.err) == (130, "", "stopped\n")
 
 
 def test_a_pipe_that_is_closed_is_silent(run: Run, fails: Fails) -> None:
     fails(BrokenPipeError(32, "Broken pipe"))
     # The stream of a test has no number: nothing is redirected.
-    outcome = run("plan", "s.toml")
+    outcome = run("plan", __file__)
     assert (outcome.code, outcome.out, outcome.err) == (141, "", "")
 
 
@@ -120,10 +120,10 @@ def test_warnings_of_libraries_are_not_for_users(run: Run, monkeypatch: pytest.M
         warnings.warn("overflow encountered", RuntimeWarning, stacklevel=1)
         raise SpecError("wrong: mend it.")
 
-    monkeypatch.setattr("holdfast.cli.plan.plan", plan)
+    monkeypatch.setattr("holdfast.plan", plan)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        outcome = run("plan", "s.toml")
+        outcome = run("plan", __file__)
     assert sentence(outcome.err) == "wrong: mend it."
 
 

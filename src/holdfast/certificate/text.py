@@ -22,15 +22,25 @@ MOST_DIGITS = 400
 
 def read_text(folder: Path) -> str:
     """Return the text of the certificate in a folder, every byte of it."""
+    require_release(folder)
+    path = folder / CERTIFICATE
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ReleaseError(f"{path} cannot be read: name the folder of a release.") from None
+
+
+def require_release(folder: Path) -> None:
+    """Raise ReleaseError unless there is a folder with a certificate, which nobody need be able to read."""
     if not folder.is_dir():
         raise ReleaseError(f"{folder} is not a folder: name the folder of a release.")
     path = folder / CERTIFICATE
     try:
-        if (kind := special(path, links=False)) is not None:
-            raise ReleaseError(f"{path} is {kind}: a release is made of plain files, restore it.")
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        kind = special(path, links=False)
+    except OSError:
         raise ReleaseError(f"{path} cannot be read: name the folder of a release.") from None
+    if kind is not None:
+        raise ReleaseError(f"{path} is {kind}: a release is made of plain files, restore it.")
 
 
 def parse(text: str, place: str) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def completion(
     quiet: Quiet = False,
 ) -> None:
     """Print the script of a shell, from the tree of commands."""
-    from holdfast.cli.reports import write_text  # noqa: PLC0415
+    from holdfast.cli.reports import write_text
 
     write_text(completion_script(typer.main.get_command(app), shell), out)
 
@@ -206,7 +206,7 @@ def _started_quickly(arguments: list[str]) -> bool:
     words = [word for word in arguments if word not in ("--quick", "--json", "--quiet", "-q")]
     if "--quick" not in arguments or words[:1] != ["verify"] or len(words) != 2 or words[1].startswith("-"):
         return False
-    from holdfast.cli import verify  # noqa: PLC0415
+    from holdfast.cli import verify
 
     be_quiet("--quiet" in arguments or "-q" in arguments)
     verify.command(Path(words[1]), quick=True, as_json="--json" in arguments)

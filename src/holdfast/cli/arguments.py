@@ -70,7 +70,7 @@ LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an
 
 def number(option: str, text: str) -> Fraction:
     """Return a positive number from an option."""
-    from holdfast.spec.values import LARGEST, SMALLEST, parse_rational, short  # noqa: PLC0415 - loads pydantic
+    from holdfast.spec.values import LARGEST, SMALLEST, parse_rational, short
 
     try:
         value = parse_rational(text)
@@ -97,7 +97,7 @@ def intensity_of(
     *, epsilon: Fraction | None, delta: Fraction | None, rho: Fraction | None, mu: Fraction | None
 ) -> "tuple[Intensity, Fraction | None]":
     """Return the one intensity that was given, and the delta to read it at."""
-    from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated  # noqa: PLC0415
+    from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
 
     if sum(value is not None for value in (epsilon, rho, mu)) != 1:
         raise SpecError("give exactly one of --epsilon, --rho and --mu (and --delta where it is needed).")

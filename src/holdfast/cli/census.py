@@ -71,7 +71,7 @@ def _words(report: CensusReport) -> None:
 
 def draw(lines: tuple[Line, ...], path: Path) -> None:
     """Draw epsilon by product and level of invariants."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.subplots()

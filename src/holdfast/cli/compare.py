@@ -1,24 +1,24 @@
 """`holdfast compare`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
+import holdfast as hf
 from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
-from holdfast.comparison.compare import compare
-from holdfast.comparison.pictures import draw
-from holdfast.comparison.swaps import FOR_WHOM, NOTE, SwapComparison, SwapRow
-from holdfast.comparison.tables import Comparison
-from holdfast.comparison.terms import format_intensity
-from holdfast.mechanisms.accuracy import Size
-from holdfast.system.files import require_picture
+from holdfast.system.files import require_file, require_picture
 from holdfast.system.progress import doing
 from holdfast.system.text import counted
+
+if TYPE_CHECKING:
+    from holdfast.comparison.swaps import SwapComparison, SwapRow
+    from holdfast.comparison.tables import Comparison
+    from holdfast.mechanisms.accuracy import Size
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
@@ -41,24 +41,27 @@ def command(
 ) -> None:
     """Compare mechanisms for a spec and print a table or JSON, and draw it."""
     require_new_file(out)
+    require_file(spec)
     if picture is not None:
         require_picture(picture)
     names = None
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
     with doing("comparing"):
-        comparison = compare(spec, names, draws=draws, seed=seed)
+        comparison = hf.compare(spec, names, draws=draws, seed=seed)
+    from holdfast.comparison.pictures import draw
+
     deliver(comparison, _words, as_json=as_json, out=out, picture=picture, draw=draw)
 
 
-def _words(comparison: Comparison | SwapComparison) -> None:
-    if isinstance(comparison, Comparison):
+def _words(comparison: "Comparison | SwapComparison") -> None:
+    if isinstance(comparison, hf.Comparison):
         _print_tables(comparison)
     else:
         _print_swaps(comparison)
 
 
-def _print_tables(comparison: Comparison) -> None:
+def _print_tables(comparison: "Comparison") -> None:
     """Print the errors, the margins where some are not exact, and the choice."""
     console = terminal()
     console.print(_errors(comparison))
@@ -74,7 +77,9 @@ def _print_tables(comparison: Comparison) -> None:
     console.print(f"{chosen}: {comparison.why}", soft_wrap=True)
 
 
-def _errors(comparison: Comparison) -> Table:
+def _errors(comparison: "Comparison") -> Table:
+    from holdfast.comparison.terms import format_intensity
+
     whom = comparison.whom
     pairs = f"at most {whom.amount(comparison.distance)} apart"
     if comparison.target.adjacency == "unit":
@@ -98,7 +103,7 @@ def _errors(comparison: Comparison) -> Table:
     return table
 
 
-def _margins(comparison: Comparison) -> Table | None:
+def _margins(comparison: "Comparison") -> Table | None:
     """Return the errors by margin, where some mechanism has one."""
     rows = [(row, row.deviation.margins) for row in comparison.rows if row.deviation is not None]
     if all(size.exact for _, sizes in rows for size in sizes.values()):
@@ -110,8 +115,10 @@ def _margins(comparison: Comparison) -> Table | None:
     return table
 
 
-def _print_swaps(comparison: SwapComparison) -> None:
+def _print_swaps(comparison: "SwapComparison") -> None:
     """Print the building blocks, the errors, and how each two guarantees are related."""
+    from holdfast.comparison.swaps import FOR_WHOM, NOTE
+
     console = terminal()
     console.print(FOR_WHOM, style="bold", soft_wrap=True)
     for row in comparison.rows:
@@ -128,7 +135,7 @@ def _print_swaps(comparison: SwapComparison) -> None:
         console.print(f"{pair.one} and {pair.other}: {title}. {pair.why}", soft_wrap=True)
 
 
-def _blocks(row: SwapRow) -> Table:
+def _blocks(row: "SwapRow") -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column()
@@ -137,7 +144,7 @@ def _blocks(row: SwapRow) -> Table:
     return grid
 
 
-def _swap_errors(comparison: SwapComparison) -> Table:
+def _swap_errors(comparison: "SwapComparison") -> Table:
     of = counted(comparison.records, comparison.whom.record, comparison.whom.counted)
     title = (
         f"Errors of {' by '.join(comparison.attributes)}: {counted(comparison.cells, 'cell')}, {of};"
@@ -157,7 +164,7 @@ def _swap_errors(comparison: SwapComparison) -> Table:
     return table
 
 
-def _number(size: Size) -> str:
+def _number(size: "Size") -> str:
     return f"{size.value:.3g}" if size.value < 1000 else f"{size.value:,.0f}"
 
 

@@ -3,47 +3,50 @@
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
 from holdfast import audit
-from holdfast.audit.secrets import DeltaZReport, DeltaZTable
 from holdfast.cli.arguments import Json, Quiet, ReportFile, optional
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
-from holdfast.privacy.evidence import Assumed
-from holdfast.privacy.guarantee import format_parameter
-from holdfast.privacy.pufferfish.guarantee import semantics
 from holdfast.system.errors import ReleaseError
-from holdfast.system.files import require_picture, save_figure
+from holdfast.system.files import require_file, require_picture, save_figure
 from holdfast.system.text import visible
 
+if TYPE_CHECKING:
+    from holdfast.audit.secrets import DeltaZReport, DeltaZTable
+
 INK, SHADE, GUIDE = "#1f5a73", "#9bb8c5", "#8a9499"
-BELIEFS = np.linspace(0.0, 1.0, 201)
+BELIEFS = [step / 200 for step in range(201)]
 
 
-def draw(report: DeltaZReport | DeltaZTable, path: Path) -> None:
+def draw(report: "DeltaZReport | DeltaZTable", path: Path) -> None:
     """Draw beliefs after a release by those before it, or Delta_z by the number of people."""
+    from holdfast.audit.secrets import DeltaZTable
+
     if isinstance(report, DeltaZTable):
         _draw_table(report, path)
     else:
         _draw_beliefs(report, path)
 
 
-def _draw_beliefs(report: DeltaZReport, path: Path) -> None:
+def _draw_beliefs(report: "DeltaZReport", path: Path) -> None:
     """Draw the bounds of [partially-private-data, Lemma 4]."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - loaded late
+    from matplotlib.figure import Figure
+
+    from holdfast.privacy.guarantee import format_parameter
+    from holdfast.privacy.pufferfish.guarantee import semantics
 
     if report.guarantee is None:
         raise ReleaseError(
             "a picture shows how far beliefs move, or Delta_z over lists of parameters: give --epsilon, or"
             " lists in the model."
         )
-    bounds = semantics(report.guarantee, BELIEFS.tolist())
+    bounds = semantics(report.guarantee, BELIEFS)
     figure = Figure(figsize=(5.6, 5.4), layout="constrained")
     axes = figure.subplots()
     axes.fill_between(bounds.prior, bounds.low, bounds.high, color=SHADE, alpha=0.6, linewidth=0)
@@ -57,9 +60,9 @@ def _draw_beliefs(report: DeltaZReport, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _draw_table(report: DeltaZTable, path: Path) -> None:
+def _draw_table(report: "DeltaZTable", path: Path) -> None:
     """Draw a line for each pair of bounds, over the number of people [partially-private-data, Figure 4]."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - loaded late
+    from matplotlib.figure import Figure
 
     def bounds(row: dict[str, str]) -> tuple[Fraction, Fraction]:
         return Fraction(row["z0"]), Fraction(row["z1"])
@@ -99,19 +102,24 @@ def command(
     require_new_file(out)
     if picture is not None:
         require_picture(picture)
+    require_file(model, "model")
     report = audit.delta_z(model, optional("--epsilon", epsilon))
     deliver(report, _words, as_json=as_json, out=out, picture=picture, draw=draw)
 
 
-def _words(report: DeltaZReport | DeltaZTable) -> None:
+def _words(report: "DeltaZReport | DeltaZTable") -> None:
+    from holdfast.audit.secrets import DeltaZTable
+
     if isinstance(report, DeltaZTable):
         _rows(report)
     else:
         _one(report)
 
 
-def _one(report: DeltaZReport) -> None:
+def _one(report: "DeltaZReport") -> None:
     """Print the framework, the distance, and what it is worth."""
+    from holdfast.privacy.evidence import Assumed
+
     console, framework, delta = terminal(), report.model.framework, report.model.delta
     table = Table(show_header=False)
     for name, words in (
@@ -135,14 +143,16 @@ def _one(report: DeltaZReport) -> None:
         console.print(beliefs)
 
 
-def _value(report: DeltaZReport) -> str:
+def _value(report: "DeltaZReport") -> str:
+    from holdfast.privacy.guarantee import format_parameter
+
     delta = report.model.delta
     if delta.value is None:
         return "infinite: no noise is enough for these laws"
     return f"{'' if delta.exact else 'at most '}{format_parameter(delta.value)}"
 
 
-def _rows(report: DeltaZTable) -> None:
+def _rows(report: "DeltaZTable") -> None:
     rows = report.to_dict()["rows"]
     names = [name for name in rows[0] if name != "exact"]
     table = columns((), ("Delta_z" if name == "delta_z" else name for name in names))

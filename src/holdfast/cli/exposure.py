@@ -1,15 +1,20 @@
 """`holdfast audit exposure`."""
 
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 
 from holdfast import audit
-from holdfast.audit.exposed_cells import Exposed, ExposureReport
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
+from holdfast.system.files import require_file
 from holdfast.system.progress import doing
 from holdfast.system.text import counted
+
+if TYPE_CHECKING:
+    from holdfast.audit.exposed_cells import Exposed, ExposureReport
 
 CURATOR = (
     "For the curator only: this is read off the confidential invariants. Show it to nobody who may not"
@@ -22,13 +27,14 @@ NARROWEST = 10
 def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
     require_new_file(out)
+    require_file(spec)
     with doing("looking for cells that the invariants reveal"):
         report = audit.exposure(spec)
     warn_each(report.warnings)
     deliver(report, _words, as_json=as_json, out=out)
 
 
-def _words(report: ExposureReport) -> None:
+def _words(report: "ExposureReport") -> None:
     """Print the cells that are revealed, and the narrowest intervals."""
     determined, intervals = report.determined, report.open
     console = terminal()
@@ -63,7 +69,7 @@ def _more(left: int) -> None:
         terminal().print(f"... and {left:,} more: --json names all.")
 
 
-def _table(rows: list[tuple[Exposed, tuple[int | None, ...]]], *ends: str) -> Table:
+def _table(rows: "list[tuple[Exposed, tuple[int | None, ...]]]", *ends: str) -> Table:
     """Return the cells by their levels, with their count or the ends of their interval."""
     table = columns(rows[0][0].cell, ends)
     for row, numbers in rows:

@@ -1,20 +1,23 @@
 """`holdfast infer`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import holdfast as hf
+from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReleaseFolder, number
 from holdfast.cli.console import columns
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
-from holdfast.inference.posterior.infer import infer
-from holdfast.inference.posterior.results import STATEMENT, Posterior, Quantity
-from holdfast.inference.posterior.write import ARVIZ
 from holdfast.system.errors import SpecError
+from holdfast.system.files import require_file
 from holdfast.system.progress import doing
 from holdfast.system.text import counted
+
+if TYPE_CHECKING:
+    from holdfast.inference.posterior.results import Posterior, Quantity
 
 MOST_ROWS = 40  # rows on the terminal; the files have all
 
@@ -41,12 +44,17 @@ def command(
     asked = number("--level", level)
     if asked >= 1:
         raise SpecError(f"--level is {level}: give a probability below 1, such as 0.9.")
+    require_release(folder)
+    require_file(model, "model")
     with violations(as_json=as_json), doing("drawing from the posterior"):
-        found = infer(folder, model, out, draws=draws, seed=seed, table=table, level=float(asked))
+        found = hf.infer(folder, model, out, draws=draws, seed=seed, table=table, level=float(asked))
     warn_each(found.warnings)
     if as_json:
         print_json(found)
         return
+    from holdfast.inference.posterior.results import STATEMENT
+    from holdfast.inference.posterior.write import ARVIZ
+
     console = terminal()
     _print(found.quantities[0], found)
     console.print(_diagnostics(found), soft_wrap=True)
@@ -57,7 +65,7 @@ def command(
         console.print(f"{ARVIZ} was not written: ArviZ is not installed (package arviz).")
 
 
-def _print(one: Quantity, found: Posterior) -> None:
+def _print(one: "Quantity", found: "Posterior") -> None:
     console, summary, per = terminal(), found.summaries[one.name], found.spec.model.per
     title = f"{one.name}{f' per {per:,g}' if per != 1 else ''}, {found.level:.0%} intervals"
     ends = ("mean", "low", "high", "naive mean", "low", "high")
@@ -70,7 +78,7 @@ def _print(one: Quantity, found: Posterior) -> None:
         console.print(f"{counted(len(one.named.levels) - MOST_ROWS, 'more row')}: the files have all.")
 
 
-def _diagnostics(found: Posterior) -> str:
+def _diagnostics(found: "Posterior") -> str:
     draws, told, worst = counted(found.draws.size, "draw"), found.draws.statistics, found.worst
     if "effective_draws" in told:
         return (

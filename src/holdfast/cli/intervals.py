@@ -4,21 +4,24 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import holdfast as hf
+from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, number
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
-from holdfast.data.table import write_frame
-from holdfast.inference.node_intervals import NodeReport
-from holdfast.inference.released_intervals import IntervalReport, intervals
 from holdfast.system.errors import SpecError
 from holdfast.system.progress import doing
 from holdfast.system.text import counted
+
+if TYPE_CHECKING:
+    from holdfast.inference.node_intervals import NodeReport
+    from holdfast.inference.released_intervals import IntervalReport
 
 MOST_ROWS = 40  # rows on the terminal; --json and --out give all
 FILES = (".csv", ".parquet", ".json")
@@ -64,8 +67,9 @@ def command(
     require_new_file(out, FILES)
     asked, place = _levels(level or [])
     named = None if margin is None else _margin(margin)
+    require_release(folder)
     with violations(as_json=as_json), doing("working out the intervals"):
-        report = intervals(
+        report = hf.intervals(
             folder,
             margin=named,
             where=_where(where or []),
@@ -78,11 +82,13 @@ def command(
     _deliver(report, out, as_json=as_json)
 
 
-def _deliver(report: IntervalReport | NodeReport, out: Path | None, *, as_json: bool) -> None:
+def _deliver(report: "IntervalReport | NodeReport", out: Path | None, *, as_json: bool) -> None:
     """Show a report, or write it: as it is to .json, its rows to any other file."""
     if out is None or out.suffix.lower() == ".json":
         deliver(report, _words, as_json=as_json, out=out)
         return
+    from holdfast.data.table import write_frame
+
     rows = report.to_frame()
     write_file(out, lambda draft: write_frame(rows, draft))
     deliver(report, _words, as_json=as_json, out=None)
@@ -126,14 +132,16 @@ def _print_where(where: Mapping[str, tuple[str, ...]]) -> None:
         terminal().print(f"Where {words}:", soft_wrap=True)
 
 
-def _words(report: IntervalReport | NodeReport) -> None:
+def _words(report: "IntervalReport | NodeReport") -> None:
+    from holdfast.inference.node_intervals import NodeReport
+
     if isinstance(report, NodeReport):
         _print_nodes(report)
     else:
         _print(report)
 
 
-def _print(report: IntervalReport) -> None:
+def _print(report: "IntervalReport") -> None:
     console, found = terminal(), report.found
     _print_where(report.where)
     table = columns(report.names, ENDS)
@@ -153,7 +161,7 @@ def _print(report: IntervalReport) -> None:
     )
 
 
-def _print_nodes(report: NodeReport) -> None:
+def _print_nodes(report: "NodeReport") -> None:
     console = terminal()
     _print_where(report.where)
     table = columns((report.place, *report.names), ENDS)

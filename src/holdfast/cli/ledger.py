@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+import holdfast as hf
 from holdfast.cli.arguments import Json, LedgerFile, Quiet, ReportFile
 from holdfast.cli.console import titled
 from holdfast.cli.reports import deliver, print_values, require_new_file, write_text
@@ -26,10 +27,12 @@ from holdfast.ledger import (
     salt_path,
 )
 from holdfast.ledger.report import DIGITS
-from holdfast.ledger.verify import LedgerCheck, verify_ledger
-from holdfast.spec.values import parse_rational, positive
+from holdfast.ledger.store import require_ledger
 from holdfast.system.progress import doing
 from holdfast.system.text import counted, rational
+
+if TYPE_CHECKING:
+    from holdfast.ledger.verify import LedgerCheck
 
 MOST_PROBLEMS = 20
 WIDE = 200  # a row stays on its line, also where the terminal is not known
@@ -111,8 +114,9 @@ def verify(
 ) -> None:
     """Recompute the account, and hold releases against their rows; exit 0 if all is kept and 1 if not."""
     require_new_file(out)
+    require_ledger(file)
     with doing("composing all rows again"), remembering(file):
-        check = verify_ledger(file, releases=release or [], without_salt=without_salt)
+        check = hf.verify_ledger(file, releases=release or [], without_salt=without_salt)
     _warn(check.warnings)
     deliver(check, lambda found: _print_check(file, found, terminal()), as_json=as_json, out=out)
     if not check.kept:
@@ -138,6 +142,8 @@ def _warn(warnings: Iterable[str]) -> None:
 
 
 def _positive(option: str, text: str) -> Fraction:
+    from holdfast.spec.values import parse_rational, positive
+
     try:
         return positive(parse_rational(text))
     except ValueError as error:
@@ -157,7 +163,7 @@ def _table(report: LedgerReport) -> Table:
     return table
 
 
-def _print_check(file: Path, check: LedgerCheck, console: Console) -> None:
+def _print_check(file: Path, check: "LedgerCheck", console: Console) -> None:
     for problem in check.problems[:MOST_PROBLEMS]:
         console.print("VIOLATED", style="bold red", end=" ")
         console.print(problem, soft_wrap=True)

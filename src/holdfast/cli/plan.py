@@ -2,17 +2,20 @@
 
 from fractions import Fraction
 from math import sqrt
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+import holdfast as hf
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.reports import deliver, require_new_file
-from holdfast.cli.summary import meaning, print_summary
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.releases.plan import PartPlan, PlanReport
-from holdfast.releases.prepare import plan
+from holdfast.system.files import require_file
 from holdfast.system.progress import doing
 from holdfast.system.text import rational
+
+if TYPE_CHECKING:
+    from holdfast.releases.plan import PartPlan, PlanReport
 
 KINDS = {
     "exact": "Exact: integers and proved enclosures decide every draw.",
@@ -24,14 +27,17 @@ KINDS = {
 def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Say how a release would be drawn, how long that takes, and why, without drawing it."""
     require_new_file(out)
+    require_file(spec)
     with doing("planning"):
-        report = plan(spec)
+        report = hf.plan(spec)
     warn_each(report.warnings)
     deliver(report, _words, as_json=as_json, out=out)
 
 
-def _words(report: PlanReport) -> None:
+def _words(report: "PlanReport") -> None:
     """Print the plan of the one part, or of each of several tables and then of all together."""
+    from holdfast.cli.summary import meaning
+
     for name, part in report.parts.items():
         if name in report.shares:
             share = " and ".join(f"{key} {rational(value)}" for key, value in report.shares[name].items())
@@ -41,8 +47,10 @@ def _words(report: PlanReport) -> None:
         terminal().print(f"All together: {meaning(report.verdict)}", soft_wrap=True)
 
 
-def _part_words(report: PartPlan) -> None:
+def _part_words(report: "PartPlan") -> None:
     """Print it for people."""
+    from holdfast.cli.summary import meaning, print_summary
+
     if report.certificate is not None and report.costs is not None:
         print_summary(report.certificate, terminal())
         terminal().print(
@@ -72,7 +80,7 @@ def _part_words(report: PartPlan) -> None:
         )
 
 
-def _print_measured(report: PartPlan) -> None:
+def _print_measured(report: "PartPlan") -> None:
     """Print what is measured of each level, and how much noise that gets."""
     measured = report.details.get("measurements", [])
     if not measured:

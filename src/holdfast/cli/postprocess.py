@@ -1,16 +1,19 @@
 """`holdfast postprocess`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.certificate.page import UNMEASURED
+import holdfast as hf
+from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import DRAWS, Json, Quiet, ReleaseFolder
 from holdfast.cli.console import columns
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
-from holdfast.processing.processed import Processed, postprocess
+
+if TYPE_CHECKING:
+    from holdfast.processing.processed import Processed
 
 
 def command(
@@ -34,9 +37,10 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Process a verified release into a new folder, and say what it costs and how it is off."""
+    require_release(folder)
     console = terminal()
     with violations(as_json=as_json), console.status("Processing ..."):
-        processed = postprocess(folder, method, out, bias_draws=bias_draws)
+        processed = hf.postprocess(folder, method, out, bias_draws=bias_draws)
     warn_each(processed.warnings)
     if as_json:
         print_json(processed)
@@ -48,7 +52,9 @@ def command(
         console.print(f"Wrote {path}", soft_wrap=True)
 
 
-def _print_bias(processed: Processed) -> None:
+def _print_bias(processed: "Processed") -> None:
+    from holdfast.certificate.page import UNMEASURED
+
     console = terminal()
     if processed.bias is None or processed.rough is None:
         console.print(

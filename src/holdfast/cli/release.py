@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import holdfast as hf
 from holdfast.cli.arguments import QUIET, ROW, SEED, Json, NoProtection, Quiet, SpecFile
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.terminal import print_json, terminal, warn_each
-from holdfast.releases.handover import Written, opened
-from holdfast.releases.prepare import release
 from holdfast.system.errors import ReleaseError
+from holdfast.system.files import require_file
 from holdfast.system.progress import doing
 from holdfast.system.text import rational
 
 if TYPE_CHECKING:
     from holdfast.ledger.account import Ledger
     from holdfast.ledger.rows import Row
+    from holdfast.releases.handover import Written
 
 
 def command(
@@ -62,9 +63,10 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Prepare, draw, write, and say what was done."""
-    account = None if ledger is None else opened(ledger)
+    require_file(spec)
+    account = None if ledger is None else hf.Ledger.open(ledger)
     with doing("working out what can be protected, drawing and certifying"):
-        written = release(
+        written = hf.release(
             spec,
             out,
             parquet=parquet,
@@ -94,9 +96,9 @@ def command(
         ) from None
 
 
-def _print(written: Written, account: "Ledger | None", *, again: bool) -> None:
+def _print(written: "Written", account: "Ledger | None", *, again: bool) -> None:
     """Print what the certificate says, what was charged, and which files there are."""
-    from holdfast.cli.summary import print_summary  # noqa: PLC0415 - where something is printed
+    from holdfast.cli.summary import print_summary
 
     print_summary(written.certificate, terminal())
     if account is not None and written.row is not None and written.left is not None:
@@ -111,7 +113,7 @@ def _print(written: Written, account: "Ledger | None", *, again: bool) -> None:
 
 def print_charge(account: "Ledger", row: "Row", left: Fraction, *, again: bool = False) -> None:
     """Say what a release was charged, and what is left."""
-    from holdfast.ledger.rows import MEASURES  # noqa: PLC0415 - where there is a ledger
+    from holdfast.ledger.rows import MEASURES
 
     total = account.budget - left
     spent = f"{MEASURES[account.standard]} {rational(total)} of {rational(account.budget)} spent"

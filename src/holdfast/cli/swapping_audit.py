@@ -32,7 +32,7 @@ GIVEN, TIGHT, OTHERS, ASKED = "#1f5a73", "#e09f3e", "#8aa9b7", "#b5452c"
 
 def draw(report: SwappingReport, path: Path) -> None:
     """Draw the curves, the smallest epsilon of each, and what was asked."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure
 
     size, named_at = report.stratum_size, _free_place(report)
     figure = Figure(figsize=(8, 5), layout="constrained")

@@ -27,7 +27,7 @@ class Report(Protocol):
 
 def terminal(*, silent: bool = False) -> "Console":
     """Return the console on standard output; names from a spec are shown, never obeyed."""
-    from holdfast.cli.console import Terminal  # noqa: PLC0415 - where something is printed
+    from holdfast.cli.console import Terminal
 
     console = Terminal(highlight=False, markup=False, emoji=False, quiet=silent or QUIET.get())
     if not console.is_terminal:

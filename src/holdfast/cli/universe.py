@@ -1,14 +1,18 @@
 """`holdfast audit universe`."""
 
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 
 from holdfast import audit
-from holdfast.audit.universes import UniverseReport, UniverseReports
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
-from holdfast.spec.privacy import ProtectedUnit
+from holdfast.system.files import require_file
 from holdfast.system.progress import doing
+
+if TYPE_CHECKING:
+    from holdfast.audit.universes import UniverseReport, UniverseReports
 
 ONE_TABLE = "The invariants leave one possible table: nothing is left to protect."
 
@@ -16,14 +20,17 @@ ONE_TABLE = "The invariants leave one possible table: nothing is left to protect
 def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
     """Print what the invariants of a spec leave to protect."""
     require_new_file(out)
+    require_file(spec)
     with doing("working out what is left to protect"):
         report = audit.universe(spec)
     warn_each(report.warnings)
     deliver(report, _any_words, as_json=as_json, out=out)
 
 
-def _any_words(report: UniverseReport | UniverseReports) -> None:
+def _any_words(report: "UniverseReport | UniverseReports") -> None:
     """Print the numbers of one table, or of several and then of all together."""
+    from holdfast.audit.universes import UniverseReport
+
     if isinstance(report, UniverseReport):
         _words(report)
         return
@@ -40,8 +47,10 @@ def _any_words(report: UniverseReport | UniverseReports) -> None:
         terminal().print(ONE_TABLE)
 
 
-def _words(report: UniverseReport) -> None:
+def _words(report: "UniverseReport") -> None:
     """Print a line for each number."""
+    from holdfast.spec.privacy import ProtectedUnit
+
     adjacency, sensitivity = report.semi_adjacency, report.sensitivity
     whom = ProtectedUnit(report.unit, report.records_per_unit)
     people, apart = report.labelled, report.labelled.worst_case * whom.records

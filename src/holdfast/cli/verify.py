@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from holdfast.certificate.sign import SIGNATURE
+from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import QUIET, Json, Quiet, ReleaseFolder, ReportFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
@@ -38,9 +39,10 @@ def command(
 ) -> None:
     """Verify a folder; exit 0 if all is kept and 1 if not."""
     require_new_file(out)
+    require_release(folder)
     what = "checking the files" if quick else "deriving what the certificate claims"
     with doing(what), remembering(folder):
-        from holdfast.verification.verify import verify  # noqa: PLC0415 - loaded late
+        from holdfast.verification.verify import verify
 
         found = verify(folder, quick=quick, public_key=public_key, release=release)
     if public_key is None and not as_json and (folder / SIGNATURE).exists():

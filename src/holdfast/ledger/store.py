@@ -94,18 +94,23 @@ def create(path: Path, opening: Opening, head: Head) -> None:
         connection.execute("COMMIT")
 
 
-@contextmanager
-def connected(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a file that exists; SQLite's errors leave as one sentence.
-
-    The connection may write even where it only reads: rolling back what a killed process left is a write.
-    """
+def require_ledger(path: Path) -> None:
+    """Raise LedgerError unless there is a file to open."""
     try:
         state = "" if path.is_file() else "is not a file" if path.exists() else "does not exist"
     except OSError as error:
         state = f"cannot be read ({error.strerror})"
     if state:
         raise LedgerError(f"the ledger {path} {state}: name one, or open a new ledger.")
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file that exists; SQLite's errors leave as one sentence.
+
+    The connection may write even where it only reads: rolling back what a killed process left is a write.
+    """
+    require_ledger(path)
     address = f"{path.absolute().as_uri()}?mode=rw"
     with (
         _guarded(path),

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import SpecError
-from holdfast.system.files import special
+from holdfast.system.files import require_file
 from holdfast.system.text import require_shallow
 from holdfast.system.ways import setting
 
@@ -41,15 +41,11 @@ def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
     if not isinstance(path, str | Path):
         raise SpecError(f"a spec is a file or a Spec, not a {type(path).__name__}: name one, or make one.")
     path = Path(path)
+    require_file(path)
     try:
-        kind = special(path)
-        if kind is not None:
-            raise SpecError(f"{path} is {kind}: name the spec file{' in it' if kind == 'a folder' else ''}.")
         if path.stat().st_size > MOST_BYTES:
             raise SpecError(f"{path} has more than {MOST_BYTES // 2**20} MB: name the spec, not its data.")
         text = path.read_bytes().decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        raise SpecError(f"{path} does not exist: check its path.") from None
     except OSError as error:
         raise SpecError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     except UnicodeDecodeError as error:

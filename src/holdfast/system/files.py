@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.system.errors import ReleaseError
+from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.text import visible
 
 if TYPE_CHECKING:
@@ -187,6 +187,18 @@ def special(path: Path, *, links: bool = True) -> str | None:
     except ValueError:  # a NUL in the name, or half a character
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path)) from None
     return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "no file")
+
+
+def require_file(path: Path, what: str = "spec") -> None:
+    """Raise SpecError unless a plain file of a spec, or of what else is asked for, is at a path."""
+    try:
+        kind = special(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpecError(f"{path} does not exist: check its path.") from None
+    except OSError as error:
+        raise SpecError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
+    if kind is not None:
+        raise SpecError(f"{path} is {kind}: name the {what} file{' in it' if kind == 'a folder' else ''}.")
 
 
 PICTURES = (".png", ".svg", ".pdf")
