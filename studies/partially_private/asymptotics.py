@@ -7,7 +7,7 @@ condition Delta_z >= Delta allows; nor on a grid with steps of n^(-1/2), which c
 theorem asks of its base measures.
 
 *Corollary 13*: noise of one rate in d_1 dimensions, projected to d_2 of them, beside noise on these alone.
-Drawn, and in closed form [holdfast, privacy/pufferfish/utility.py].
+Drawn, and in closed form (closed_forms.py).
 
 *Lemma 14*: expected posterior variances from a release and from its projection, in the designs of `power`.
 """
@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from holdfast.inference.projected_power import ProjectionDesign, ProjectionNoise, projected_variance
+from holdfast.inference.projected_power import ProjectionDesign, ProjectionNoise
 from holdfast.privacy.pufferfish.families import DependentCounts
-from holdfast.privacy.pufferfish.utility import congenial_errors
 from studies.outcome import Bar, Number, Outcome, mean
+from studies.partially_private.closed_forms import congenial_errors, projected_variance
 from studies.picture import BLUE, GREY, ORANGE, panels
 
 TITLE = "Theorem 11, Corollary 13 and Lemma 14: errors and posterior variances"

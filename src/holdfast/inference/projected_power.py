@@ -29,7 +29,6 @@ import numpy as np
 from scipy.stats import binom
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.privacy.pufferfish.utility import expected_variance
 from holdfast.system.errors import SpecError
 
 ProjectionDesign = Literal["bounds", "total"]
@@ -111,34 +110,14 @@ def projected_power(
             f"the count lies between {low} and {high}: give bounds between 0 and n, the lower one first, and"
             " only for the design 'bounds'."
         )
-    world = _ProjectedValues(n, rate, design, noise, (low, high))
+    world = ProjectedValues(n, rate, design, noise, (low, high))
     base = world.law(null)
     rng = np.random.default_rng(seed)
     powers = [_powers(world, base, world.law(theta), theta, level, draws, rng) for theta in alternatives]
     return PowerReport(design, n, null, level, noise, rate, float(base[world.moved].sum()), tuple(powers))
 
 
-def projected_variance(
-    n: int,
-    rate: float,
-    thetas: Sequence[float],
-    *,
-    design: ProjectionDesign = "bounds",
-    noise: ProjectionNoise = "geometric",
-) -> tuple[float, float]:
-    """Return the expected posterior variance of theta from a release, and from its projection.
-
-    All ``thetas`` are equally likely beforehand. The second is never smaller [partially-private-data, Lemma
-    14], and no larger where the projection is sufficient.
-    """
-    world, values = _ProjectedValues(n, rate, design, noise, (0, n)), np.asarray(thetas, dtype=np.float64)
-    prior = np.full(values.size, 1 / values.size)
-    laws = np.stack([world.law(theta) for theta in thetas])
-    short = np.stack([np.bincount(world.place, weights=law) for law in laws]).astype(np.float64)
-    return expected_variance(values, prior, laws), expected_variance(values, prior, short)
-
-
-class _ProjectedValues:
+class ProjectedValues:
     """All values of Y, and where the projection puts each."""
 
     def __init__(
@@ -201,7 +180,7 @@ class _ProjectedValues:
 
 
 def _powers(
-    world: _ProjectedValues,
+    world: ProjectedValues,
     base: FloatArray,
     other: FloatArray,
     theta: float,

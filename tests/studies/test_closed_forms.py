@@ -7,9 +7,13 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
+from studies.partially_private.closed_forms import (
+    congenial_errors,
+    expected_variance,
+    gradient_tail,
+    projected_variance,
+)
 
-from holdfast.inference.projected_power import projected_variance
-from holdfast.privacy.pufferfish import congenial_errors, expected_variance, gradient_tail
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
 from holdfast.system.errors import GuaranteeError
 
