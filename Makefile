@@ -6,7 +6,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test quick check java lowest stress studies format schema lock clean
+.PHONY: demo test quick check java lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -92,5 +92,15 @@ lock:
 	$(COMPILE) --extra build --extra databases --extra files --extra infer --extra lakes --extra spark --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
 		--output-file requirements-lowest.lock
 
+# Wheels of Holdfast and all that it needs, in the versions of the lock, for a machine without a network:
+# python -m pip install --no-index --find-links bundle holdfast-dp
+EXTRAS ?= databases,files,infer
+bundle: $(READY)
+	@rm -rf bundle
+	.venv/$(PIP) wheel --no-deps --no-build-isolation --wheel-dir bundle .
+	@sed -nE 's/^([a-zA-Z0-9._-]+==[^ ]+)( ; .*)? \\$$/\1\2/p' requirements.lock > bundle/versions.txt
+	.venv/$(PIP) download --dest bundle --constraint bundle/versions.txt "$$(ls bundle/holdfast_dp-*.whl)[$(EXTRAS)]"
+	@cd bundle && sha256sum *.whl > SHA256SUMS
+
 clean:
-	rm -rf .venv .venv-lowest .venv-lock demo-release
+	rm -rf .venv .venv-lowest .venv-lock bundle demo-release
