@@ -119,19 +119,18 @@ def render(certificate: Certificate, *, parquet: bool | None = None) -> str:
         case ProcessedPart():
             return _page("processed", certificate, **_processed(part))
         case TablePart():
-            return _page(
-                "one",
-                certificate,
-                h=2,
-                mark="",
-                subject="this release",
-                **_table_of(certificate, parquet=parquet),
-            )
+            return _page("one", certificate, body=_body(certificate, 2, "", "this release", parquet=parquet))
 
 
 def _page(template: str, certificate: Certificate, **values: Any) -> str:
-    said = {name: getattr(certificate, name) for name in Certificate.model_fields}
-    return environment().get_template(f"{template}.html.j2").render({**said, **_head(certificate), **values})
+    return environment().get_template(f"{template}.html.j2").render({**_head(certificate), **values})
+
+
+def _body(certificate: Certificate, h: int, mark: str, subject: str, *, parquet: bool) -> Markup:
+    """Return all that is said of one table, under headings from a level on."""
+    values = {**_head(certificate), **_table_of(certificate, parquet=parquet)}
+    text = environment().get_template("table.html.j2").render(values, h=h, mark=mark, subject=subject)
+    return Markup(text)  # noqa: S704 - rendered with everything escaped
 
 
 def _head(certificate: Certificate) -> dict[str, Any]:
@@ -140,6 +139,7 @@ def _head(certificate: Certificate) -> dict[str, Any]:
     evidence = (*guarantee.evidence, *(certificate.secrets.evidence if certificate.secrets else ()))
     epsilon, exception = _epsilon(guarantee)
     return {
+        **{name: getattr(certificate, name) for name in Certificate.model_fields},
         "title": "Certificate of release",
         "created_at": datetime.fromisoformat(certificate.created),
         "whom": ProtectedUnit(guarantee.unit.name, guarantee.unit.records_per_unit),
@@ -190,13 +190,10 @@ def _several(certificate: Certificate, joined: JoinedSection, *, parquet: bool) 
 
     What readers are told of the publication is the same of all, and stands once, on top.
     """
-    body, chapters = environment().get_template("table.html.j2"), []
+    chapters = []
     for place, part in enumerate(certificate.parts, start=1):
         alone = certificate.alone(part.name).model_copy(update={"publication": None})
-        said = {name: getattr(alone, name) for name in Certificate.model_fields}
-        values = {**said, **_head(alone), **_table_of(alone, parquet=parquet)}
-        chapter = body.render(values, h=3, mark=f"table-{place}-", subject="this table")
-        chapters.append((part, Markup(chapter)))  # noqa: S704 - rendered with everything escaped
+        chapters.append((part, _body(alone, 3, f"table-{place}-", "this table", parquet=parquet)))
     tables = [certificate.alone(part.name).table for part in certificate.parts]
     return {
         "chapters": chapters,
