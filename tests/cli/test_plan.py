@@ -25,3 +25,16 @@ def test_l2_is_drawn_by_gaussians(run: Run, example: Path) -> None:
     example.write_text(example.read_text().replace('norm = "l1"', 'norm = "l2"'))
     assert "Gaussians of many widths" in run("plan", example).out
     assert 0 < json.loads(run("plan", example, "--json").out)["steps"][0]["acceptance"] < 1
+
+
+def test_expected_errors_are_told_at_several_budgets(run: Run, example: Path) -> None:
+    text = run("plan", example).out
+    assert "Kept exactly: total, county, education." in text
+    assert "95 % within" in text
+    text = run("plan", example, "--what-if", "epsilon=1/2,1").out
+    assert "epsilon 0.5 (1/2)  epsilon 1" in text
+    found = json.loads(run("plan", example, "--what-if", "epsilon=1/2,1", "--json").out)
+    assert [each["epsilon"] for each in found["what_if"]] == ["1/2", "1"]
+    refused = run("plan", example, "--what-if", "rho=1")
+    assert refused.code == 2
+    assert "--what-if is of 'rho'" in refused.err

@@ -1,20 +1,23 @@
 """`holdfast plan`."""
 
 from fractions import Fraction
-from math import sqrt
-from typing import TYPE_CHECKING
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.table import Table
 
 import holdfast as hf
 from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
+from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.system.files import require_file
 from holdfast.system.progress import doing
-from holdfast.system.text import rational
+from holdfast.system.text import plain_number, rational
 
 if TYPE_CHECKING:
+    from holdfast.releases.expected import ExpectedError
     from holdfast.releases.plan import PartPlan, PlanReport
 
 KINDS = {
@@ -24,14 +27,29 @@ KINDS = {
 }
 
 
-def command(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
-    """Say how a release would be drawn, how long that takes, and why, without drawing it."""
+def command(
+    spec: SpecFile,
+    what_if: Annotated[
+        str | None,
+        typer.Option(metavar="BUDGETS", help="Errors at other budgets, too: epsilon=1/2,1,2."),
+    ] = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say how a release would be drawn, how far its counts would be off, how long it takes, and why."""
     require_new_file(out)
     require_file(spec)
     with doing("planning"):
-        report = hf.plan(spec)
+        report = hf.plan(spec, what_if=None if what_if is None else _budgets(what_if))
     warn_each(report.warnings)
     deliver(report, _words, as_json=as_json, out=out)
+
+
+def _budgets(text: str) -> dict[str, list[str]]:
+    """Return what `epsilon=1/2,1,2` names."""
+    name, _, values = text.partition("=")
+    return {name.strip(): [value.strip() for value in values.split(",") if value.strip()]}
 
 
 def _words(report: "PlanReport") -> None:
@@ -64,6 +82,7 @@ def _part_words(report: "PartPlan") -> None:
         if method.basis:
             console.print(f"    Why: {method.basis}.")
     _print_measured(report)
+    _print_expected(report)
     console.print(KINDS[mechanism.traits.kind])
     console.print(meaning(report.verdict), soft_wrap=True)
     if not mechanism.traits.additive and report.costs is None:
@@ -94,6 +113,38 @@ def _print_measured(report: "PartPlan") -> None:
         query = " by ".join(each["query"]) or "total"
         table.add_row(each["level"], f"{each['nodes']:,}", query, share, f"{sqrt(each['variance']):.3g}")
     terminal().print(table)
+
+
+def _print_expected(report: "PartPlan") -> None:
+    """Print how far counts are expected to be off, at this budget and at others."""
+    expected, console = report.expected, terminal()
+    if expected is None:
+        console.print("How far counts are off is not told: it depends on the confidential table.")
+        return
+    exact = [each.of.words for each in expected if each.exact]
+    if exact:
+        console.print(f"Kept exactly: {', '.join(exact)}.", soft_wrap=True)
+    apart = [place for place, each in enumerate(expected) if not each.exact]
+    of = "estimates" if report.mechanism.estimated else "counts"
+    names = ("standard deviation", "mean error", "95 % within")
+    if not report.what_if:
+        table = columns((of,), names, title="Expected errors")
+        for place in apart:
+            table.add_row(expected[place].of.words, *_sizes(expected[place]))
+        console.print(table)
+        return
+    budgets = [f"{each.name} {rational(each.budget)}" for each in report.what_if]
+    for number, name in enumerate(names):
+        table = columns((of,), budgets, title=f"Expected errors: {name}")
+        for place in apart:
+            row = (_sizes(each.expected[place])[number] for each in report.what_if)
+            table.add_row(expected[place].of.words, *row)
+        console.print(table)
+
+
+def _sizes(error: "ExpectedError") -> tuple[str, ...]:
+    sizes = (error.standard_deviation, error.mean_absolute, error.within_95)
+    return tuple(plain_number(size) if isfinite(size) else "not measured" for size in sizes)
 
 
 def _time(seconds: float) -> str:

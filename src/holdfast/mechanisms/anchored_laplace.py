@@ -22,7 +22,7 @@ Anchors are chosen from what is public alone: the invariants and their values. W
 the noise of, so cells are preferred that are expected to hold many records.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -35,6 +35,9 @@ from pydantic import Field, StrictInt
 from holdfast.data.selection import chosen_levels, select
 from holdfast.lattice.anchors import Anchors, NoAnchorsError, anchors
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.closed_errors import closed_errors
+from holdfast.mechanisms.error_laws import CountErrors
 from holdfast.mechanisms.mechanism import (
     Additive,
     MechanismRecord,
@@ -177,6 +180,10 @@ class AnchoredLaplace(Additive[AnchoredLaplaceOptions, AnchoredLaplaceRecord]):
         )
         first, more = self._where
         return free, _closed(found.cells.size, mean, most, first, more, preferred=bool(self.preferred))
+
+    def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
+        """Return the errors of counts: each is a sum of free cells, whose law has a formula."""
+        return closed_errors(self.noise, public, asked)
 
     @property
     def plan_details(self) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ imply is refused. A mechanism is loaded when its name is asked for.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -190,6 +191,13 @@ def answer(spec: Spec, public: Public) -> AnyMechanism:
             f" {setting('privacy')}: ask for that much, or choose another mechanism."
         )
     return mechanism
+
+
+def at_target(mechanism: AnyMechanism, public: Public, target: Target) -> AnyMechanism | None:
+    """Return the mechanism for another target, with all else as it is; None where no target settles it."""
+    changed = mechanism.calibration(public, target)
+    made: Any = mechanism
+    return None if changed is None else replace(made, **changed)
 
 
 def _words(intensity: Intensity | None) -> str:

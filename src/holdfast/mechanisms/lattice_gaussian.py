@@ -15,13 +15,16 @@ mechanisms/strategy.py]. The proof holds word for word in the norm of F, which i
 largest u'Fu over 2 sigma^2 [theory, 13].
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from holdfast.lattice.forms import Form
+from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.error_laws import CountErrors, WholeNormal
+from holdfast.mechanisms.form_errors import form_errors
 from holdfast.mechanisms.mechanism import (
     Calibrated,
     DrawArray,
@@ -163,6 +166,15 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
             return None
         twice = float(2 * self.sigma_squared)
         return on_lattice(self.premises.universe.matrix, lambda steps: -(steps**2) / twice)
+
+    def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
+        """Return the errors of counts: discrete Gaussian, with the variances of its form [theory, 13]."""
+        sigma_squared = float(self.sigma_squared)
+
+        def law(variance: float) -> WholeNormal:
+            return WholeNormal(sigma_squared * variance)
+
+        return form_errors(public, asked, self.strategy, law, width=sigma_squared**0.5)
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release as a function of the table: with queries, that of their noisy sums."""

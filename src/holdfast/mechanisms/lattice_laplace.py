@@ -13,16 +13,21 @@ With queries the norm is the root of z'Fz, F = sum of the strength of each query
 mechanisms/strategy.py]: a norm on L, so all of this holds [theory, 13].
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import sqrt
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from holdfast.lattice.forms import Form
+from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.closed_errors import closed_errors
+from holdfast.mechanisms.error_laws import CountErrors, Radial
+from holdfast.mechanisms.form_errors import form_errors
 from holdfast.mechanisms.mechanism import Calibrated, drawn_exactly, premises_at, premises_for, pure
 from holdfast.mechanisms.queries import QueryOptions, WeightedRecord, counted_queries
 from holdfast.mechanisms.strategy import Strategy, form_loss, squared_stretch
@@ -187,6 +192,18 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
             return None
         kappa = float(self.kappa)
         return on_lattice(self.premises.universe.matrix, lambda steps: -kappa * np.abs(steps))
+
+    def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
+        """Return the errors of counts: of a radial law in l2, and in closed form in l1 if there is one."""
+        universe, kappa = public.universe, float(self.kappa)
+        if self.norm == "l1":
+            return closed_errors(self.noise, public, asked)
+
+        def law(variance: float) -> Radial:
+            return Radial(sqrt(variance) / kappa, universe.dimension)
+
+        width = sqrt(universe.dimension + 1) / kappa
+        return form_errors(public, asked, self.strategy, law, width=width)
 
     def _evidence(self) -> list[Evidence]:
         drawn = drawn_exactly(floats=self.noise.floats)

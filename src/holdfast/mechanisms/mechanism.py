@@ -6,7 +6,7 @@ way back. One class in one file, and one line in the list of `registry.py`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
@@ -37,6 +37,8 @@ from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
+    from holdfast.mechanisms.asked_counts import Counts
+    from holdfast.mechanisms.error_laws import CountErrors
     from holdfast.mechanisms.normalised import AnyLikelihood, Observed
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
 
@@ -325,6 +327,14 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
     @abstractmethod
     def law(self, counts: IntArray) -> Law:
         """Return the law of the release of a table, given by the counts of its possible cells."""
+
+    def errors(self, public: Public, asked: "Sequence[Counts]") -> "Sequence[CountErrors | None]":
+        """Return how far counts are expected to be off, as formulas tell it; None for what has none.
+
+        What has none is simulated where the noise is public [holdfast, mechanisms/simulated_errors.py].
+        """
+        del public
+        return [None] * len(asked)
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release as a function of the table, from the counts of its possible cells.

@@ -17,6 +17,7 @@ from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.drawing import METHODS
 from holdfast.mechanisms.mechanism import Mechanism, NoiseLaw
+from holdfast.releases.expected import BudgetErrors, Expected
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
 from holdfast.system.machine import peak_memory
@@ -77,6 +78,10 @@ class PartPlan:
     """What else is told of such a mechanism: its parameters, what it measures, what it swaps."""
     certificate: Certificate | None = field(default=None, repr=False)
     """What the certificate would say, where that takes no simulation."""
+    expected: Expected | None = None
+    """How far counts are expected to be off; None where nothing public tells."""
+    what_if: tuple[BudgetErrors, ...] = ()
+    """The same at other budgets that were asked for."""
 
     @property
     def steps(self) -> tuple[Block, ...]:
@@ -117,6 +122,8 @@ class PartPlan:
             "seconds": self.seconds,
             "verdict": self.verdict.model_dump(mode="json"),
             "costs": None if self.costs is None else self.costs.to_dict(),
+            "expected_error": None if self.expected is None else [each.to_dict() for each in self.expected],
+            **({"what_if": [each.to_dict() for each in self.what_if]} if self.what_if else {}),
             "warnings": list(self.warnings),
         }
 
@@ -156,6 +163,8 @@ def plan_of(
     *,
     simulated: Callable[[], int],
     warnings: tuple[str, ...],
+    expected: Expected | None,
+    what_if: tuple[BudgetErrors, ...],
 ) -> PartPlan:
     """Return the plan of a table on which so many seconds were spent.
 
@@ -171,7 +180,8 @@ def plan_of(
     if mechanism.estimated:
         costs = _of_estimates(simulated, cells, planned)
     details = {**mechanism.record().parameters(), **mechanism.plan_details}
-    return PartPlan(mechanism, said, costs, (*planned_warnings(said), *warnings), details)
+    told = (*planned_warnings(said), *warnings)
+    return PartPlan(mechanism, said, costs, told, details, expected=expected, what_if=what_if)
 
 
 def _of_estimates(simulated: Callable[[], int], cells: int, planned: float) -> ReleaseCosts:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.certificate.sign import SigningKey
 from holdfast.mechanisms.catalogue import named
 from holdfast.mechanisms.mechanism import Mechanism
+from holdfast.releases.expected import WhatIf
 from holdfast.releases.handover import Handover, Written
 from holdfast.releases.part import PreparedPart
 from holdfast.releases.plan import PlanReport
@@ -54,9 +55,13 @@ def _records(spec: Spec, data: Any) -> PreparedPart:
     return prepare_records(spec, data)
 
 
-def plan(spec: AnySpec, data: Any = None) -> PlanReport:
-    """Return how the release of a spec would be drawn, and what that takes, without drawing it."""
-    return prepare(spec, data).plan()
+def plan(spec: AnySpec, data: Any = None, *, what_if: WhatIf | None = None) -> PlanReport:
+    """Return how the release of a spec would be drawn, what that takes, and how far counts are off.
+
+    Nothing is drawn of the data. ``what_if`` has other budgets to look at, by the name of the spec's own, as
+    in {"epsilon": ["1/2", 1, 2]}.
+    """
+    return prepare(spec, data).plan(what_if=what_if)
 
 
 def release(

@@ -16,6 +16,7 @@ from holdfast.mechanisms.mechanism import DrawArray, Making, Mechanism
 from holdfast.outputs import Output
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public
+from holdfast.releases.expected import WhatIf, checked
 from holdfast.releases.handover import Handover, Written
 from holdfast.releases.part import Draw, PreparedPart, require_able
 from holdfast.releases.plan import PlanReport
@@ -116,12 +117,21 @@ class Prepared:
         """Draw ``size`` independent releases of the one table [holdfast, releases/table.py]."""
         return self.table.sample(entropy, size)
 
-    def plan(self) -> PlanReport:
-        """Return how a release would be drawn, and what that takes, without drawing it."""
+    def plan(self, *, what_if: WhatIf | None = None) -> PlanReport:
+        """Return how a release would be drawn, what that takes, and how far counts are expected to be off.
+
+        ``what_if`` has other budgets to look at, by the name of the spec's own: {"epsilon": ["1/2", 1, 2]}.
+        """
+        asked = None if what_if is None else checked(what_if, self.spec.privacy)
         each = self.seconds / len(self.parts)
-        plans = {name: part.plan(each) for name, part in self.parts.items()}
         if self.together is None:
+            plans = {name: part.plan(each, asked) for name, part in self.parts.items()}
             return PlanReport(plans, plans[self.part.name].verdict)
+        fractions = self.together.fractions
+        plans = {
+            name: part.plan(each, None if asked is None else replace(asked, share=share))
+            for (name, part), share in zip(self.parts.items(), fractions, strict=True)
+        }
         return PlanReport(plans, verdict(self.together.guarantee), self.together.shares)
 
     def certify(self, *, secure: bool, microdata: bool = False) -> Certificate:

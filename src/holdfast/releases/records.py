@@ -20,6 +20,7 @@ from holdfast.ledger.charge import records_charge
 from holdfast.ledger.rows import Charge
 from holdfast.mechanisms.catalogue import of_records, target_of
 from holdfast.mechanisms.records import ConfidentialFile, RecordsMechanism
+from holdfast.releases.expected import AskedBudgets
 from holdfast.releases.part import Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, ReleaseCosts
 from holdfast.sampling.entropy import Entropy, SeededEntropy
@@ -27,7 +28,7 @@ from holdfast.spec.model import Spec
 from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.progress import steps
 from holdfast.system.text import counted
-from holdfast.system.ways import about, setting
+from holdfast.system.ways import about, option, setting
 
 SPARE = 1 << 20
 """Bytes beside the records."""
@@ -113,8 +114,13 @@ class PreparedRecords(PreparedPart):
             header=self.file.records.columns,
         )
 
-    def plan(self, spent: float) -> PartPlan:
+    def plan(self, spent: float, what_if: AskedBudgets | None = None) -> PartPlan:
         """Return how they would be released; reading the file once is what was done so far."""
+        if what_if is not None:
+            raise ReleaseError(
+                "the epsilon of a swap follows from its rate, and its errors from the records: leave out"
+                f" {option('what_if')}."
+            )
         self.file.require_engine("embedded")
         certificate = self.certify(secure=True)
         head, part = certificate.to_dict(), certificate.records.model_dump(mode="json")

@@ -21,6 +21,7 @@ from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
+from holdfast.releases.expected import AskedBudgets, at_budgets, expected_errors
 from holdfast.releases.part import SPARE, Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, plan_of
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
@@ -156,14 +157,17 @@ class PreparedTable(PreparedPart):
 
         return charge_of(ledger, self.reading, self.public, self.guarantee, certificate, self.secrets)
 
-    def plan(self, spent: float) -> PartPlan:
+    def plan(self, spent: float, what_if: AskedBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it."""
+        mechanism, public = self.mechanism, self.public
         return plan_of(
-            self.mechanism,
-            self.public.possible.size,
+            mechanism,
+            public.possible.size,
             spent,
             simulated=lambda: 0 if self.details is None else self.details.simulated,
             warnings=self.warnings,
+            expected=expected_errors(mechanism, public),
+            what_if=() if what_if is None else at_budgets(mechanism, public, self.spec.privacy, what_if),
         )
 
 

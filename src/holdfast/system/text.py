@@ -92,6 +92,15 @@ def rational(value: Fraction) -> str:
     return f"{near} ({value})" if max(abs(value.numerator), value.denominator) < LONG else f"about {near}"
 
 
+def plain_number(value: float) -> str:
+    """Return a size for people: three digits, and all of those before the point.
+
+    >>> [plain_number(value) for value in (0.01234, 7.0, 7.125, 99.96, 1259.7)]
+    ['0.0123', '7', '7.12', '100', '1,260']
+    """
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
 def decimal(value: Fraction) -> str | None:
     """Return the decimal that a rational equals; None where it has none, or a long one.
 

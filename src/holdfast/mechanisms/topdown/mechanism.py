@@ -76,6 +76,8 @@ from holdfast.system.text import closest, counted
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
+    from holdfast.mechanisms.asked_counts import Counts
+    from holdfast.mechanisms.error_laws import CountErrors
     from holdfast.mechanisms.normalised import Observed
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
 
@@ -283,6 +285,13 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     def noise(self) -> None:
         """None: the estimated table depends on the confidential one by more than an added noise."""
         return
+
+    def errors(self, public: Public, asked: "Sequence[Counts]") -> "tuple[CountErrors, ...]":
+        """Return the errors of its best linear estimates, which follow from the design."""
+        from holdfast.mechanisms.topdown.expected import estimate_errors  # noqa: PLC0415 - not for a release
+
+        del public
+        return estimate_errors(self, asked)
 
     @property
     def traits(self) -> Traits:

@@ -26,7 +26,7 @@ are never equal and enough precision always tells.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import count
 from math import comb, cosh, gcd, log, log1p, sqrt
 
@@ -89,6 +89,27 @@ class SumLaw:
         share = 1.0 if self.outside is None else self.outside / (self.inside + self.outside)
         return sqrt(self.inside * share * 2 * a) / (1 - a)
 
+    @cached_property
+    def _sizes(self) -> FloatArray:
+        """P(|S| = s) for s = 0, 1, 2, ..., in floats."""
+        found: list[float] = []
+        with flint.ctx.workprec(FIRST_BITS):
+            for s in count():
+                found.append(float(self.probability(s)) * (2 if s else 1))
+                if s > self.spread and found[-1] < ROUNDING:
+                    return np.array(found)
+        raise AssertionError
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of S."""
+        return sqrt(float(self._sizes @ np.arange(self._sizes.size) ** 2.0))
+
+    @property
+    def mean_absolute(self) -> float:
+        """E |S|."""
+        return float(self._sizes @ np.arange(self._sizes.size))
+
 
 @lru_cache(maxsize=4096)
 def _half_width(law: SumLaw, level: Fraction) -> int:
@@ -129,6 +150,16 @@ class MixedSumLaw:
         """Return how often the values -c and c must be kept for the coverage to be the level."""
         within = _within(self)
         return float((float(level) - within[c - 1]) / (within[c] - within[c - 1]))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of S."""
+        return sqrt(_variance(self.kappa) * sum(times * size**2 for size, times in self.coefficients))
+
+    @property
+    def mean_absolute(self) -> float:
+        """E |S|, the sum of P(|S| > c)."""
+        return float(np.maximum(1 - _within(self), 0).sum())
 
     @property
     def period(self) -> int:

@@ -1,0 +1,131 @@
+"""Errors of counts from seeded draws of a public law, where no formula tells them.
+
+Of each count its mean square is kept, and of all together how often each size was seen. Where the mean
+squares differ no more than chance lets them, all counts have one law. Else the same draws are made again,
+and sizes are counted beside the root of each count's own mean square: one shape, with a scale for each.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.accuracy import MOST_DRAWS, batches, repeats
+from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.error_laws import CountErrors, Empirical
+from holdfast.mechanisms.mechanism import NoiseLaw
+from holdfast.public import Public
+
+ALIKE = 2.0
+"""How far mean squares spread beside what chance does to those of one law."""
+STEP = 256.0
+"""Steps that the unit of real errors, and of scaled ones, is told in."""
+DIGITS = 3
+"""Of scales: counts that agree in these have one law."""
+
+
+def simulated_errors(
+    noise: NoiseLaw, public: Public, asked: Sequence[Counts]
+) -> tuple[CountErrors, ...] | None:
+    """Return the errors of counts; None where too few draws can be made."""
+    draws = repeats(noise.work, MOST_DRAWS)
+    if draws is None:
+        return None
+    parts = [_Sizes(counts.rows(public)) for counts in asked]
+    for sample in batches(noise, public.universe.cells, draws):
+        for part in parts:
+            part.add(sample)
+    apart = [part for part in parts if part.differ]
+    for part in apart:
+        part.begin_again()
+    for sample in batches(noise, public.universe.cells, draws) if apart else ():
+        for part in apart:
+            part.add(sample)
+    return tuple(
+        CountErrors((), part.rows.shape[0])
+        if not part.squares.any() and counts.fixed(public)
+        else part.errors
+        for part, counts in zip(parts, asked, strict=True)
+    )
+
+
+def count_errors(
+    mechanism: AnyMechanism, public: Public, asked: Sequence[Counts]
+) -> tuple[CountErrors, ...] | None:
+    """Return how far counts of a release are off: as formulas tell it, and simulated where none does.
+
+    None where only the confidential table could tell, or too few draws can be made.
+    """
+    found = mechanism.errors(public, asked)
+    rest = [counts for counts, one in zip(asked, found, strict=True) if one is None]
+    if rest and mechanism.noise is None:
+        return None
+    simulated = simulated_errors(mechanism.noise, public, rest) if rest and mechanism.noise else ()
+    if simulated is None:
+        return None
+    more = iter(simulated)
+    return tuple(next(more) if one is None else one for one in found)
+
+
+class _Sizes:
+    """Sizes of the errors of some sums, over all draws so far."""
+
+    def __init__(self, rows: csr_array) -> None:
+        self.rows = rows
+        self.squares: FloatArray = np.zeros(rows.shape[0])
+        self._fourth = 0.0
+        self._draws = 0
+        self._seen: dict[float, int] = {}
+        self._scales: FloatArray | None = None
+
+    def add(self, sample: IntArray | FloatArray) -> None:
+        """Take some draws, one a row."""
+        sizes = np.abs(np.asarray(self.rows @ sample.T, dtype=np.float64))
+        if self._scales is None:
+            self.squares += (sizes**2).sum(axis=1)
+            self._fourth += float((sizes**4).sum())
+            self._draws += len(sample)
+        else:
+            sizes = np.rint(sizes / self._scales[:, None] * STEP) / STEP
+        if sample.dtype.kind == "f":
+            sizes = np.rint(sizes * STEP) / STEP
+        for size, times in zip(
+            *(each.tolist() for each in np.unique(sizes, return_counts=True)), strict=True
+        ):
+            self._seen[size] = self._seen.get(size, 0) + times
+
+    @property
+    def differ(self) -> bool:
+        """Whether the mean squares differ by more than chance."""
+        mean = self.squares.mean() / self._draws
+        chance = (self._fourth / self.rows.shape[0] / self._draws - mean**2) / self._draws
+        spread = (self.squares / self._draws).var()
+        return bool(spread > ALIKE * max(chance, 0.0) + 1e-12 * mean**2) and self.rows.shape[0] > 1
+
+    def begin_again(self) -> None:
+        """Take the next draws beside the scale of each sum."""
+        root = np.sqrt(self.squares / self._draws)
+        self._scales = np.where(root > 0, root, 1.0)
+        self._seen = {}
+
+    @property
+    def errors(self) -> CountErrors:
+        """The law of all of them, or of each."""
+        sizes = np.array(sorted(self._seen))
+        times = np.array([self._seen[size] for size in sizes.tolist()], dtype=np.int64)
+        if self._scales is None:
+            return CountErrors(((Empirical(sizes, times), self.rows.shape[0]),), draws=self._draws)
+        scales, number = self._rounded
+        laws = tuple(
+            (Empirical(sizes, times, scale), count) for scale, count in zip(scales, number, strict=True)
+        )
+        return CountErrors(laws, int((self.squares == 0).sum()), draws=self._draws)
+
+    @property
+    def _rounded(self) -> tuple[list[float], list[int]]:
+        root = np.sqrt(self.squares[self.squares > 0] / self._draws)
+        unit = 10.0 ** (np.floor(np.log10(root)) - DIGITS + 1)
+        values, number = np.unique(np.rint(root / unit) * unit, return_counts=True)
+        return values.tolist(), number.tolist()

@@ -1,0 +1,108 @@
+"""Errors of the best linear estimates of a top-down release, before anything is measured.
+
+Their variances follow from the design alone, exactly [holdfast, estimation/hierarchy/variances.py]. Sums of
+Gaussian noise are near to normal. Those of Laplace noise have heavier tails: how heavy is simulated, with
+the error of each count beside its own standard deviation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from holdfast.data.invariants import margin_matrix
+from holdfast.estimation.hierarchy.variances import variances
+from holdfast.lattice.arrays import FloatArray
+from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.error_laws import NORMAL, CountErrors, NearNormal, Shape
+from holdfast.mechanisms.topdown.best_linear import best_linear
+from holdfast.mechanisms.topdown.measurements import Values
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import SpecError
+
+if TYPE_CHECKING:
+    from holdfast.mechanisms.topdown.mechanism import TopDown
+
+NUMBERS, MOST_DRAWS, FEWEST_DRAWS = 4_000_000, 400, 8
+"""Estimates that a shape is told by, about; and draws for them."""
+
+
+def estimate_errors(mechanism: "TopDown", asked: Sequence[Counts]) -> tuple[CountErrors, ...]:
+    """Return the errors of counts at nodes of the lowest level that each names."""
+    places = [_place(mechanism, counts) for counts in asked]
+    still = _still(mechanism)
+    estimates = best_linear(still, _zeros(still))
+    simulated = _simulated(still)
+    found: list[CountErrors | None] = [None] * len(asked)
+    for place in sorted({level for level, _ in places}):
+        mine = [at for at, (level, _) in enumerate(places) if level == place]
+        every = np.vstack([places[at][1] for at in mine])
+        level = mechanism.design.regions.levels[place]
+        variance = variances(estimates, level, every)
+        starts = np.cumsum([0, *(len(places[at][1]) for at in mine)])
+        for at, begin, end in zip(mine, starts, starts[1:], strict=False):
+            part = variance[:, begin:end]
+            shape = _shape([tables[place] for tables in simulated], places[at][1], part)
+            found[at] = CountErrors.of(part.ravel(), partial(NearNormal, shape=shape))
+    return tuple(one for one in found if one is not None)
+
+
+def _place(mechanism: "TopDown", counts: Counts) -> tuple[int, FloatArray]:
+    """Return the place of the level of counts, and their rows over the cells of a node."""
+    regions = mechanism.design.regions
+    for name, _ in counts.where:
+        if name in regions.levels:
+            raise SpecError(
+                f"{counts.words} selects places of {name}, and estimates are told for every node of a level:"
+                " ask for that level."
+            )
+    level = max((regions.levels.index(name) for name in counts.names if name in regions.levels), default=0)
+    if regions.cells is None:
+        return level, np.ones((1, regions.width))
+    names = [name for name in counts.names if name not in regions.levels]
+    return level, margin_matrix(regions.cells, names, dict(counts.where))[0].toarray().astype(np.float64)
+
+
+def _still(mechanism: "TopDown") -> "TopDown":
+    """Return the mechanism for tables of zeros, whose estimates are errors."""
+    kept = tuple(replace(each, values=np.zeros_like(each.values)) for each in mechanism.design.kept)
+    return replace(mechanism, design=replace(mechanism.design, kept=kept))
+
+
+def _sizes(mechanism: "TopDown") -> list[tuple[int, int]]:
+    design = mechanism.design
+    return [
+        (design.regions.sizes[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
+        for each in mechanism.measurements
+    ]
+
+
+def _zeros(mechanism: "TopDown") -> Values:
+    return tuple(np.zeros(size, dtype=np.int64) for size in _sizes(mechanism))
+
+
+def _simulated(mechanism: "TopDown") -> list[tuple[FloatArray, ...]]:
+    """Return the errors of the tables of all levels in some draws, where these are not near to normal."""
+    if mechanism.noise_law == "gaussian":
+        return []
+    entropy, regions = SeededEntropy(0), mechanism.design.regions
+    each = regions.width * sum(regions.sizes)
+    found = []
+    for _ in range(int(np.clip(NUMBERS // each, FEWEST_DRAWS, MOST_DRAWS))):
+        drawn = tuple(
+            one.law.sample(entropy, nodes * rows).reshape(nodes, rows)
+            for one, (nodes, rows) in zip(mechanism.measurements, _sizes(mechanism), strict=True)
+        )
+        found.append(best_linear(mechanism, drawn).tables)
+    return found
+
+
+def _shape(tables: Sequence[FloatArray], queries: FloatArray, variance: FloatArray) -> Shape:
+    """Return the law of errors beside their standard deviations."""
+    some = (variance > 0) & np.isfinite(variance)
+    if not tables or not some.any():
+        return NORMAL
+    sizes = [np.abs((table @ queries.T)[some]) / np.sqrt(variance[some]) for table in tables]
+    return Shape(np.sort(np.concatenate(sizes)))

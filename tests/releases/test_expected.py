@@ -1,0 +1,71 @@
+"""What a plan tells of errors: from public values alone, and at other budgets."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.mechanisms.test_errors import SIZES, of_sizes
+
+import holdfast as hf
+from holdfast.releases.prepare import prepare
+from holdfast.system.errors import SpecError
+
+
+def test_tables_with_the_same_invariants_have_the_same_report() -> None:
+    counts = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 7]
+    other = [number for at in range(0, 30, 6) for number in reversed(counts[at : at + 6])]
+    assert counts != other
+    reports = []
+    for each in (counts, other):
+        prepared = of_sizes(SIZES, [["a"]], {"name": "lattice-laplace"}, counts=each, epsilon="1")
+        report = prepared.plan(what_if={"epsilon": ["1/2"]}).to_dict()
+        reports.append(json.dumps([report["expected_error"], report["what_if"]]))
+    assert reports[0] == reports[1]
+
+
+def test_every_margin_up_to_two_attributes_and_cells_are_told(example: Path) -> None:
+    report = hf.plan(example).to_dict()["expected_error"]
+    assert [row["of"] for row in report] == [[], ["county"], ["education"], ["county", "education"]]
+    assert [row["exact"] for row in report] == [True, True, True, False]
+    assert report[0] == {
+        "of": [],
+        "standard_deviation": 0.0,
+        "mean_absolute": 0.0,
+        "within_95": 0.0,
+        "exact": True,
+        "draws": None,
+    }
+    assert 0 < report[3]["mean_absolute"] < report[3]["standard_deviation"] < report[3]["within_95"]
+
+
+def test_errors_shrink_as_the_budget_grows(example: Path) -> None:
+    found = hf.plan(example, what_if={"epsilon": ["1/2", 1, Fraction(2)]}).to_dict()
+    assert [each["epsilon"] for each in found["what_if"]] == ["1/2", "1", "2"]
+    assert found["what_if"][1]["expected_error"] == found["expected_error"]
+    sizes = [each["expected_error"][-1]["standard_deviation"] for each in found["what_if"]]
+    assert sizes[0] > 1.8 * sizes[1] > 3.2 * sizes[2] > 0
+
+
+@pytest.mark.parametrize(
+    ("what_if", "said"),
+    [
+        ({"rho": ["1"]}, "is of 'rho', and the budget of the standard 'pure' is epsilon"),
+        ({}, "is of nothing"),
+        ({"epsilon": []}, "has 0 budgets"),
+        ({"epsilon": ["x"]}, "epsilon is 'x', which is not a number"),
+        ({"epsilon": ["0"]}, "epsilon is 0"),
+        ({"epsilon": ["1e9"]}, "out of reach"),
+    ],
+)
+def test_budgets_that_are_none_are_refused(what_if: dict[str, list[str]], said: str, example: Path) -> None:
+    with pytest.raises(SpecError, match=said):
+        prepare(example).plan(what_if=what_if)
+
+
+def test_noise_that_no_budget_gave_has_no_other(example: Path) -> None:
+    text = example.read_text().replace('epsilon = "1"', "").replace('norm = "l1"', 'epsilon_per_unit = "1/9"')
+    example.write_text(text)
+    assert hf.plan(example).to_dict()["expected_error"]
+    with pytest.raises(SpecError, match="and not from a budget"):
+        hf.plan(example, what_if={"epsilon": ["1"]})
