@@ -17,8 +17,7 @@ from tests.small_releases import KINDS, prepared, released
 import holdfast
 from holdfast.data.microdata import Microdata
 from holdfast.data.read import Reading
-from holdfast.data.records import Records
-from holdfast.data.table import Table
+from holdfast.data.table import Records, Table
 from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.swapping.survey import Survey
 from holdfast.mechanisms.swapping.utility import SwapMonitor

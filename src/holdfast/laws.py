@@ -19,8 +19,8 @@ from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import MODEL, Privacy
-from holdfast.system.canonical import canonical
 from holdfast.system.errors import SpecError
+from holdfast.system.text import canonical
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:

@@ -17,8 +17,15 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.kernel import reduced_basis
-from holdfast.sampling.chains.kernel import ChainState, Info, LaplaceTarget, located, metropolis_step, started
-from holdfast.sampling.chains.markov_walk import Jumps
+from holdfast.sampling.chains.kernel import (
+    ChainState,
+    Info,
+    Jumps,
+    LaplaceTarget,
+    located,
+    metropolis_step,
+    started,
+)
 from holdfast.sampling.entropy import Entropy
 from holdfast.system.errors import SamplingError
 from studies.chains.product import product

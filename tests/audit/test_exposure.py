@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import audit
-from holdfast.cli.exposure import command
+from holdfast.cli.universe import exposure as command
 
 SPEC = """
 [data]

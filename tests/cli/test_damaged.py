@@ -200,7 +200,7 @@ STAGES = (
     ),
     ("topdown", "holdfast.mechanisms.topdown.measurements.open_file"),
     *(
-        ("processed", f"holdfast.verification.verify.{name}")
+        ("processed", f"holdfast.verification.processed.{name}")
         for name in ("certificate_of", "read_column", "process")
     ),
     *((kind, PAGE) for kind in ("table", "tables", "records", "processed")),

@@ -16,7 +16,7 @@ from tests.ledger.releases import accounted
 import holdfast
 from holdfast.cli.ledger import export, open_ledger, show, verify
 from holdfast.ledger.account import Ledger
-from holdfast.ledger.salt import salt_path
+from holdfast.ledger.chain import salt_path
 from holdfast.system.errors import HoldfastError, LedgerError, ReleaseError
 
 

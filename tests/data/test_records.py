@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.data.records import Records
 from holdfast.data.schema import Attributes, Schema
+from holdfast.data.table import Records
 from holdfast.system.errors import DataError, SpecError
 
 ATTRIBUTES = Attributes.of({"sex": ("f", "m"), "age": map(str, range(300)), "place": ("a", "b", "c")})

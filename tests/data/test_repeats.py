@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data.records import first_repeat
+from holdfast.data.table import first_repeat
 
 
 @given(st.lists(st.integers(0, 9)))

@@ -11,9 +11,9 @@ from tests.ledger.accounts import tamper
 from tests.ledger.releases import Made, digest, records
 
 from holdfast.ledger import Charge, Ledger, LedgerError, store
+from holdfast.ledger.chain import salt_path
 from holdfast.ledger.composition import spend
 from holdfast.ledger.rows import StoredRecord
-from holdfast.ledger.salt import salt_path
 from holdfast.ledger.verify import verify_ledger
 from holdfast.privacy.profile import NormLoss
 

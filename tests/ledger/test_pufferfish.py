@@ -8,9 +8,9 @@ import pytest
 from tests.small_releases import prepared
 
 from holdfast.ledger import BudgetError, Charge, Ledger, Row
+from holdfast.ledger.charged import tp_charge
 from holdfast.ledger.checkpoint import Replay
 from holdfast.ledger.composition import spend
-from holdfast.ledger.pufferfish import tp_charge
 from holdfast.ledger.verify import verify_ledger
 from holdfast.privacy.intensity import Pure
 from holdfast.privacy.pufferfish import COUNT, DeltaZ, Framework, LawClass, Stated, TPGuarantee

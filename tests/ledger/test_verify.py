@@ -13,7 +13,7 @@ import pytest
 from tests.ledger.accounts import add, charge, filled, tamper, verify_stored
 
 from holdfast.ledger import Ledger, LedgerError, export, salt_path
-from holdfast.ledger.chain import sealed, sealed_head
+from holdfast.ledger.chain import read_salt, sealed, sealed_head
 from holdfast.ledger.rows import (
     COMPLETION_COLUMNS,
     HEAD_COLUMNS,
@@ -21,7 +21,6 @@ from holdfast.ledger.rows import (
     ROW_COLUMNS,
     foreign_format,
 )
-from holdfast.ledger.salt import read_salt
 
 CELLS = [
     *(("opening", 0, name) for name in OPENING_COLUMNS),

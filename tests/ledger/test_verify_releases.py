@@ -11,8 +11,8 @@ import pytest
 import holdfast
 from holdfast.certificate.text import digest
 from holdfast.ledger.account import Ledger
+from holdfast.ledger.chain import salt_path
 from holdfast.ledger.composition import spend
-from holdfast.ledger.salt import salt_path
 from holdfast.ledger.verify import verify_ledger
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from holdfast.audit.census import census_2020
-    from holdfast.audit.compositions import compose
-    from holdfast.audit.exposed_cells import exposure
-    from holdfast.audit.guarantees import guarantee
+    from holdfast.audit.guarantees import compose, guarantee
     from holdfast.audit.projections import projection
     from holdfast.audit.secrets import delta_z
     from holdfast.audit.swap_rates import swapping
-    from holdfast.audit.universes import universe
+    from holdfast.audit.universes import exposure, universe
 
 _HOME = {
     "census_2020": "census",
-    "compose": "compositions",
+    "compose": "guarantees",
     "delta_z": "secrets",
-    "exposure": "exposed_cells",
+    "exposure": "universes",
     "guarantee": "guarantees",
     "projection": "projections",
     "swapping": "swap_rates",

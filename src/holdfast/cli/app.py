@@ -23,9 +23,12 @@ COMPARE = (
 )
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "holdfast": {
-        "init": ("init", "Write a commented example that runs as it is."),
+        "init": ("example:init", "Write a commented example that runs as it is."),
         "release": ("release", "Draw a release that keeps every invariant, and certify it."),
-        "keygen": ("keygen", "Make a pair of keys to sign releases with, and to check signatures."),
+        "keygen": (
+            "certificate:keygen",
+            "Make a pair of keys to sign releases with, and to check signatures.",
+        ),
         "plan": ("plan", "Say how a release would be drawn, without drawing it."),
         "compare": (
             "compare",
@@ -47,7 +50,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "postprocess",
             "Take negative counts out of a release, keeping the invariants: no cost, but biased.",
         ),
-        "demo": ("demo", "Release a built-in table and verify it."),
+        "demo": ("example:demo", "Release a built-in table and verify it."),
         "completion": (
             "app:completion",
             "Print a script that completes commands and options, as in: source <(holdfast completion bash).",
@@ -55,15 +58,15 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "audit": {
         "universe": (
-            "universe",
+            "universe:universe",
             "Say what the invariants of a spec leave to protect. It reads the confidential table.",
         ),
         "exposure": (
-            "exposure",
+            "universe:exposure",
             "Name the cells that the invariants reveal by themselves. For the curator's eyes only.",
         ),
         "guarantee": (
-            "guarantee",
+            "guarantee:guarantee",
             "Say what a guarantee is worth under invariants: give one of --epsilon, --rho, --mu.",
         ),
         "delta-z": (
@@ -75,7 +78,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "Say what a test loses when a release is projected: of a count of people, or of your own table.",
         ),
         "compose": (
-            "compose",
+            "guarantee:compose",
             "Compose releases under invariants; repeat an option for each, per changed record.",
         ),
         "swapping": (
@@ -96,7 +99,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "export": ("ledger:export", "Write all rows as JSON or CSV."),
     },
-    "certificate": {"schema": ("schema", "Print the JSON schema of certificate.json.")},
+    "certificate": {"schema": ("certificate:schema", "Print the JSON schema of certificate.json.")},
     "test": {
         "odds-ratio": ("odds_ratio", "Test the odds ratio of a 2 x 2 table whose margins are published.")
     },

@@ -52,8 +52,7 @@ def command(
     if as_json:
         print_json(found)
         return
-    from holdfast.inference.posterior.results import STATEMENT
-    from holdfast.inference.posterior.write import ARVIZ
+    from holdfast.inference.posterior.results import ARVIZ, STATEMENT
 
     console = terminal()
     _print(found.quantities[0], found)

@@ -7,8 +7,8 @@ import numpy as np
 
 from holdfast.data.columns import Columns
 from holdfast.data.files import PLAIN, Writing, open_file
-from holdfast.data.records import first_repeat
 from holdfast.data.schema import Schema
+from holdfast.data.table import first_repeat
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.errors import DataError, SpecError
 from holdfast.system.ways import setting

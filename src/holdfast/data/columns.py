@@ -15,9 +15,9 @@ from math import isfinite
 import polars as pl
 
 from holdfast.data.levels import number
-from holdfast.data.records import LevelCodes, NotACellError, Records
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.source import Source
+from holdfast.data.table import LevelCodes, NotACellError, Records
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.data import MISSING
 from holdfast.spec.values import Bins, Range, levels_or_range

@@ -12,8 +12,8 @@ import numpy as np
 
 from holdfast.data.grid import ancestors
 from holdfast.data.levels import number
-from holdfast.data.records import LevelCodes, Records
 from holdfast.data.schema import Attribute, Attributes
+from holdfast.data.table import LevelCodes, Records
 from holdfast.system.text import in_quotes
 from holdfast.system.ways import setting
 

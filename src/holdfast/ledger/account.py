@@ -11,7 +11,19 @@ from sqlite3 import Connection
 from typing import Self, TypeVar
 
 from holdfast.ledger import store
-from holdfast.ledger.chain import FIRST, Judged, alone, judge, judge_tip, sealed, sealed_head, unsound
+from holdfast.ledger.chain import (
+    FIRST,
+    Judged,
+    alone,
+    fingerprint,
+    judge,
+    judge_tip,
+    read_salt,
+    salt_path,
+    sealed,
+    sealed_head,
+    unsound,
+)
 from holdfast.ledger.checkpoint import CheckpointState, History, Spend
 from holdfast.ledger.opening import create_ledger
 from holdfast.ledger.rows import (
@@ -26,10 +38,8 @@ from holdfast.ledger.rows import (
     exact,
     now,
 )
-from holdfast.ledger.salt import fingerprint, read_salt, salt_path
-from holdfast.system.canonical import canonical, parse_canonical
 from holdfast.system.errors import BudgetError, DamagedLedgerError, LedgerError
-from holdfast.system.text import LONG, rational
+from holdfast.system.text import LONG, canonical, parse_canonical, rational
 from holdfast.system.ways import option
 
 _MOST = 2**63 - 1  # the largest index that SQLite can hold

@@ -1,6 +1,6 @@
 """The charge of a release: all that composition may ask of it later, as JSON [theory, 10].
 
-It is of one table, of swapped records, of secrets (see `holdfast.ledger.pufferfish`), or of several tables,
+It is of one table, of swapped records, of secrets (see `holdfast.ledger.charged`), or of several tables,
 each of which is a part of it. `holdfast.ledger.charged` reads it again.
 """
 
@@ -13,8 +13,7 @@ from holdfast.data.read import Reading
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.ledger.account import Ledger
-from holdfast.ledger.charged import amount
-from holdfast.ledger.pufferfish import tp_charge
+from holdfast.ledger.charged import amount, tp_charge
 from holdfast.ledger.rows import OF_SECRETS, STANDARDS, Charge, ChargeStandard
 from holdfast.privacy.guarantee import Guarantee, Unit
 from holdfast.privacy.intensity import Intensity, Pure

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from holdfast.ledger.rows import Charge, ChargeStandard, Row
-from holdfast.system.canonical import canonical
+from holdfast.system.text import canonical
 
 DEPTH = 3  # 16^3 leaves: three or so entries each at 10,000 entries
 Children = Callable[[str], Mapping[str, str]]

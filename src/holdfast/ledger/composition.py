@@ -29,16 +29,16 @@ from holdfast.ledger.charged import (
     charged,
     intensity_stated,
     parts_of,
+    spend_tp,
 )
 from holdfast.ledger.checkpoint import CheckpointState, History, Spent
 from holdfast.ledger.losses import at_distance, per_record
-from holdfast.ledger.pufferfish import spend_tp
 from holdfast.ledger.rows import MEASURES, OF_SECRETS, Charge, ChargeStandard, exact
 from holdfast.ledger.scope import JointScope, require_same_columns
 from holdfast.privacy.order import convert
 from holdfast.privacy.roots import ceil_root
-from holdfast.system.canonical import plain_text
 from holdfast.system.errors import GuaranteeError, LedgerError
+from holdfast.system.text import plain_text
 from holdfast.system.ways import setting
 
 CONVERTIBLE = {("pure", "zcdp"), ("pure", "gaussian"), ("gaussian", "zcdp")}

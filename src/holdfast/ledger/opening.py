@@ -15,9 +15,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from holdfast.ledger import store
-from holdfast.ledger.chain import first_head, judge_tip, sealed
+from holdfast.ledger.chain import claim_salt, first_head, judge_tip, salt_path, sealed
 from holdfast.ledger.rows import FORMAT, ChargeStandard, Opening, now
-from holdfast.ledger.salt import claim_salt, salt_path
 from holdfast.system.errors import LedgerError
 from holdfast.system.files import sweep, sync_folder, write_new
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.ledger.account import Ledger, spent
+from holdfast.ledger.chain import exposed
 from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row
-from holdfast.ledger.salt import exposed
-from holdfast.system.canonical import canonical
+from holdfast.system.text import canonical
 
 _COLUMNS = (*dict.fromkeys((*OPENING_COLUMNS[:-2], *ROW_COLUMNS)), "completion")
 

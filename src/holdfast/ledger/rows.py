@@ -11,15 +11,15 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal, Self, get_args
 
-from holdfast.system.canonical import (
+from holdfast.system.errors import LedgerError
+from holdfast.system.text import (
     canonical,
     parse_canonical,
     parse_rational_text,
     plain_text,
     rational_text,
+    read_json,
 )
-from holdfast.system.errors import LedgerError
-from holdfast.system.text import read_json
 
 ChargeStandard = Literal["pure", "zcdp", "gaussian", "tp", "rho-tp"]
 STANDARDS: tuple[ChargeStandard, ...] = get_args(ChargeStandard)

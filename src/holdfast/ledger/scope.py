@@ -20,8 +20,8 @@ from holdfast.data.grid import Grid, Nesting, ancestors, count
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.ledger.charged import ChargedInequality, ChargedInvariant, ChargedRecords, ChargedTable
-from holdfast.system.canonical import canonical
 from holdfast.system.errors import InvariantError
+from holdfast.system.text import canonical
 from holdfast.universe.bounds import Clique, maximal
 from holdfast.universe.limits import together
 from holdfast.universe.universe import Universe

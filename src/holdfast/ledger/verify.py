@@ -17,14 +17,12 @@ from holdfast.certificate.model import SEAL
 from holdfast.certificate.quick import kept_checks, seal_checks
 from holdfast.certificate.text import CERTIFICATE, digest, parse, read_text
 from holdfast.ledger import store
-from holdfast.ledger.chain import Judged, StoredLedger, judge
+from holdfast.ledger.chain import Judged, StoredLedger, exposed, judge, read_salt, salt_path
 from holdfast.ledger.checkpoint import Replay, Spend
 from holdfast.ledger.composition import spend
 from holdfast.ledger.rows import OF_SECRETS, Completion, Row
-from holdfast.ledger.salt import exposed, read_salt, salt_path
-from holdfast.system.canonical import canonical
 from holdfast.system.errors import DamagedLedgerError, HoldfastError, LedgerError
-from holdfast.system.text import rational
+from holdfast.system.text import canonical, rational
 from holdfast.system.ways import option
 
 

@@ -27,8 +27,14 @@ from holdfast.privacy.evidence import Assumed, Estimated, Evidence, Proved
 from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.public import Public
 from holdfast.sampling.chains.coupling import METHOD, ChainLength, chain_length
-from holdfast.sampling.chains.kernel import ChainLaw, ChainTarget, Kernel, LaplaceTarget, non_negative
-from holdfast.sampling.chains.markov_walk import MarkovWalk
+from holdfast.sampling.chains.kernel import (
+    ChainLaw,
+    ChainTarget,
+    Kernel,
+    LaplaceTarget,
+    MarkovWalk,
+    non_negative,
+)
 from holdfast.sampling.chains.row_pairs import RowPairs, two_way_cells
 from holdfast.sampling.entropy import Entropy
 from holdfast.system.errors import GuaranteeError

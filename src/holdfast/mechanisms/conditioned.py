@@ -62,8 +62,7 @@ from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss
 from holdfast.public import Public
-from holdfast.sampling.bounded.listed import ListedLaw
-from holdfast.sampling.bounded.thinned import RejectionLaw
+from holdfast.sampling.bounded.thinned import ListedLaw, RejectionLaw
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.decisions import ball_of
 from holdfast.sampling.entropy import SeededEntropy

@@ -26,8 +26,8 @@ from holdfast.privacy.intensity import Intensity, Pure, total
 from holdfast.privacy.premises import SOLVED, distance_evidence, sum_over_tables
 from holdfast.public import Public
 from holdfast.spec.privacy import ProtectedUnit
-from holdfast.system.canonical import canonical
 from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import canonical
 from holdfast.system.ways import setting
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.vacuous import one_table

@@ -10,7 +10,7 @@ from tests.small_releases import KINDS, prepared, released
 from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.released import released_table
+from holdfast.inference.posterior.table_constraints import released_table
 from holdfast.inference.posterior.walking import Walking
 from holdfast.inference.posterior.whole_tables import importance, rejection
 from holdfast.mechanisms.catalogue import NAMED, mechanisms

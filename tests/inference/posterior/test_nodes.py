@@ -13,8 +13,7 @@ from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.infer import infer
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.released import released_table
-from holdfast.inference.posterior.table_constraints import TableConstraints
+from holdfast.inference.posterior.table_constraints import TableConstraints, released_table
 from holdfast.inference.posterior.whole_tables import importance, rejection
 from holdfast.mechanisms.likelihood import NoisySums
 from holdfast.mechanisms.topdown.measurements import MeasurementLaw

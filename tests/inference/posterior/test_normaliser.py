@@ -18,7 +18,7 @@ from holdfast.certificate.read import read_certificate
 from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.released import released_table
+from holdfast.inference.posterior.table_constraints import released_table
 from holdfast.inference.posterior.walking import Correcting
 from holdfast.inference.posterior.whole_tables import importance, rejection
 from holdfast.mechanisms.normalised import ListedReleases, WeightedTotals, WithinBounds

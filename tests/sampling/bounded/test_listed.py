@@ -4,7 +4,7 @@ import flint
 import numpy as np
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.sampling.bounded.listed import ListedLaw
+from holdfast.sampling.bounded.thinned import ListedLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.testing.goodness import LEVEL, p_value
 

@@ -18,7 +18,7 @@ from tests.sampling.chains.cases import (
 )
 
 from holdfast.lattice.markov import markov_basis, markov_basis_two_way
-from holdfast.sampling.chains.markov_walk import MarkovWalk
+from holdfast.sampling.chains.kernel import MarkovWalk
 from holdfast.sampling.chains.row_pairs import RowPairs
 from holdfast.testing.goodness import two_way
 

@@ -10,8 +10,7 @@ from scipy.sparse import csr_array
 from holdfast.lattice.markov import markov_basis_two_way
 from holdfast.sampling.chains import coupling
 from holdfast.sampling.chains.coupling import chain_length, runs_for
-from holdfast.sampling.chains.kernel import ChainLaw, LaplaceTarget, non_negative
-from holdfast.sampling.chains.markov_walk import MarkovWalk
+from holdfast.sampling.chains.kernel import ChainLaw, LaplaceTarget, MarkovWalk, non_negative
 from holdfast.sampling.chains.row_pairs import RowPairs
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SamplingError

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from holdfast.lattice.markov import markov_basis_two_way
 from holdfast.sampling.chains import row_pairs
 from holdfast.sampling.chains.coupling import meeting_times
-from holdfast.sampling.chains.kernel import Kernel, LaplaceTarget, non_negative
-from holdfast.sampling.chains.markov_walk import MarkovWalk
+from holdfast.sampling.chains.kernel import Kernel, LaplaceTarget, MarkovWalk, non_negative
 from holdfast.sampling.chains.row_pairs import RowPairs, joining_order
 from holdfast.sampling.entropy import SeededEntropy
 

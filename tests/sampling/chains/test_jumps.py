@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from tests.sampling.chains.cases import double_geometric
 
-from holdfast.sampling.chains.markov_walk import Jumps
+from holdfast.sampling.chains.kernel import Jumps
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.testing.goodness import LEVEL, p_value
 

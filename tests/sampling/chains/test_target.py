@@ -3,8 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from holdfast.sampling.chains.kernel import LaplaceTarget, accept, non_negative
-from holdfast.sampling.chains.markov_walk import MarkovWalk
+from holdfast.sampling.chains.kernel import LaplaceTarget, MarkovWalk, accept, non_negative
 from holdfast.sampling.entropy import SeededEntropy
 
 CENTRE = np.array([1, 2, 0])

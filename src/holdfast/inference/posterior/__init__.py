@@ -12,12 +12,11 @@ public holds of x with certainty: A x = t, x >= 0, and further inequalities. The
     model_spec.py   MODEL.toml as values
     quantities.py   the numbers of each cell that it names, from files
     model.py        p(x | theta) and its prior, with theta integrated out
-    table_constraints.py   what holds of x for certain; a table to start from
     moves.py        steps between such tables that reach all of them
-    released.py     a verified release, with its constraints and its likelihood p(y | x)
+    table_constraints.py   a verified release: what holds of x for certain, p(y | x), a table to start from
     problem.py      these together
     gibbs.py, whole_tables.py              samplers of one posterior
     sliding.py, walking.py, unswapping.py  how Gibbs sampling moves a table, or unswaps records
     draws.py        what was drawn, R-hat, effective sample sizes, the tail of weights
-    infer.py, results.py, write.py         what is told and written
+    infer.py, results.py                   what is told and written
 """

@@ -17,11 +17,10 @@ from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.model_spec import ModelSpec, SamplerChoice, read_model
 from holdfast.inference.posterior.problem import Problem, problem_of
-from holdfast.inference.posterior.released import is_records, released_table
-from holdfast.inference.posterior.results import Posterior
+from holdfast.inference.posterior.results import Posterior, write_posterior
 from holdfast.inference.posterior.swapped import SwappedProblem, swapped_problem
+from holdfast.inference.posterior.table_constraints import is_records, released_table
 from holdfast.inference.posterior.whole_tables import importance, rejection
-from holdfast.inference.posterior.write import write_posterior
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.drafts import drafted
 from holdfast.system.errors import SpecError

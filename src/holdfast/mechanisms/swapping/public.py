@@ -17,8 +17,8 @@ from holdfast.mechanisms.swapping.tallies import Tally, keeper
 from holdfast.privacy.guarantee import Scope
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import Range
-from holdfast.system.canonical import plain_text
 from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import plain_text
 
 
 @dataclass(frozen=True)

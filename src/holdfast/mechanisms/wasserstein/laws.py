@@ -21,9 +21,8 @@ from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.mechanism import Law, NoiseLaw, Shifted
 from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
-from holdfast.sampling.bounded.listed import ListedLaw
 from holdfast.sampling.bounded.separable import SeparableLaw
-from holdfast.sampling.bounded.thinned import ThinnedLaw
+from holdfast.sampling.bounded.thinned import ListedLaw, ThinnedLaw
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.decisions import ball_of
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw

@@ -31,8 +31,8 @@ from holdfast.privacy.claims import Claim, claim, words_of
 from holdfast.privacy.evidence import Assumed, Evidence, evidence_dict
 from holdfast.privacy.guarantee import Scope
 from holdfast.spec.privacy import RECORD, LawKind, ProtectedUnit
-from holdfast.system.canonical import canonical
 from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import canonical
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, PlainValidator, StrictInt
 
-from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
-from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
+from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts, DisclosedCount
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
 from holdfast.privacy.pufferfish.families.listed import (
     ListedCounts,

@@ -30,8 +30,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Proved
 from holdfast.privacy.guarantee import Guarantee, Scope
-from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts
-from holdfast.privacy.pufferfish.families.disclosure import DisclosedCount
+from holdfast.privacy.pufferfish.families.dependent_counts import DependentCounts, DisclosedCount
 from holdfast.privacy.pufferfish.families.joint import JointLaws
 from holdfast.privacy.pufferfish.families.listed import ListedCounts, ListedLaws, ListedPoint, SecretPair
 from holdfast.privacy.pufferfish.families.presence import Presence
@@ -42,9 +41,8 @@ from holdfast.privacy.pufferfish.tables import public_part, table_statistic
 from holdfast.spec.load import read_toml
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import short
-from holdfast.system.canonical import canonical
 from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
-from holdfast.system.text import closest, counted, visible
+from holdfast.system.text import canonical, closest, counted, visible
 from holdfast.system.ways import of_a_file, setting
 
 MOST_LETTERS = 10**6

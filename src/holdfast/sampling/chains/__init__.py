@@ -1,4 +1,4 @@
-"""Markov chains for laws that no exact sampler reaches, one kernel a file, and how far off they are.
+"""Markov chains for laws that no exact sampler reaches, and how far off they are.
 
 A chain's law after finitely many steps is off by a total variation distance, and whoever uses a draw has to
 pay for it [theory, 6]; it can be estimated only, by coupled chains that meet (coupling.py). Since a chain is

@@ -1,17 +1,18 @@
-"""`holdfast keygen`."""
+"""`holdfast keygen`, and `holdfast certificate schema`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from holdfast.certificate.schema import schema_text
 from holdfast.certificate.sign import generate_keys
 from holdfast.cli.arguments import Json, Quiet
-from holdfast.cli.reports import print_values
+from holdfast.cli.reports import print_values, require_new_file, write_text
 from holdfast.cli.terminal import terminal
 
 
-def command(
+def keygen(
     key: Annotated[
         Path, typer.Argument(metavar="KEY", help="The new private key; the public one gets .pub at its end.")
     ] = Path("holdfast.key"),
@@ -33,3 +34,13 @@ def command(
         f" holdfast verify DIR --public-key {public}",
         soft_wrap=True,
     )
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this new .json file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as without it.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the JSON schema of certificates, or write it to a new file."""
+    require_new_file(out)
+    write_text(schema_text(), out)
