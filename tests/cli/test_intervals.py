@@ -1,6 +1,7 @@
 """`holdfast intervals`: estimates with intervals, from the folder of a release alone."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,16 @@ def test_simultaneous_intervals_are_wider(run: Run, release: Path) -> None:
         (("--where", "county=Alpa"), "did you mean 'Alpha'"),
         (("--where", "conty=Alpha"), "did you mean 'county'"),
         (("--level", "1"), "below 1"),
+        (("--difference", "county=Alpha"), "takes two selections"),
+        (("--difference", "county=Alpha", "county=Alpha"), "the same selection twice"),
+        (("--difference", "county", "county=Beta"), "write it as"),
+        (("--ratio", "conty=Alpha", "total"), "did you mean 'county'"),
+        (("--ratio", "education=Low", "county=Alpa"), "did you mean 'Alpha'"),
+        (("--ratio", "county=Alpha", "county=Beta", "--margin", "county"), "both name 'county'"),
+        (("--ratio", "county=Alpha", "county=Beta", "--geography", "1"), "--geography"),
+        (("--term", "x * county=Alpha"), "begins with no number"),
+        (("--term", "0 * county=Alpha"), "times 0"),
+        (("--term", "county=Alpha", "--term", "-1 * county=Alpha"), "whatever the counts are"),
         (("--level", "0"), "positive"),
         (("--level", "often"), "--level"),
     ],
@@ -78,6 +89,43 @@ def test_what_makes_no_sense_is_one_sentence(
     outcome = run("intervals", release, *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert words in sentence(outcome.err)
+
+
+def test_differences_ratios_and_sums_by_labels(run: Run, release: Path, tmp_path: Path) -> None:
+    asked = ["--difference", "county=Alpha,education=Low", "county=Beta,education=Low"]
+    asked += [
+        "--ratio",
+        "county=Alpha,education=Low|Medium",
+        "total",
+        "--ratio",
+        "county=Beta",
+        "county=Alpha",
+    ]
+    asked += ["--term", "1/2 * county=Alpha,education=Low", "--term", "-1 * county=Beta"]
+    rows = json.loads(run("intervals", release, *asked, "--json").out)["rows"]
+    lines = [line.split(",") for line in (release / "table.csv").read_text().splitlines()[1:]]
+    counts = {(county, education): int(n) for county, education, n in lines}
+    alpha, beta = counts["Alpha", "Low"], counts["Beta", "Low"]
+    low = alpha + counts["Alpha", "Medium"]
+    assert [row["estimate"] for row in rows] == [alpha - beta, low / 135, 55 / 20, alpha / 2 - 55]
+    assert [row["kept_exactly"] for row in rows] == [False, False, True, False]
+    assert [row["low"] < row["high"] for row in rows] == [True, True, False, True]
+    assert rows[2]["low"] == rows[2]["high"] == 2.75
+    out = tmp_path / "differences.csv"
+    by = ("--difference", "county=Alpha", "county=Beta", "--margin", "education", "--simultaneous")
+    shown = run("intervals", release, *by, "--out", out).out
+    assert shown.startswith(" " * 26)
+    assert "All intervals together cover" in shown
+    assert out.read_text().splitlines()[1].startswith("county=Alpha - county=Beta,Low,")
+
+
+def test_a_ratio_over_nothing_is_refused(run: Run, example: Path) -> None:
+    table = example.parent / "children.csv"
+    table.write_text(re.sub(r"(Delta,.*),\d+", r"\1,0", table.read_text()))
+    assert run("release", example, "--out", example.parent / "out").code == 0
+    outcome = run("intervals", example.parent / "out", "--ratio", "county=Alpha", "county=Delta")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "which is exactly 0" in sentence(outcome.err)
 
 
 def test_what_does_not_verify_is_refused(run: Run, release: Path, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 """Whether a command is to print nothing but warnings, errors and what machines read."""
-SEVERAL = ("--geography",)
-"""Options that take several words, which the parser of arguments takes one at a time."""
+SEVERAL = {"--geography": None, "--difference": 2, "--ratio": 2}
+"""Options that take several words, any number or so many, which the parser takes one at a time."""
 _DIGITS = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
 
@@ -117,21 +117,24 @@ def one_by_one(arguments: Sequence[str]) -> list[str]:
 
     >>> one_by_one(["intervals", "DIR", "--geography", "44001", "44003", "--json"])
     ['intervals', 'DIR', '--geography', '44001', '--geography', '44003', '--json']
+    >>> one_by_one(["intervals", "--ratio", "sex=f", "total", "DIR", "--json"])
+    ['intervals', '--ratio', 'sex=f', '--ratio', 'total', 'DIR', '--json']
     """
     found: list[str] = []
-    option, rest, told = None, list(arguments), False
+    option, rest, told = None, list(arguments), 0
     folder_first = len(arguments) > 1 and not arguments[1].startswith("-")
     while rest:
         word = rest.pop(0)
         if word.startswith("-"):
             option = word if word in SEVERAL else None
             found.append(word)
-            told = False
-        elif option is None or not told:
-            found.append(word)
-            told = True
-        elif not rest and not folder_first:
+            told = 0
+            continue
+        most = None if option is None else SEVERAL[option]
+        last = most is None and not rest and not folder_first
+        if option is None or not told or told == most or last:
             found.append(word)
         else:
             found += [option, word]
+        told += 1
     return found

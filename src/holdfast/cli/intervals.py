@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import isinf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import holdfast as hf
 from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, number
 from holdfast.cli.console import columns
@@ -17,11 +17,14 @@ from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
 from holdfast.system.errors import SpecError
 from holdfast.system.progress import doing
-from holdfast.system.text import counted
+from holdfast.system.text import counted, in_quotes
 
 if TYPE_CHECKING:
+    from holdfast.inference.contrasts import Contrast, EstimateReport
     from holdfast.inference.node_intervals import NodeReport
     from holdfast.inference.released_intervals import IntervalReport
+
+    Report = IntervalReport | NodeReport | EstimateReport
 
 MOST_ROWS = 40  # rows on the terminal; --json and --out give all
 FILES = (".csv", ".parquet", ".json")
@@ -36,7 +39,26 @@ def command(
         str | None, typer.Option(metavar="NAMES", help="Attributes of a margin, as in sex,age.")
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=LEVEL", help="Only these records; repeat for more.")
+        list[str] | None,
+        typer.Option(
+            metavar="SELECTION", help="Only these records, as in sex=f,age=18..64; repeat for more."
+        ),
+    ] = None,
+    difference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A B", help="One selection less another, as in county=Alpha,sex=f county=Beta,sex=f."
+        ),
+    ] = None,
+    ratio: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A B", help="One selection over another; total selects everybody."),
+    ] = None,
+    term: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NUMBER *] A", help="A selection times a number; repeat, and all of them are added."
+        ),
     ] = None,
     level: Annotated[
         list[str] | None,
@@ -67,22 +89,38 @@ def command(
     require_new_file(out, FILES)
     asked, place = _levels(level or [])
     named = None if margin is None else _margin(margin)
+    selection = ",".join(where or [])
     require_release(folder)
+    contrasts = _contrasts(difference or [], ratio or [], term or [])
+    if contrasts and geography:
+        raise SpecError('--geography is for counts: name places in the selections, as in "county=12".')
+    from holdfast.inference.released_intervals import Estimator
+
+    report: Report
     with violations(as_json=as_json), doing("working out the intervals"):
-        report = hf.intervals(
-            folder,
-            margin=named,
-            where=_where(where or []),
-            level=asked,
-            together=simultaneous,
-            table=table,
-            place=place,
-            codes=geography or [],
-        )
+        estimator = Estimator.of(folder, table)
+        if contrasts:
+            report = estimator.contrasts(
+                contrasts,
+                margin=named or (),
+                where=selection,
+                level=asked,
+                together=simultaneous,
+                place=place,
+            )
+        else:
+            report = estimator.intervals(
+                margin=named,
+                where=selection,
+                level=asked,
+                together=simultaneous,
+                place=place,
+                codes=geography or [],
+            )
     _deliver(report, out, as_json=as_json)
 
 
-def _deliver(report: "IntervalReport | NodeReport", out: Path | None, *, as_json: bool) -> None:
+def _deliver(report: "Report", out: Path | None, *, as_json: bool) -> None:
     """Show a report, or write it: as it is to .json, its rows to any other file."""
     if out is None or out.suffix.lower() == ".json":
         deliver(report, _words, as_json=as_json, out=out)
@@ -115,15 +153,38 @@ def _margin(text: str) -> list[str]:
     return [] if text.strip() in ("", "total") else [name.strip() for name in text.split(",")]
 
 
-def _where(where: Sequence[str]) -> dict[str, list[str]]:
-    """Return the levels of each attribute that is named; several levels of one add up."""
-    chosen: dict[str, list[str]] = {}
-    for text in where:
-        name, equals, level = text.partition("=")
-        if not equals:
-            raise SpecError(f'--where {text!r} is not a selection: write it as "sex=f".')
-        chosen.setdefault(name.strip(), []).append(level.strip())
-    return chosen
+def _contrasts(difference: Sequence[str], ratio: Sequence[str], term: Sequence[str]) -> "list[Contrast]":
+    """Return what is asked for of selections, in the order of the options."""
+    from holdfast.inference.contrasts import Contrast
+
+    found = [Contrast.difference(*pair) for pair in _pairs("--difference", difference)]
+    found += [Contrast.ratio(*pair) for pair in _pairs("--ratio", ratio)]
+    return found + ([Contrast.sum([_term(text) for text in term])] if term else [])
+
+
+def _pairs(option: str, given: Sequence[str]) -> list[tuple[str, str]]:
+    if len(given) % 2:
+        raise SpecError(f'{option} takes two selections: write them as "{option} sex=f sex=m".')
+    return list(zip(given[::2], given[1::2], strict=True))
+
+
+def _term(text: str) -> tuple[Fraction, str]:
+    """Return the number and the selection of one of --term; the number is 1 where none is given.
+
+    >>> _term("-1/2 * county=Alpha"), _term("total")
+    ((Fraction(-1, 2), 'county=Alpha'), (Fraction(1, 1), 'total'))
+    """
+    times, star, selection = text.partition("*")
+    if not star or "=" in times:
+        return Fraction(1), text.strip()
+    from holdfast.spec.values import parse_rational
+
+    try:
+        return parse_rational(times.strip()), selection.strip()
+    except ValueError:
+        raise SpecError(
+            f'--term {in_quotes(text)} begins with no number: write it as "2 * county=Alpha".'
+        ) from None
 
 
 def _print_where(where: Mapping[str, tuple[str, ...]]) -> None:
@@ -132,11 +193,14 @@ def _print_where(where: Mapping[str, tuple[str, ...]]) -> None:
         terminal().print(f"Where {words}:", soft_wrap=True)
 
 
-def _words(report: "IntervalReport | NodeReport") -> None:
+def _words(report: "Report") -> None:
+    from holdfast.inference.contrasts import EstimateReport
     from holdfast.inference.node_intervals import NodeReport
 
     if isinstance(report, NodeReport):
         _print_nodes(report)
+    elif isinstance(report, EstimateReport):
+        _print_estimates(report)
     else:
         _print(report)
 
@@ -158,6 +222,40 @@ def _print(report: "IntervalReport") -> None:
         f"{covers} what the confidential table counts with probability {float(found.level):g} or more, over"
         " the noise of the release. They come from the law of that noise, which invariants make narrower.",
         soft_wrap=True,
+    )
+
+
+def _print_estimates(report: "EstimateReport") -> None:
+    console = terminal()
+    table = columns(("", *report.names), ENDS)
+    table.add_column("")
+    for row in report.rows[:MOST_ROWS]:
+        ends = (_shown(value) for value in (row.estimate, row.low, row.high))
+        note = "kept exactly" if row.kept_exactly else ""
+        table.add_row(report.asked[row.of].words, *row.cell, *ends, note)
+    console.print(table)
+    if len(report.rows) > MOST_ROWS:
+        console.print(f"{counted(len(report.rows) - MOST_ROWS, 'more row')}: --json and --out give all.")
+    covers = "All intervals together cover" if report.together else "Each interval covers"
+    console.print(
+        f"{covers} what the confidential table says with a probability of {float(report.level):g} or more,"
+        " over the noise of the release, from the joint law of all errors.",
+        soft_wrap=True,
+    )
+
+
+def _shown(value: float) -> str:
+    """Return a number for people: whole, or of five digits.
+
+    >>> _shown(-1200), _shown(0.123456), _shown(float("inf")), _shown(float("nan"))
+    ('-1,200', '0.12346', 'no bound', 'none')
+    """
+    if isnan(value):
+        return "none"
+    if isinf(value):
+        return "no bound"
+    return (
+        f"{value:,}" if isinstance(value, int) else f"{value:,.5g}" if abs(value) < 10**4 else f"{value:,.1f}"
     )
 
 

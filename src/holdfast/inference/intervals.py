@@ -157,8 +157,8 @@ def intervals(
     randomised: bool = False,
 ) -> Intervals:
     """Return an interval for each row of ``queries``, each by itself covering with the level."""
-    asked = _IntervalQueries.of(counts, noise, matrix, queries, level)
-    return asked.each(asked.level, draws, _source(seed), randomised=randomised)
+    asked = IntervalQueries.of(counts, noise, matrix, queries, level)
+    return asked.each(asked.level, draws, source(seed), randomised=randomised)
 
 
 def simultaneous(
@@ -173,8 +173,8 @@ def simultaneous(
     seed: int = 0,
 ) -> Intervals:
     """Return intervals that all cover together with the level."""
-    asked = _IntervalQueries.of(counts, noise, matrix, queries, level)
-    entropy = _source(seed)
+    asked = IntervalQueries.of(counts, noise, matrix, queries, level)
+    entropy = source(seed)
     if method == "bonferroni":
         # determined queries are certain and use up nothing of what may fail
         return asked.each(1 - (1 - asked.level) / max(asked.open, 1), draws, entropy, stated=asked.level)
@@ -182,7 +182,7 @@ def simultaneous(
 
 
 @dataclass(frozen=True, eq=False)
-class _IntervalQueries:
+class IntervalQueries:
     """Queries that fit, with what is known of them before anything is simulated."""
 
     estimate: IntArray
@@ -200,7 +200,8 @@ class _IntervalQueries:
         matrix: csr_array,
         queries: csr_array,
         level: Fraction | float,
-    ) -> "_IntervalQueries":
+    ) -> "IntervalQueries":
+        """Return queries (rows over the cells) of a release; raises where these do not go together."""
         if isinstance(noise, TruncatedLaw):
             raise SamplingError(
                 "intervals need noise with one law for all tables, and this noise was cut off where counts"
@@ -260,7 +261,7 @@ class _IntervalQueries:
         rest = np.flatnonzero(~closed & ~self.determined)
         size = 0
         if rest.size:
-            size = self._draws(draws, rest.size, level)
+            size = self.draws(draws, rest.size, level)
             errors = self._errors(csr_array(self.queries[rest]), size, entropy)
             place = ceil(level * (size + 1)) - 1
             half[rest] = _outermost(errors, place, entropy) if randomised else _ranked(errors, place)
@@ -274,18 +275,18 @@ class _IntervalQueries:
         if not rest.size:
             return Intervals(self.estimate, half, self.determined, closed, self.level, 0)
         queries = csr_array(self.queries[rest])
-        size = self._draws(draws, rest.size, self.level)
+        size = self.draws(draws, rest.size, self.level)
         pilot = self._errors(queries, min(size, SCALE_DRAWS), entropy).astype(np.float64)
         scale = np.maximum(np.sqrt((pilot**2).mean(axis=1)), 1e-3)
         largest = np.zeros(0)
-        for errors in self._batches(queries, size, entropy):
-            largest = np.append(largest, (errors / scale[:, None]).max(axis=0))
+        for errors in self.batches(queries, size, entropy):
+            largest = np.append(largest, (np.abs(errors) / scale[:, None]).max(axis=0))
         place = ceil(self.level * (size + 1)) - 1
         # rounded up by more than the divisions can be off, so that ties stay covered
         half[rest] = np.floor(np.partition(largest, place)[place] * scale * (1 + 2.0**-40)).astype(np.int64)
         return Intervals(self.estimate, half, self.determined, closed, self.level, size)
 
-    def _draws(self, asked: int | None, queries: int, level: Fraction) -> int:
+    def draws(self, asked: int | None, queries: int, level: Fraction) -> int:
         """Return N: as asked, or as many as are quick; ceil(level (N + 1)) <= N must hold."""
         fewest = ceil(level / (1 - level))
         quick = min(MOST_DRAWS, WORK / max(self.noise.work, 1.0), VALUES / queries)
@@ -303,13 +304,14 @@ class _IntervalQueries:
 
     def _errors(self, queries: csr_array, size: int, entropy: Entropy) -> IntArray:
         """Return |w'z| for each query (a row) and simulated noise (a column)."""
-        return np.concatenate(list(self._batches(queries, size, entropy)), axis=1)
+        return np.asarray(np.abs(np.concatenate(list(self.batches(queries, size, entropy)), axis=1)))
 
-    def _batches(self, queries: csr_array, size: int, entropy: Entropy) -> Iterator[IntArray]:
+    def batches(self, queries: csr_array, size: int, entropy: Entropy) -> Iterator[IntArray]:
+        """Yield w'z for each query (a row) and simulated noise (a column), some noises at a time."""
         batch = max(1, min(BATCH // max(queries.shape[1], 1), VALUES // queries.shape[0]))
         for begin in steps(range(0, size, batch), "simulating the noise"):
             sample = self.noise.sample(entropy, min(batch, size - begin))
-            yield np.abs(np.asarray(queries @ sample.T, dtype=np.int64))
+            yield np.asarray(queries @ sample.T, dtype=np.int64)
 
 
 def in_row_space(matrix: csr_array, queries: csr_array) -> BoolArray:
@@ -362,7 +364,8 @@ def _outermost(errors: IntArray, place: int, entropy: Entropy) -> IntArray:
     return half
 
 
-def _source(seed: int) -> SeededEntropy:
+def source(seed: int) -> SeededEntropy:
+    """Return what simulations draw from."""
     return SeededEntropy(SHIFT + seed)
 
 

@@ -15,11 +15,9 @@ import polars as pl
 
 from holdfast.data.geography import Regions
 from holdfast.data.invariants import margin_levels, margin_matrix
-from holdfast.data.selection import chosen_levels
 from holdfast.inference.tree_intervals import NodeIntervals, NodeLaws
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
-from holdfast.spec.values import Choice
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import option
@@ -95,7 +93,7 @@ def node_intervals(
     level: str | None,
     codes: Sequence[str],
     margin: Sequence[str] | None,
-    where: Mapping[str, Choice] | None,
+    where: Mapping[str, tuple[str, ...]],
     probability: Fraction,
     together: bool,
 ) -> NodeReport:
@@ -105,7 +103,7 @@ def node_intervals(
     total; without it every cell has its interval.
     """
     regions = nodes.regions
-    names, selection, queries, cells = _queries(regions, margin, where)
+    names, queries, cells = _queries(regions, margin, where)
     number = queries.shape[0] * (1 if codes else regions.sizes[_place(regions, level)])
     each = 1 - (1 - probability) / number if together else probability
     laws = laws_of(nodes)
@@ -118,7 +116,7 @@ def node_intervals(
         place = regions.levels[_place(regions, level)]
         found = laws.at(place, queries, each)
         labels = regions.spine.codes(place)
-    return NodeReport(place, labels, names, cells, selection, found, probability, together)
+    return NodeReport(place, labels, names, cells, where, found, probability, together)
 
 
 def laws_of(nodes: MeasuredNodes) -> NodeLaws:
@@ -127,15 +125,17 @@ def laws_of(nodes: MeasuredNodes) -> NodeLaws:
 
 
 def _queries(
-    regions: Regions, margin: Sequence[str] | None, where: Mapping[str, Choice] | None
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]], FloatArray, tuple[tuple[str, ...], ...]]:
+    regions: Regions, margin: Sequence[str] | None, where: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[str, ...], FloatArray, tuple[tuple[str, ...], ...]]:
+    if places := [name for name in where if name in regions.levels]:
+        raise SpecError(
+            f"{option('where')} names {places[0]!r}, a level of the geography: name its places by"
+            f" {option('geography')}, or each of them by {option('level', places[0])}."
+        )
     if regions.cells is None:
-        if margin or where:
-            raise SpecError(
-                f"this release has no cells beside its geography: leave out {option('margin')} and"
-                f" {option('where')}."
-            )
-        return (), {}, np.ones((1, 1)), ((),)
+        if margin:
+            raise SpecError(f"this release has no cells beside its geography: leave out {option('margin')}.")
+        return (), np.ones((1, 1)), ((),)
     schema = regions.cells
     names = tuple(margin) if margin is not None else () if where else schema.names
     for name in names:
@@ -143,9 +143,8 @@ def _queries(
             raise SpecError(
                 f"{option('margin')} names {name!r}, which is no cell: {closest(name, schema.names)}"
             )
-    selection = dict(chosen_levels(schema, where, place=option("where"))) if where else {}
-    matrix, kept = margin_matrix(schema, names, selection)
-    return names, selection, matrix.toarray().astype(np.float64), margin_levels(schema, names, kept)
+    matrix, kept = margin_matrix(schema, names, where)
+    return names, matrix.toarray().astype(np.float64), margin_levels(schema, names, kept)
 
 
 def _place(regions: Regions, level: str | None) -> int:

@@ -3,21 +3,26 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from scipy.sparse import csr_array
 
-from holdfast.certificate.public import mechanism_of
+from holdfast.certificate.public import Published, mechanism_of
 from holdfast.data.invariants import margin_levels, margin_matrix
-from holdfast.data.schema import Schema
-from holdfast.data.selection import chosen_levels
+from holdfast.data.schema import Attribute, Schema
 from holdfast.derivation.several import verified
+from holdfast.inference.contrasts import Contrast, EstimateReport, settled
 from holdfast.inference.intervals import Intervals, simultaneous
 from holdfast.inference.intervals import intervals as each_interval
-from holdfast.inference.node_intervals import NodeReport, node_intervals
-from holdfast.spec.values import Choice
+from holdfast.inference.labels import Selection, selected
+from holdfast.inference.node_contrasts import attributes_of, node_contrasts
+from holdfast.inference.node_intervals import NodeReport, laws_of, node_intervals
+from holdfast.inference.table_contrasts import table_contrasts
+from holdfast.inference.tree_intervals import NodeLaws
+from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import option
@@ -82,7 +87,7 @@ def intervals(
     folder: str | Path,
     *,
     margin: Sequence[str] | None = None,
-    where: Mapping[str, Choice] | None = None,
+    where: Selection | None = None,
     level: Fraction | float = Fraction(9, 10),
     together: bool = False,
     table: str | None = None,
@@ -96,35 +101,154 @@ def intervals(
     nodes that were measured, these are best linear unbiased estimates, of the leaves unless others are named.
     Raises ViolatedError where the release is not as certified.
     """
-    released = verified(folder, table)
-    public = released.public
-    nodes = mechanism_of(released.certificate, public).measured_nodes(Path(folder))
-    if nodes is not None:
-        exact = level if isinstance(level, Fraction) else Fraction(str(level))
-        return node_intervals(
-            nodes, level=place, codes=codes, margin=margin, where=where, probability=exact, together=together
-        )
-    schema = public.schema
-    where = _within(schema, public.geography, place, codes, where)
-    names = tuple(margin) if margin is not None else () if where else schema.names
-    if place is not None and not codes:
-        cells = tuple(name for name in schema.names if name not in public.geography)
-        own = tuple(margin) if margin is not None else () if where else cells
-        names = (place, *(name for name in own if name != place))
-    for name in names:
-        schema.axis(name)
-    if len(set(names)) < len(names):
-        raise SpecError(f"the margin {','.join(names)} names an attribute twice: name each once.")
-    selection = chosen_levels(schema, where, place=option("where")) if where else {}
-    matrix, kept = margin_matrix(schema, names, selection)
-    found = (simultaneous if together else each_interval)(
-        released.table.counts[public.possible],
-        released.noise,
-        public.universe.matrix,
-        csr_array(matrix[:, public.possible]),
-        level,
+    return Estimator.of(folder, table).intervals(
+        margin=margin,
+        where=where,
+        level=level,
+        together=together,
+        place=place,
+        codes=codes,
     )
-    return IntervalReport(names, selection, margin_levels(schema, names, kept), found, together)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """A verified release with what its estimates are made of."""
+
+    released: Published
+    nodes: MeasuredNodes | None
+    """What measurements say of a geography, where the release has any."""
+
+    @classmethod
+    def of(cls, folder: str | Path, table: str | None = None) -> "Estimator":
+        """Return that of a folder, which is verified; of several tables that of the one that is named."""
+        released = verified(folder, table)
+        mechanism = mechanism_of(released.certificate, released.public)
+        return cls(released, mechanism.measured_nodes(Path(folder)))
+
+    @property
+    def geography(self) -> Sequence[str]:
+        """The levels of the geography, root first."""
+        return self.released.public.geography
+
+    @cached_property
+    def attributes(self) -> dict[str, Attribute]:
+        """What a selection may name."""
+        if self.nodes is not None:
+            return attributes_of(self.nodes.regions)
+        return {each.name: each for each in self.released.public.schema.attributes}
+
+    @cached_property
+    def laws(self) -> NodeLaws:
+        """The laws of estimates of nodes."""
+        if self.nodes is None:
+            raise AssertionError("this release has no measurements")
+        return laws_of(self.nodes)
+
+    def intervals(
+        self,
+        *,
+        margin: Sequence[str] | None = None,
+        where: Selection | None = None,
+        level: Fraction | float = Fraction(9, 10),
+        together: bool = False,
+        place: str | None = None,
+        codes: Sequence[str] = (),
+    ) -> IntervalReport | NodeReport:
+        """Return what the function of this name does [holdfast, inference/released_intervals.py]."""
+        exact, chosen = _probability(level), self._selected(where)
+        if self.nodes is not None:
+            return node_intervals(
+                self.nodes,
+                level=place,
+                codes=codes,
+                margin=margin,
+                where=chosen,
+                probability=exact,
+                together=together,
+            )
+        return self._of_table(margin, chosen, place, codes, exact, together=together)
+
+    def contrasts(
+        self,
+        asked: Sequence[Contrast],
+        *,
+        margin: Sequence[str] = (),
+        where: Selection | None = None,
+        level: Fraction | float = Fraction(9, 10),
+        together: bool = False,
+        place: str | None = None,
+    ) -> EstimateReport:
+        """Return differences, ratios and other sums of selections, as a whole or by a margin or level."""
+        exact, chosen = _probability(level), self._selected(where)
+        for name in (*margin, *(() if place is None else (place,))):
+            if name not in self.attributes:
+                raise SpecError(
+                    f"{option('margin' if name in margin else 'level')} names {name!r}, which is no attribute"
+                    f" of the release: {closest(name, self.attributes)}"
+                )
+        if len(set(margin)) < len(margin):
+            raise _twice(margin)
+        if self.nodes is None:
+            names = (*(() if place is None else (place,)), *(name for name in margin if name != place))
+            named = settled(asked, self.attributes, chosen, names)
+            return table_contrasts(self.released, named, names, exact, together=together)
+        regions = self.nodes.regions
+        if places := [name for name in margin if name in regions.levels]:
+            raise SpecError(
+                f"{option('margin')} names {places[0]!r}, a level of the geography: ask for each of its"
+                f" places by {option('level', places[0])}."
+            )
+        named = settled(asked, self.attributes, chosen, margin)
+        return node_contrasts(
+            regions, self.laws, named, level=place, margin=margin, probability=exact, together=together
+        )
+
+    def _selected(self, where: Selection | None) -> dict[str, tuple[str, ...]]:
+        return selected(where, self.attributes, option("where")) if where else {}
+
+    def _of_table(
+        self,
+        margin: Sequence[str] | None,
+        where: Mapping[str, tuple[str, ...]],
+        place: str | None,
+        codes: Sequence[str],
+        level: Fraction,
+        *,
+        together: bool,
+    ) -> IntervalReport:
+        released, public = self.released, self.released.public
+        schema = public.schema
+        where = _within(schema, public.geography, place, codes, where)
+        names = tuple(margin) if margin is not None else () if where else schema.names
+        if place is not None and not codes:
+            cells = tuple(name for name in schema.names if name not in public.geography)
+            own = tuple(margin) if margin is not None else () if where else cells
+            names = (place, *(name for name in own if name != place))
+        for name in names:
+            schema.axis(name)
+        if len(set(names)) < len(names):
+            raise _twice(names)
+        matrix, kept = margin_matrix(schema, names, where)
+        found = (simultaneous if together else each_interval)(
+            released.table.counts[public.possible],
+            released.noise,
+            public.universe.matrix,
+            csr_array(matrix[:, public.possible]),
+            level,
+        )
+        return IntervalReport(names, where, margin_levels(schema, names, kept), found, together)
+
+
+def _probability(level: Fraction | float) -> Fraction:
+    exact = level if isinstance(level, Fraction) else Fraction(str(level))
+    if not 0 < exact < 1:
+        raise SpecError(f"the level is {level}: give a probability between 0 and 1, such as 0.9.")
+    return exact
+
+
+def _twice(names: Sequence[str]) -> SpecError:
+    return SpecError(f"the margin {','.join(names)} names an attribute twice: name each once.")
 
 
 def _within(
@@ -132,8 +256,8 @@ def _within(
     geography: Sequence[str],
     place: str | None,
     codes: Sequence[str],
-    where: Mapping[str, Choice] | None,
-) -> Mapping[str, Choice] | None:
+    where: Mapping[str, tuple[str, ...]],
+) -> Mapping[str, tuple[str, ...]]:
     """Return a selection with the nodes of some codes, which must be of one level."""
     if place is not None and place not in geography:
         said = closest(place, geography) if geography else "this release has no geography."
@@ -142,7 +266,7 @@ def _within(
         return where
     for level in geography if place is None else (place,):
         if all(code in schema.attribute(level).levels for code in codes):
-            return {**(where or {}), level: tuple(codes)}
+            return {**where, level: tuple(codes)}
     raise SpecError(
         f"{option('geography')} names {' '.join(codes)}, which are not all places of one level of this"
         " release: name places of one level."

@@ -6,15 +6,16 @@ one that this law reaches with the level at least [holdfast, inference/noise_sum
 the root are alike have the same law, which is worked out once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from holdfast.estimation.hierarchy.coefficients import EstimateTree
 from holdfast.estimation.hierarchy.linear import Estimates
-from holdfast.estimation.hierarchy.variances import NodeWeights, union, variances
+from holdfast.estimation.hierarchy.variances import NodeWeights, combined, union, variances
 from holdfast.inference.noise_sums import NoiseSum
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.topdown.measurements import Measurement
@@ -79,12 +80,16 @@ class NodeLaws:
     rows: Sequence[int]
     _known: dict[object, tuple[float, bool]] = field(default_factory=dict, repr=False)
 
+    @cached_property
+    def _tree(self) -> EstimateTree:
+        return EstimateTree(self.estimates)
+
     def at(self, level: str, queries: FloatArray, probability: Fraction) -> NodeIntervals:
         """Return an interval for each node (a row) of a level and each query (a row over the cells)."""
         _check(probability)
         Q = np.asarray(queries, dtype=np.float64)
         estimate, variance = self.estimates.at(level) @ Q.T, variances(self.estimates, level, Q)
-        tree = EstimateTree(self.estimates)
+        tree = self._tree
         _, first, alike = np.unique(
             tree.paths(self.estimates.spine.levels.axis(level)), return_index=True, return_inverse=True
         )
@@ -99,14 +104,13 @@ class NodeLaws:
         self, nodes: Mapping[str, IntArray], queries: FloatArray, probability: Fraction
     ) -> NodeIntervals:
         """Return an interval for each query of the sum of the tables of disjoint nodes, given by level."""
+        return self.combined(union(self.estimates, nodes, queries), probability)
+
+    def combined(self, parts: Sequence[NodeWeights], probability: Fraction) -> NodeIntervals:
+        """Return an interval for each query of a sum of weights times the tables of nodes, of any levels."""
         _check(probability)
-        Q = np.asarray(queries, dtype=np.float64)
-        estimate, variance = union(self.estimates, nodes, Q)
-        parts = [
-            NodeWeights(level, np.asarray(places), np.broadcast_to(Q, (len(places), *Q.shape)))
-            for level, places in nodes.items()
-        ]
-        half, exact = self._half_widths(EstimateTree(self.estimates), parts, variance, probability)
+        estimate, variance = combined(self.estimates, parts)
+        half, exact = self._half_widths(self._tree, parts, variance, probability)
         return self._widened(estimate, variance, half, exact)
 
     def _widened(
@@ -119,12 +123,11 @@ class NodeLaws:
         return NodeIntervals(estimate, variance, np.where(some, half + slack, half), exact)
 
     def _half_widths(
-        self, tree: EstimateTree, parts: Iterable[NodeWeights], variance: FloatArray, probability: Fraction
+        self, tree: EstimateTree, parts: Sequence[NodeWeights], variance: FloatArray, probability: Fraction
     ) -> tuple[FloatArray, BoolArray]:
         half = np.where(variance == 0, 0.0, np.inf)
         exact = variance == 0
         open_ = np.flatnonzero((variance > 0) & np.isfinite(variance))
-        parts = list(parts)
         small = sum(map(len, self.estimates.tables)) <= SMALL
         for negligible in NEGLIGIBLE[-1:] if small else NEGLIGIBLE:
             some = [NodeWeights(each.level, each.nodes, each.weights[:, open_]) for each in parts]

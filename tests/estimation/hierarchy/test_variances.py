@@ -22,7 +22,7 @@ def test_unions_of_leaves(seed: int, detailed: bool) -> None:
     level, leaves = asked.spine.levels.names[-1], len(asked.leaves)
     nodes = rng.permutation(leaves)[: rng.integers(1, leaves + 1)]
     queries = np.vstack([np.eye(slow.cells), np.ones((1, slow.cells))])
-    value, variance = union(found, {level: nodes}, queries)
+    value, variance = combined(found, union(found, {level: nodes}, queries))
     rows = over_leaves(asked.spine, level, queries).reshape(leaves, *queries.shape[:1], -1)[nodes].sum(axis=0)
     exact = slow.variance(rows)
     close(variance, exact)
@@ -59,7 +59,7 @@ def test_all_leaves_of_a_node_are_the_node(seed: int, detailed: bool) -> None:
         each = variances(found, name, queries)
         for node in range(len(each)):
             inside = np.flatnonzero(asked.spine.ancestors(name) == node)
-            _, variance = union(found, {leaf: inside}, queries)
+            _, variance = combined(found, union(found, {leaf: inside}, queries))
             close(variance, each[node])
             assert (variance == 0).tolist() == (each[node] == 0).tolist()
 
@@ -84,4 +84,4 @@ def test_places_are_named_once() -> None:
     with pytest.raises(DataError, match="lies in two of the nodes that are asked for: name each place once"):
         union(found, {names[0]: np.array([0]), names[-1]: np.array([1])}, query)
     with pytest.raises(DataError, match="no node is asked for"):
-        union(found, {}, query)
+        combined(found, union(found, {}, query))

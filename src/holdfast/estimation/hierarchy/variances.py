@@ -132,20 +132,17 @@ class NodeWeights:
     weights: FloatArray
 
 
-def union(
-    estimates: Estimates, nodes: Mapping[str, IntArray], queries: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return estimates and variances of queries (rows over the cells) of the sum of the tables of nodes.
+def union(estimates: Estimates, nodes: Mapping[str, IntArray], queries: FloatArray) -> list[NodeWeights]:
+    """Return what sums up queries (rows over the cells) of the sum of the tables of nodes.
 
     ``nodes`` are places by level. The nodes must be disjoint: a part of another one is refused.
     """
     _disjoint(estimates, nodes)
     Q = np.asarray(queries, dtype=np.float64)
-    parts = [
+    return [
         NodeWeights(level, np.asarray(places), np.broadcast_to(Q, (len(places), *Q.shape)))
         for level, places in nodes.items()
     ]
-    return combined(estimates, parts)
 
 
 def combined(estimates: Estimates, parts: Iterable[NodeWeights]) -> tuple[FloatArray, FloatArray]:
