@@ -308,7 +308,8 @@ def _require_command(line: str) -> None:
         assert name in command.commands, f"{line}: there is no command {name!r}"
         command = command.commands[name]
     options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
-    unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in options]
+    given = [word.partition("=")[0] for word in words if re.match("--?[a-z]", word)]
+    unknown = [word for word in given if word not in options]
     assert not unknown, f"{line}: unknown {unknown}"
 
 
