@@ -33,7 +33,7 @@ from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.forms import MarginStrategy, Reading, below
 from holdfast.mechanisms.optimum import WeightProgram
 from holdfast.mechanisms.tree_variances import TreeVariances
-from holdfast.sampling.lattice.weighted_grid import LevelTree
+from holdfast.sampling.lattice.weighted import LevelTree
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting
 

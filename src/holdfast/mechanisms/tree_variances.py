@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.jets import Jet
-from holdfast.sampling.lattice.weighted_grid import LevelTree
+from holdfast.sampling.lattice.weighted import LevelTree
 
 
 @dataclass(frozen=True, eq=False)
