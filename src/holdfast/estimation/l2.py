@@ -125,6 +125,11 @@ def _aims(counts: IntArray | FloatArray, form: Form) -> "Aims":
     from holdfast.programs.quadratic.squares import Aims  # noqa: PLC0415 - loaded late
 
     rows, strengths = form.rows, np.array([float(each) for each in form.strengths])
+    if (strengths < 0).any():
+        raise DataError(
+            "weights that were worked out for a workload take some sums away from others, which the nearest"
+            " table in their norm is not solved for: use the method nonnegative-l2."
+        )
     single = np.diff(rows.indptr) == 1
     alone = csr_array(rows[np.flatnonzero(single)])
     weights: FloatArray = np.zeros(form.cells)

@@ -1,4 +1,4 @@
-"""Quadratic forms of sums of cells: F = sum_j c_j W_j' W_j, for integer rows W_j and positive rationals c_j.
+"""Quadratic forms of sums of cells: F = sum_j c_j W_j' W_j, for integer rows W_j and rationals c_j.
 
 **Whole margins.** Cells are all combinations of entries of some axes. An axis is read at a *level*: not at
 all (level 0), by parts of its entries, by finer parts of those, or entry by entry (its last level). A
@@ -10,7 +10,8 @@ products V_r of one V for each axis are orthogonal and make up everything: the *
 
 with equality where all rows have equally many cells, s <= r being meant axis by axis; and W_r v = 0 for v in
 V_s unless s <= r. So a margin that is kept takes away the spaces below its reading, and a form has no
-direction left to measure exactly when each other space lies below the reading of some W_j [theory, 13].
+direction left to measure exactly when each other space lies below the reading of some W_j [theory, 13]. Some
+c_j may be negative where the form has no negative weight on any space [holdfast, mechanisms/spaces.py].
 """
 
 from collections.abc import Iterator, Sequence
@@ -106,9 +107,7 @@ class MarginStrategy:
     def unmeasured(self) -> Reading | None:
         """A residual space that is neither kept nor measured, a small one; None where there is none."""
         missed = (
-            space
-            for space in self.readings()
-            if not self.is_kept(space) and not any(below(space, reading) for reading, _ in self.measured)
+            space for space in self.readings() if not self.is_kept(space) and not self._strength(space) > 0
         )
         return min(missed, key=sum, default=None)
 
@@ -186,14 +185,23 @@ class Form:
         return tuple(strength for rows, strength in self.parts for _ in range(rows.shape[0]))
 
     def squares(self, points: IntArray) -> FloatArray:
-        """Return z'Fz for each row z: sums of squares in integers where they fit, then a few roundings."""
-        found = np.zeros(len(points))
+        """Return z'Fz for each row z."""
+        return self.rounded(points)[0]
+
+    def rounded(self, points: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return z'Fz for each row z, and what it may be off by beyond 2^-49 of it, as terms cancel.
+
+        Sums of squares are integers where they fit, then there are a few roundings.
+        """
+        found, size = np.zeros(len(points)), np.zeros(len(points))
         for rows, strength in self.parts:
             sums = np.asarray(rows @ points.T)
             farthest = float(np.abs(sums).max(initial=0))
             whole = sums if farthest**2 * rows.shape[0] < LARGEST else sums.astype(np.float64)
-            found += float(strength) * np.einsum("rd,rd->d", whole, whole)
-        return found
+            term = float(strength) * np.einsum("rd,rd->d", whole, whole)
+            found += term
+            size += np.abs(term)
+        return found, np.where(size > found, size * (2.0**-50 * (2 + len(self.parts))), 0.0)
 
     def exact(self, point: IntArray) -> Fraction:
         """Return z'Fz of one vector."""
@@ -204,13 +212,16 @@ class Form:
 
     def largest(self, points: IntArray) -> Fraction:
         """Return the largest z'Fz over the rows, exactly."""
-        if float(self.squares(points).max(initial=0.0)) * self.denominator >= LARGEST:
-            return max(map(self.exact, points))
-        found = np.zeros(len(points), dtype=np.int64)
-        for rows, strength in self.parts:
-            sums = np.asarray(rows @ points.T, dtype=np.int64)
-            found += int(strength * self.denominator) * (sums * sums).sum(axis=0)
-        return Fraction(int(found.max(initial=0)), self.denominator)
+        return max((self._combined(each) for each in self.terms(points)), default=Fraction(0))
+
+    def terms(self, points: IntArray) -> IntArray:
+        """Return ||W_j z||^2 for each j, a column each, of the rows z that differ in them."""
+        sums = [np.asarray(rows @ points.T, dtype=np.int64) for rows, _ in self.parts]
+        return np.unique(np.array([(each * each).sum(axis=0) for each in sums]).T, axis=0)
+
+    def _combined(self, terms: IntArray) -> Fraction:
+        pairs = zip(self.parts, terms.tolist(), strict=True)
+        return sum((strength * size for (_, strength), size in pairs), Fraction(0))
 
     @cached_property
     def spectrum(self) -> Fraction:

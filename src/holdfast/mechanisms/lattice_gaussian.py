@@ -90,13 +90,13 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
             raise missing("rho")
         premises = premises_for(public, target)
         return cls.calibrate(
-            premises, intensity=target.intensity, strategy=Strategy.asked(public, options.queries)
+            premises, intensity=target.intensity, strategy=Strategy.of_options(public, options)
         )
 
     @classmethod
     def of(cls, record: LatticeGaussianRecord, public: Public, unit: Unit) -> "LatticeGaussian":
         """Return the mechanism of a record."""
-        return cls(premises_at(public, unit), record.sigma_squared, Strategy.recorded(public, record.queries))
+        return cls(premises_at(public, unit), record.sigma_squared, Strategy.of_record(public, record))
 
     @classmethod
     def calibrate(
@@ -128,8 +128,8 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The variance, and the queries."""
-        queries = None if self.strategy is None else self.strategy.queries
-        return {"sigma_squared": self.sigma_squared, "queries": queries}
+        shape = {} if self.strategy is None else self.strategy.parameters
+        return {"sigma_squared": self.sigma_squared, **shape}
 
     @property
     def form(self) -> Form | None:
@@ -187,7 +187,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         if self.strategy is None:
             loses = Proved(_diverges(self.sigma_squared), "theory, 4; canonne2020, Theorem 4")
             return [loses, *self.premises.evidence("l2"), *drawn]
-        loses = Proved(_diverges_in_form(self.sigma_squared, len(self.strategy.queries)), "theory, 13")
+        loses = Proved(_diverges_in_form(self.sigma_squared, self.strategy.squares), "theory, 13")
         return [loses, *self.premises.form_evidence(self.strategy.form), *drawn]
 
 

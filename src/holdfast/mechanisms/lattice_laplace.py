@@ -60,7 +60,7 @@ class LatticeLaplaceOptions(QueryOptions):
 
     @model_validator(mode="after")
     def _weighted_in_l2(self) -> Self:
-        if self.queries and self.norm != "l2":
+        if (self.queries or self.optimise_for) and self.norm != "l2":
             raise ValueError('queries go with the l2 norm: set norm = "l2", or leave them out')
         return self
 
@@ -102,7 +102,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """Take the parameter of the spec, or the one that meets the target."""
         if options.norm == "l1" and public.margins is not None:
             require_few_crossings(public.margins, CROSSING)
-        premises, strategy = premises_for(public, target), Strategy.asked(public, options.queries)
+        premises, strategy = premises_for(public, target), Strategy.of_options(public, options)
         if options.epsilon_per_unit is not None:
             return cls(premises, options.norm, options.epsilon_per_unit, "by the spec", strategy)
         return cls.calibrate(premises, norm=options.norm, intensity=pure(target), strategy=strategy)
@@ -110,7 +110,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     @classmethod
     def of(cls, record: LatticeLaplaceRecord, public: Public, unit: Unit) -> "LatticeLaplace":
         """Return the mechanism of a record."""
-        strategy = Strategy.recorded(public, record.queries)
+        strategy = Strategy.of_record(public, record)
         if strategy is not None and record.norm != "l2":
             raise SpecError("queries go with the l2 norm, and the record has another.")
         return cls(premises_at(public, unit), record.norm, record.kappa, record.given, strategy)
@@ -142,8 +142,8 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Kappa, the norm, and the queries."""
-        queries = None if self.strategy is None else self.strategy.queries
-        return {"norm": self.norm, "kappa": self.kappa, "given": self.given, "queries": queries}
+        shape = {} if self.strategy is None else self.strategy.parameters
+        return {"norm": self.norm, "kappa": self.kappa, "given": self.given, **shape}
 
     @cached_property
     def _squared_stretch(self) -> Fraction:
@@ -210,7 +210,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if self.strategy is None:
             loses = Proved(_loses(self.kappa, self.norm), "integer-subspace-dp, Theorem 10; theory, 4")
             return [loses, *self.premises.evidence(self.norm), *drawn]
-        told = _loses_in_form(self.kappa, len(self.strategy.queries))
+        told = _loses_in_form(self.kappa, self.strategy.squares)
         loses = Proved(told, "integer-subspace-dp, Theorem 10; theory, 13")
         return [loses, *self.premises.form_evidence(self.strategy.form), *drawn]
 

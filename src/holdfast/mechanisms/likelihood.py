@@ -164,9 +164,14 @@ class NoisySums(Tractable):
     rates: FloatArray
 
     @property
+    def form(self) -> NormForm:
+        """That of the widest noise; rates that take away from others are negative."""
+        return NormForm(self.norm, float(self.rates[self.rates > 0].min()))
+
+    @property
     def width(self) -> int:
         """That of the widest noise."""
-        return NormForm(self.norm, float(self.rates.min())).width(self.queries.shape[1])
+        return self.form.width(self.queries.shape[1])
 
     @property
     def order(self) -> IntArray:

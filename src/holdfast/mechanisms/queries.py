@@ -4,13 +4,22 @@ A query is a margin W x, perhaps within a selection or of a level of the geograp
 file. What noise they make is told in strategy.py.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    field_validator,
+    model_validator,
+)
 from scipy.sparse import csr_array
 
 from holdfast.data.cell_values import read_weights
@@ -22,13 +31,14 @@ from holdfast.mechanisms.mechanism import MechanismRecord
 from holdfast.public import Public
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
-from holdfast.spec.values import PositiveRational, Where, require_distinct
+from holdfast.spec.values import PositiveRational, Where, require_distinct, short
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import setting
 
 ONE = Fraction(1)
 MOST_QUERIES = 64
+QUERIES = "mechanism.queries"
 
 
 class QueryWeights(Part):
@@ -72,6 +82,68 @@ class WeightedQuery(Part):
         """Return the same with its file at a path."""
         return self.model_copy(update={"weights": QueryWeights(file=path)})
 
+
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+ALL_MARGINS = re.compile(r"all margins up to (\w+)", re.IGNORECASE)
+
+
+class AllMargins(NamedTuple):
+    """All margins of so many attributes at most."""
+
+    up_to: int
+
+    def __str__(self) -> str:
+        return f"all margins up to {self.up_to}"
+
+
+class Wish(Part):
+    """A margin, perhaps of a level, whose counts are to have small errors; a weight makes them count more."""
+
+    section: ClassVar = ("mechanism", "optimise_for")
+
+    marginal: tuple[Text, ...] | None = None
+    level: Text | None = None
+    weight: PositiveRational = Field(default=ONE, validate_default=True)
+
+    @field_validator("marginal")
+    @classmethod
+    def _distinct(cls, marginal: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        require_distinct(marginal or ())
+        return marginal
+
+    @model_validator(mode="after")
+    def _wishes_for_something(self) -> Self:
+        if self.marginal is None and self.level is None:
+            raise ValueError("asks for nothing: give it marginal, or level")
+        return self
+
+
+def _wishes(value: object) -> object:
+    """Return a list of margins, or how many attributes those of all may have."""
+    if isinstance(value, AllMargins):
+        return value
+    if isinstance(value, str):
+        found = ALL_MARGINS.fullmatch(value.strip())
+        number = found[1].lower() if found else ""
+        if number in NUMBERS:
+            return AllMargins(NUMBERS.index(number) + 1)
+        if number.isdecimal() and int(number) > 0:
+            return AllMargins(int(number))
+        raise ValueError(
+            f'is {short(value)!r}: write a list of margins, as [{{ marginal = ["age"] }}], or "all margins up'
+            ' to two"'
+        )
+    if isinstance(value, Mapping):
+        raise ValueError('is one table: write a list of them, [{ marginal = ["age"] }, ...]')  # noqa: TRY004
+    return value
+
+
+Wishes = Annotated[
+    tuple[Wish, ...] | AllMargins,
+    BeforeValidator(_wishes),
+    PlainSerializer(lambda wishes: str(wishes) if isinstance(wishes, AllMargins) else wishes),
+]
+"""What weights are to be best for."""
 
 Entries = tuple[tuple[int, int, int], ...]
 """Row, cell and weight of what is not zero."""
@@ -138,6 +210,35 @@ class WeightedQueryRecord(BaseModel):
         return csr_array(found[np.flatnonzero(np.diff(found.indptr))])
 
 
+class SpaceRecord(BaseModel):
+    """The weight of a space, named by the smallest margin that sees it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    marginal: tuple[str, ...]
+    weight: PositiveRational
+
+
+class OptimumRecord(BaseModel):
+    """Weights of least variance for some queries, and what proves that there are none of less."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    queries: tuple[WeightedQueryRecord, ...]
+    weights: tuple[SpaceRecord, ...]
+    variance: float
+    """The sum of weight times variance of a count over the queries, where one record loses 1 in rho."""
+    bound: float
+    """What it is at least, whatever the weights."""
+    losses: tuple[float, ...]
+    """How much each way in which one record can move does to hold the variance up: they prove the bound."""
+
+    @property
+    def gap(self) -> float:
+        """How far the variance is above the bound, relative to it."""
+        return self.variance / self.bound - 1
+
+
 def _ordered(entries: Entries) -> Entries:
     """Return entries with rows in the order of what is in them, numbered from 0."""
     rows: dict[int, dict[int, int]] = {}
@@ -153,39 +254,38 @@ def canonical(queries: Sequence[WeightedQueryRecord], schema: Schema) -> tuple[W
     return tuple(found[place] for place in sorted(found))
 
 
-def asked(public: Public, queries: Sequence[WeightedQuery]) -> tuple[WeightedQueryRecord, ...]:
+def asked(
+    public: Public, queries: Sequence[WeightedQuery | Wish], key: str = QUERIES
+) -> tuple[WeightedQueryRecord, ...]:
     """Return queries as a certificate has them; raises SpecError where they do not fit the table."""
-    if len(queries) > MOST_QUERIES:
-        raise SpecError(
-            f"{setting('mechanism.queries')} are {len(queries)}, and {MOST_QUERIES} are the most: ask for"
-            " fewer."
-        )
+    if len(queries) > MOST_QUERIES and key == QUERIES:
+        raise SpecError(f"{setting(key)} are {len(queries)}, and {MOST_QUERIES} are the most: ask for fewer.")
     schema = public.schema
-    found = [_record(public, query, number).canonical(schema) for number, query in enumerate(queries, 1)]
+    found = [_record(public, query, number, key).canonical(schema) for number, query in enumerate(queries, 1)]
     places = [query.place(schema) for query in found]
     for number, place in enumerate(places, 1):
         if place in places[: number - 1]:
             raise SpecError(
-                f"{setting('mechanism.queries', number)} asks for what one before it asks for: keep one, and"
+                f"{setting(key, number)} asks for what one before it asks for: keep one, and"
                 " give it both weights."
             )
     return canonical(found, schema)
 
 
-def _record(public: Public, query: WeightedQuery, number: int) -> WeightedQueryRecord:
+def _record(public: Public, query: WeightedQuery | Wish, number: int, key: str) -> WeightedQueryRecord:
     if query.level is not None and query.level not in public.geography:
         way = closest(query.level, public.geography) if public.geography else "leave it out."
         raise SpecError(
-            f"{setting('mechanism.queries', number, 'level')} = {query.level!r} is no level of the geography:"
-            f" {way}"
+            f"{setting(key, number, 'level')} = {query.level!r} is no level of the geography: {way}"
         )
-    if query.weights is not None:
+    if isinstance(query, WeightedQuery) and query.weights is not None:
         return WeightedQueryRecord(marginal=(), entries=_entries(public, query), weight=query.weight)
     named = {*(query.marginal or ()), *(() if query.level is None else (query.level,))}
-    _require_attributes(public, [*(query.marginal or ())], setting("mechanism.queries", number, "marginal"))
+    _require_attributes(public, [*(query.marginal or ())], setting(key, number, "marginal"))
     marginal = tuple(name for name in public.schema.names if name in named)
-    place = setting("mechanism.queries", number, "where")
-    where = chosen_levels(public.schema, query.where, place=place) if query.where else {}
+    place = setting(key, number, "where")
+    chosen = query.where if isinstance(query, WeightedQuery) else None
+    where = chosen_levels(public.schema, chosen, place=place) if chosen else {}
     return WeightedQueryRecord(marginal=marginal, where=where, weight=query.weight)
 
 
@@ -222,6 +322,14 @@ class QueryOptions(MechanismOptions):
 
     queries: tuple[WeightedQuery, ...] = ()
     """What noise is to be small in; all cells alike where none is named."""
+    optimise_for: Wishes = ()
+    """Margins that weights are to be best for, in place of queries."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if self.queries and self.optimise_for:
+            raise ValueError("optimise_for finds the weights that queries give: keep one of them")
+        return self
 
     @field_validator("queries", mode="before")
     @classmethod
@@ -245,10 +353,15 @@ class WeightedRecord(MechanismRecord):
     queries: tuple[WeightedQueryRecord, ...] | None = Field(
         default=None, exclude_if=lambda queries: queries is None
     )
+    optimum: OptimumRecord | None = Field(default=None, exclude_if=lambda optimum: optimum is None)
 
     def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, queries in words."""
         found = super().parameters(write)
         if self.queries is not None:
             found["queries"] = ", ".join(query.words for query in self.queries)
+        if self.optimum is not None:
+            del found["optimum"]
+            found["least variance for"] = ", ".join(query.words for query in self.optimum.queries)
+            found["above the bound by at most"] = f"{max(self.optimum.gap, 0.0):.1g}"
         return found

@@ -10,20 +10,28 @@ which is the identity for the detailed query alone, and one number sigma^2 scale
 [theory, 13]. Queries whose answers the invariants fix leave their shares to the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.data.grid import Axis
-from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.forms import Form, MarginStrategy
 from holdfast.lattice.rows import independent_rows
+from holdfast.mechanisms.margin_axes import MarginAxes
 from holdfast.mechanisms.mechanism import DrawArray
-from holdfast.mechanisms.queries import WeightedQuery, WeightedQueryRecord, asked, canonical
+from holdfast.mechanisms.optimised import optimised, proved
+from holdfast.mechanisms.queries import (
+    OptimumRecord,
+    QueryOptions,
+    WeightedQuery,
+    WeightedQueryRecord,
+    WeightedRecord,
+    asked,
+    canonical,
+)
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import FormLoss
 from holdfast.public import Public
@@ -42,6 +50,26 @@ class Strategy:
 
     queries: tuple[WeightedQueryRecord, ...]
     form: Form
+    optimum: OptimumRecord | None = None
+    """The weights that are best for the queries, where these do not weigh by themselves."""
+
+    @classmethod
+    def of_options(cls, public: Public, options: QueryOptions) -> "Strategy | None":
+        """Return the form that the keys of a mechanism ask for, None where they ask for none."""
+        if not options.optimise_for:
+            return cls.asked(public, options.queries)
+        found = optimised(public, options.optimise_for)
+        return cls.of_record(public, found)
+
+    @classmethod
+    def of_record(cls, public: Public, record: "WeightedRecord | OptimumRecord") -> "Strategy | None":
+        """Return the form of a record; raises SpecError where no spec leads to it."""
+        best = record if isinstance(record, OptimumRecord) else record.optimum
+        if isinstance(record, WeightedRecord) and record.queries is not None:
+            if best is not None:
+                raise SpecError("a certificate has queries and an optimum: one of them is not its own.")
+            return cls.recorded(public, record.queries)
+        return None if best is None else cls(best.queries, proved(public, best), best)
 
     @classmethod
     def asked(cls, public: Public, queries: Sequence[WeightedQuery]) -> "Strategy | None":
@@ -98,7 +126,18 @@ class Strategy:
     @property
     def words(self) -> str:
         """The queries with their weights."""
-        return ", ".join(query.words for query in self.queries)
+        said = ", ".join(query.words for query in self.queries)
+        return said if self.optimum is None else f"least variance for {said}"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The queries, or the optimum, as fields of a record."""
+        return {"queries": None if self.optimum else self.queries, "optimum": self.optimum}
+
+    @property
+    def squares(self) -> int:
+        """How many kinds of sums the form squares."""
+        return len(self.queries) if self.optimum is None else len(self.optimum.weights)
 
 
 def squared_stretch(premises: Premises, strategy: Strategy | None) -> Fraction:
@@ -156,57 +195,3 @@ def _unmeasured(public: Public, axes: "MarginAxes | None", margins: MarginStrate
         f"{setting('mechanism.queries')} say nothing of {what}, so that noise there has no law: add the"
         f" detailed query, marginal = [{detailed}], with a small weight."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class MarginAxes:
-    """The axes of a table with the levels at which whole margins read them, and the readings of kept ones."""
-
-    axes: tuple[Axis, ...]
-    levelled: tuple[LevelledAxis, ...]
-    kept: tuple[Reading, ...]
-
-    @classmethod
-    def of(cls, public: Public, queries: Sequence[WeightedQueryRecord]) -> "MarginAxes | None":
-        """Return them where all that is kept and asked for are whole margins of a full table, else None."""
-        blocks = [held.block for held in public.invariants]
-        whole = all(not query.where and query.entries is None for query in queries)
-        plain = all(not block.where and block.kind != "weights" for block in blocks)
-        if public.schema.impossible or not whole or not plain:
-            return None
-        axes = public.schema.grid.axes
-        sets = [*(block.attributes for block in blocks), *(query.marginal for query in queries)]
-        levelled = []
-        for axis in axes:
-            found = LevelledAxis.of(axis.size, [_partition(axis, names) for names in sets])
-            if found is None:  # two margins read an axis in ways that cross
-                return None
-            levelled.append(found)
-        bare = cls(axes, tuple(levelled), ())
-        return cls(axes, bare.levelled, tuple({bare.reading(block.attributes): None for block in blocks}))
-
-    def reading(self, attributes: Sequence[str]) -> Reading:
-        """Return the levels at which a margin reads the axes."""
-        pairs = zip(self.axes, self.levelled, strict=True)
-        return tuple(levelled.level(_partition(axis, attributes)) for axis, levelled in pairs)
-
-    def fixes(self, attributes: Sequence[str]) -> bool:
-        """Whether the margins that are kept say all of another one."""
-        return MarginStrategy(self.levelled, self.kept, ()).is_kept(self.reading(attributes))
-
-    def names(self, space: Reading) -> list[str]:
-        """Return the attributes that a residual space is of: one of each axis that it tells apart."""
-        found = []
-        for axis, levelled, level in zip(self.axes, self.levelled, space, strict=True):
-            able = (name for name in axis.names if levelled.level(_partition(axis, [name])) >= level)
-            found += [next(able, axis.names[-1])] if level else []
-        return found
-
-
-def _partition(axis: Axis, attributes: Sequence[str]) -> IntArray:
-    """Return how a margin of some attributes parts the entries of an axis."""
-    names = [name for name in axis.names if name in attributes]
-    if not names:
-        return np.zeros(axis.size, dtype=np.int64)
-    part = axis.over(names)
-    return part.place([axis.column(name) for name in part.names])

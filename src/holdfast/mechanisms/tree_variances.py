@@ -1,7 +1,7 @@
 """The variances of the sums of the nodes of a tree, by the weights of its levels, with their derivatives.
 
 For one set T of other axes let v be the variance that a node's sum has by itself and V the sum of its
-children's v [holdfast, sampling/lattice/weighted_grid.py]:
+children's v [holdfast, sampling/lattice/weighted.py]:
 
     v = 1 / k_last at the leaves,   v = 1 / (k_l + 1 / V) above;
     g = v at the root,   g = v - v^2 / V + (v / V)^2 g(parent) below it,

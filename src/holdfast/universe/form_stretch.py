@@ -35,8 +35,6 @@ MOST_PROGRAMS = 64
 MOST_READINGS = 4_096
 """Ways for two cells to agree for which a program is solved."""
 DENOMINATOR = 10_000
-LARGEST = 1 << 50
-"""Whole entries of a form that a solver gets as floats."""
 TRIES = 20
 """Sets of cells with equal columns in which a pair of cells is looked for."""
 MOST_STEPS = 200_000
@@ -61,7 +59,7 @@ def per_record(universe: Universe, form: Form) -> Fraction:
     found = Fraction(pairs, form.denominator)
     if form.cells <= MOST_PROGRAMS:
         columns = _with_ones(universe.matrix)
-        rows = max(_centred(gram[z], columns) for z in range(form.cells))
+        rows = max(_centred(gram[z].tolist(), columns) for z in range(form.cells))
         found = min(found, 4 * rows / form.denominator)
     return found
 
@@ -89,9 +87,7 @@ def _margins_per_record(margins: MarginStrategy) -> Fraction:
         return pairs
     whole = lcm(*(each.denominator for each in overlap))
     row = [int(each * whole) for each in overlap]
-    if max(row) >= LARGEST:
-        return pairs
-    return min(pairs, 4 * _centred(np.array(row), _patterns(margins, common)) / whole)
+    return min(pairs, 4 * _centred(row, _patterns(margins, common)) / whole)
 
 
 def _patterns(margins: MarginStrategy, common: Sequence[Reading]) -> IntArray:
@@ -107,27 +103,33 @@ def _patterns(margins: MarginStrategy, common: Sequence[Reading]) -> IntArray:
     return np.array(found, dtype=np.int64).T
 
 
-def _centred(row: IntArray, columns: IntArray) -> Fraction:
+def _centred(row: Sequence[int], columns: IntArray) -> Fraction:
     """Return max_k |row_k - b_k mu| for a good mu, from a solver and checked in rationals; b_k are rows."""
     count, width = columns.shape
     # over (mu, t): row - B mu <= t and B mu - row <= t
     block, ones = csr_array(columns.astype(np.float64)), csr_array(np.ones((count, 1)))
     matrix = csr_array(vstack([hstack([block, ones]), hstack([-block, ones])], format="csr"))
     cost = np.concatenate([np.zeros(width), [1.0]])
-    value = row.astype(np.float64)
+    largest = max(map(abs, row)) or 1
+    value = np.array([each / largest for each in row])
     free = np.full(width + 1, np.inf)
     least = np.concatenate([value, -value])
     mu = suggest(cost, matrix, Sides.of(least, np.full(2 * count, np.inf)), Sides.of(-free, free))
     if mu is None:
-        return Fraction(int(np.abs(row).max(initial=0)))
-    return _checked(row, columns, mu[:width])
+        return Fraction(max(map(abs, row)))
+    return _checked(row, columns, mu[:width], largest)
 
 
-def _checked(row: IntArray, columns: IntArray, mu: FloatArray) -> Fraction:
-    exact = [Fraction(float(value)).limit_denominator(DENOMINATOR) for value in mu]
-    return max(
-        abs(int(value) - sum((int(b) * exact[i] for i, b in enumerate(column) if b), Fraction(0)))
-        for value, column in zip(row.tolist(), columns, strict=True)
+def _checked(row: Sequence[int], columns: IntArray, mu: FloatArray, scale: int) -> Fraction:
+    """Return the largest distance from multiples of ``scale``, of simple parts of it where these are near."""
+    exact = [scale * Fraction(float(value)).limit_denominator(DENOMINATOR) for value in mu]
+    near = [Fraction(scale * float(value)).limit_denominator(DENOMINATOR) for value in mu]
+    return min(
+        max(
+            abs(value - sum((int(b) * each[i] for i, b in enumerate(column) if b), Fraction(0)))
+            for value, column in zip(row, columns, strict=True)
+        )
+        for each in (exact, near)
     )
 
 
@@ -164,11 +166,10 @@ def _settled(universe: Universe, form: Form, distance: int) -> Fraction | None:
     able = np.flatnonzero((universe.settled >= distance) & (seen.size > 1))
     for pattern in able[np.argsort(-universe.settled[able], kind="stable")][:TRIES]:
         cells = np.flatnonzero(seen.of_cell == pattern)
-        apart = np.zeros(cells.size, dtype=np.int64)
-        for rows, strength in form.parts:
-            row_of = rows.tocsc().indices[cells]  # every cell is in one row of a whole margin
-            apart += int(strength * form.denominator) * (row_of != row_of[0])
-        found = max(found, 2 * Fraction(int(apart.max()), form.denominator))
+        row_of = np.array([rows.tocsc().indices[cells] for rows, _ in form.parts])  # each cell is in one
+        for apart in np.unique(row_of != row_of[:, :1], axis=1).T:
+            lost = (c for (_, c), differ in zip(form.parts, apart, strict=True) if differ)
+            found = max(found, 2 * sum(lost, Fraction(0)))
     return distance**2 * found
 
 

@@ -24,7 +24,7 @@ from holdfast.inference.posterior.sliding import Sliding
 from holdfast.inference.posterior.table_constraints import ReleasedTable, TableConstraints
 from holdfast.inference.posterior.walking import Correcting, Walking
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic, NoisySums, NormForm, Tractable
+from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic, NoisySums, Tractable
 from holdfast.mechanisms.normalised import AnyLikelihood, WeightedTotals
 from holdfast.public import Floor
 from holdfast.sampling.entropy import SeededEntropy
@@ -178,8 +178,8 @@ class Problem:
         moves = Moves(listed=csr_array(hstack([listed, listed @ W.T, listed @ slack.T], format="csr")))
         moves.listed.eliminate_zeros()
         released = np.concatenate([np.zeros(cells, dtype=np.int64), likelihood.values])
-        weights = np.concatenate([np.zeros(cells), likelihood.rates / likelihood.rates.min()])
-        form = NormForm(likelihood.norm, float(likelihood.rates.min()))
+        form = likelihood.form
+        weights = np.concatenate([np.zeros(cells), likelihood.rates / form.rate])
         nothing = np.zeros(0, dtype=np.int64)
         return Sliding(self.model, self.constraints, moves, form, released, nothing, W, weights)
 

@@ -89,10 +89,13 @@ class LevelTree:
 class TreeLaw:
     """How the vectors over the tree are drawn for one set T: from which level on, and the splits of each."""
 
-    def __init__(self, tree: LevelTree, strengths: Sequence[float], kept: int, group: int) -> None:
+    def __init__(self, tree: LevelTree, strengths: Sequence[Fraction], kept: int, group: int) -> None:
         self.tree, self.kept = tree, kept
-        variances = tree.variances(strengths)
+        known = [0.0 if level <= kept else float(each) for level, each in enumerate(strengths)]
+        variances = tree.variances(known)
         self.root = float(np.sqrt(variances[0][0]))
+        if kept < 0 and tree.depth == 1:  # where a strength may be negative: no digits are lost
+            self.root = float(1 / (strengths[0] + strengths[1] / tree.starts[1].size)) ** 0.5
         self.splits: tuple[tuple[HalvingStage, ...], ...] = tuple(
             tuple(stages(children[:-1], children[1:], below, group))
             for children, below in zip(tree.children, variances[1:], strict=True)
@@ -190,7 +193,7 @@ def _laws(
             if has(reading):
                 outside = prod(margins.shape[at] for at in others if not reading[at])
                 strengths[reading[last]] += strength * outside
-        yield split, TreeLaw(tree, [float(each) for each in strengths], kept, group)
+        yield split, TreeLaw(tree, strengths, kept, group)
 
 
 def weighted_grid(margins: MarginStrategy, sigma: float) -> WeightedGrid:
@@ -302,8 +305,10 @@ class FormGaussian:
         """Return vectors, the proposals they came from, the log of the chance to keep them, and its error."""
         drawn, proposal = self._shape.propose_sums(np.full(size, self._sigma), entropy)
         cells = self._shape.in_place(drawn)
-        exponent = self._form.squares(cells) / float(2 * self._sigma_squared)
-        return cells, proposal, *log_chance(proposal, exponent)
+        squares, off = self._form.rounded(cells)
+        twice = float(2 * self._sigma_squared)
+        chance, margin = log_chance(proposal, squares / twice)
+        return cells, proposal, chance, margin + off / twice
 
     def _predict(self) -> float:
         """Estimate the acceptance by a seeded pilot."""

@@ -1,0 +1,143 @@
+"""Weights that are best for what a spec asks for, and the form that they make again from a certificate.
+
+The weights are found in floats and rounded to rationals: the form, its sensitivity and its rho are worked out
+exactly from these. That no weights are better is proved by a bound [holdfast, mechanisms/optimum.py], which
+is checked wherever a certificate is read.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import isfinite
+
+import numpy as np
+
+from holdfast.lattice.arrays import FloatArray
+from holdfast.lattice.forms import Form, MarginStrategy, Reading
+from holdfast.mechanisms.margin_axes import MarginAxes
+from holdfast.mechanisms.optimum import CLAIMED, WeightProgram, bound_of, least_variance
+from holdfast.mechanisms.queries import (
+    AllMargins,
+    OptimumRecord,
+    SpaceRecord,
+    WeightedQueryRecord,
+    Wish,
+    asked,
+    canonical,
+)
+from holdfast.mechanisms.spaces import Spaces
+from holdfast.public import Public
+from holdfast.system.errors import SpecError
+from holdfast.system.ways import setting
+
+DIGITS = 10
+"""Of a weight; its rounding moves variances by as little."""
+NOTHING = 1e-9
+"""Next to the largest weight: a level of a geography that is not worth measuring."""
+AGREES = 1e-9
+KEY = "mechanism.optimise_for"
+
+
+def optimised(public: Public, wishes: "Sequence[Wish] | AllMargins") -> OptimumRecord:
+    """Return the weights of least variance for some margins; raises SpecError where there are none."""
+    wanted = _all_margins(public, wishes) if isinstance(wishes, AllMargins) else wishes
+    queries = asked(public, wanted, KEY)
+    axes = _spaces(public, queries)[0]
+    queries = tuple(query for query in queries if not axes.fixes(query.marginal))
+    if not queries:
+        raise SpecError(
+            f"{setting(KEY)} asks for nothing but what the invariants fix: ask for a larger marginal."
+        )
+    axes, spaces = _spaces(public, queries)  # with the levels alone that some query reads
+    sums, program = _program(axes, spaces, queries)
+    found = least_variance(program, sums, _shares(queries))
+    top = float(found.weights.max())
+    weights = tuple(
+        SpaceRecord(marginal=tuple(axes.names(each)), weight=Fraction(f"{weight:.{DIGITS}g}"))
+        for each, weight in zip(spaces.readings, found.weights.tolist(), strict=True)
+        if weight > NOTHING * top
+    )
+    losses = np.array([float(f"{each:.{DIGITS}g}") for each in found.losses])
+    bare = OptimumRecord(queries=queries, weights=weights, variance=1.0, bound=1.0, losses=tuple(losses))
+    variance, bound = _values(spaces, sums, program, bare, _by_reading(axes, spaces, bare))
+    return bare.model_copy(update={"variance": variance, "bound": bound})
+
+
+def proved(public: Public, record: OptimumRecord) -> Form:
+    """Return the form of a certificate's weights; raises SpecError where its claim does not hold."""
+    for query in record.queries:
+        query.require_known(public)
+    if canonical(record.queries, public.schema) != record.queries:
+        raise SpecError("the queries of a certificate are not in their order, or some are there twice.")
+    axes, spaces = _spaces(public, record.queries)
+    weights = _by_reading(axes, spaces, record)
+    sums, program = _program(axes, spaces, record.queries)
+    if len(record.losses) != len(program.moves) or not all(map(isfinite, record.losses)):
+        raise SpecError("the bound of a certificate's variance is not that of its invariants.")
+    margins = MarginStrategy(axes.levelled, axes.kept, spaces.strengths(weights))
+    if margins.unmeasured is not None:
+        raise SpecError("the weights of a certificate leave differences of tables without a law.")
+    variance, bound = _values(spaces, sums, program, record, weights)
+    stated = record.variance, record.bound
+    if not all(abs(a - b) <= AGREES * abs(b) for a, b in zip(stated, (variance, bound), strict=True)):
+        raise SpecError("the variance of a certificate, or its bound, is not that of its weights.")
+    if record.gap > CLAIMED:
+        raise SpecError("the weights of a certificate are not those of least variance.")
+    parts = ((each, c) for each, c in margins.measured if not margins.is_kept(each))  # others are 0 on L
+    return Form(tuple((margins.rows(each), c) for each, c in parts), margins)
+
+
+def _all_margins(public: Public, wishes: AllMargins) -> list[Wish]:
+    """Return the margins of so many attributes, at most one of those that lie in each other."""
+    axis_of = {name: at for at, axis in enumerate(public.schema.grid.axes) for name in axis.names}
+    return [
+        Wish(marginal=each)
+        for size in range(min(wishes.up_to, len(axis_of)) + 1)
+        for each in combinations(public.schema.names, size)
+        if len({axis_of[name] for name in each}) == size
+    ]
+
+
+def _spaces(public: Public, queries: Sequence[WeightedQueryRecord]) -> tuple[MarginAxes, Spaces]:
+    axes = MarginAxes.of(public, queries)
+    if axes is None:
+        raise SpecError(
+            f"{setting(KEY)} is for tables without structural zeros, all of whose invariants are whole"
+            f" margins and levels of one geography: give {setting('mechanism.queries')} with weights instead."
+        )
+    return axes, Spaces.of(MarginStrategy(axes.levelled, axes.kept, ()))
+
+
+def _program(
+    axes: MarginAxes, spaces: Spaces, queries: Sequence[WeightedQueryRecord]
+) -> tuple[FloatArray, WeightProgram]:
+    sums = np.array([spaces.sums(axes.reading(query.marginal)) for query in queries])
+    if not sums.any(axis=1).all():
+        raise SpecError("a query of a certificate is fixed by the invariants, and has no noise.")
+    return sums, spaces.program(sums)
+
+
+def _shares(queries: Sequence[WeightedQueryRecord]) -> FloatArray:
+    return np.array([float(query.weight) for query in queries])
+
+
+def _by_reading(axes: MarginAxes, spaces: Spaces, record: OptimumRecord) -> dict[Reading, Fraction]:
+    found = {axes.reading(each.marginal): each.weight for each in record.weights}
+    if len(found) < len(record.weights) or not set(found) <= set(spaces.readings):
+        raise SpecError("a weight of a certificate is there twice, or for what its invariants fix.")
+    return found
+
+
+def _values(
+    spaces: Spaces,
+    sums: FloatArray,
+    program: WeightProgram,
+    record: OptimumRecord,
+    weights: dict[Reading, Fraction],
+) -> tuple[float, float]:
+    """Return the variance of weights, at the largest multiple of them that may be, and the bound."""
+    k = np.array([float(weights.get(each, 0)) for each in spaces.readings])
+    k /= float((program.moves @ k).max())
+    rows = (_shares(record.queries) @ sums)[None]
+    value = float((rows @ program.variances.at(k)[0])[0])
+    return value, bound_of(program, rows, k, np.ones(1), np.array(record.losses))
