@@ -52,9 +52,10 @@ def main() -> None:
     options = parser.parse_args()
     os.environ |= {
         "HOLDFAST_PROGRESS": "never",
+        "MALLOC_ARENA_MAX": "2",
         "OPENBLAS_NUM_THREADS": "1",
         "POLARS_MAX_THREADS": "1",
-    }  # workers have a core each
+    }  # workers have a core each, and their threads share what memory they ask for
     chosen = [trial for trial in trials() if (options.only or "") in f"{trial.kind}: {trial.name}"]
     folder = Path(tempfile.mkdtemp(prefix="holdfast-stress-"))
     lines = list(run(chosen, folder, options))
