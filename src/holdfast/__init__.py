@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from holdfast.data.table import PublicTable
     from holdfast.inference.odds_ratio import odds_ratio
     from holdfast.inference.posterior.infer import infer
+    from holdfast.inference.reading import read
     from holdfast.inference.released_intervals import intervals
     from holdfast.ledger.account import Ledger
     from holdfast.ledger.verify import verify_ledger
@@ -118,6 +119,7 @@ _HOME = {
     "plan": "releases.prepare",
     "postprocess": "processing.processed",
     "prepare": "releases.prepare",
+    "read": "inference.reading",
     "read_spec": "spec.load",
     "release": "releases.prepare",
     "verify": "verification.verify",
@@ -182,6 +184,7 @@ __all__ = [
     "plan",
     "postprocess",
     "prepare",
+    "read",
     "read_spec",
     "release",
     "verify",

@@ -1,15 +1,16 @@
 """Differences, ratios and other combinations of counts by their labels, and what a report of them says."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf, isfinite, nextafter
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
 from holdfast.data.schema import Attribute
 from holdfast.inference.labels import Selection, selected, words
+from holdfast.inference.shown import Shown
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import option
 
@@ -79,7 +80,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class EstimateReport:
+class EstimateReport(Shown):
     """Estimates with intervals: for each contrast one, or one for each combination of levels of a margin."""
 
     asked: tuple[Named, ...]
@@ -90,6 +91,51 @@ class EstimateReport:
     together: bool
     draws: int
     """The simulated noises that were needed; 0 where the law of the errors told all."""
+
+    @property
+    def estimate(self) -> Number:
+        """The estimate, of a report of one row."""
+        return self._only.estimate
+
+    @property
+    def low(self) -> Number:
+        """The lower end, of a report of one row."""
+        return self._only.low
+
+    @property
+    def high(self) -> Number:
+        """The upper end, of a report of one row."""
+        return self._only.high
+
+    @property
+    def _only(self) -> Estimate:
+        if len(self.rows) != 1:
+            raise SpecError(f"the report has {len(self.rows):,} rows: take them from to_frame().")
+        return self.rows[0]
+
+    def rate(self, people: float | Mapping[str, float], *, per: float = 1) -> "EstimateReport":
+        """Return all numbers per so many of a public one, which is one for all rows or one for each level."""
+        return replace(self, rows=tuple(self._rate(row, people, per) for row in self.rows))
+
+    def _rate(self, row: Estimate, people: float | Mapping[str, float], per: float) -> Estimate:
+        number = people
+        if isinstance(number, Mapping):
+            if len(self.names) != 1:
+                raise SpecError(
+                    "people by level are for the levels of one attribute: ask for a margin of one, or give"
+                    " one number for all."
+                )
+            if row.cell[0] not in number:
+                raise SpecError(f"people has no number for {self.names[0]} = {row.cell[0]!r}: give one.")
+            number = number[row.cell[0]]
+        if not 0 < number < inf or not 0 < per < inf:
+            raise SpecError(f"a rate per {per} of {number} makes no sense: give two positive numbers.")
+        scale = Fraction(per) / Fraction(number)
+        ends = [float(Fraction(end) * scale) if isfinite(end) else end for end in (row.low, row.high)]
+        if not row.kept_exactly:  # what rounding may take off
+            ends = [nextafter(ends[0], -inf), nextafter(ends[1], inf)]
+        middle = float(Fraction(row.estimate) * scale) if isfinite(row.estimate) else row.estimate
+        return replace(row, estimate=middle, low=ends[0], high=ends[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what has no bound is None."""
@@ -133,7 +179,7 @@ def _numbers(row: Estimate) -> tuple[Number, Number, Number, bool]:
 
 
 def _finite(value: Number) -> Number | None:
-    return value if np.isfinite(value) else None
+    return value if isfinite(value) else None
 
 
 def settled(

@@ -230,7 +230,7 @@ class IntervalQueries:
         ]
         certain = np.array([form is not None and form[1] is None for form in found], dtype=np.bool_)
         unknown = np.flatnonzero([form is None for form in found])
-        certain[unknown] = _fixed(noise, matrix, csr_array(rows[unknown]))
+        certain[unknown] = fixed(noise, matrix, csr_array(rows[unknown]))
         forms = tuple(None if form is None or form[1] is None else (form[0], form[1]) for form in found)
         estimate = np.asarray(rows @ counts, dtype=np.int64)
         return cls(estimate, noise, rows, exact, certain, forms)
@@ -333,7 +333,7 @@ def in_row_space(matrix: csr_array, queries: csr_array) -> BoolArray:
     return inside
 
 
-def _fixed(noise: NoiseLaw, matrix: csr_array, queries: csr_array) -> BoolArray:
+def fixed(noise: NoiseLaw, matrix: csr_array, queries: csr_array) -> BoolArray:
     """Return which queries the invariants fix: an error that is seen settles it, else algebra does."""
     errors: IntArray = np.asarray(queries @ noise.sample(SeededEntropy(0), LOOKS).T)
     fixed = np.array(errors.any(axis=1) == 0, dtype=np.bool_)

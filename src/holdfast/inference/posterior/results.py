@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -22,12 +22,16 @@ from holdfast.data.table import write_frame
 from holdfast.inference.posterior.draws import Draws, diagnostics
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import ParameterLabels
+from holdfast.inference.shown import as_html, label, new_axes
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.drafts import Draft
 from holdfast.system.files import save_figure
-from holdfast.system.text import counted, visible
+from holdfast.system.text import counted
 from holdfast.system.ways import setting
 from holdfast.version import VERSION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FORMAT = "holdfast-posterior/1"
 STATEMENT = (
@@ -52,8 +56,8 @@ class Quantity:
 
     def columns(self) -> Iterator[tuple[str, FloatArray]]:
         """Yield each number by the name of its column."""
-        for at, label in enumerate(self.named.labels):
-            yield f"{self.name}[{label}]" if label else self.name, self.values[..., at]
+        for at, levels in enumerate(self.named.labels):
+            yield f"{self.name}[{levels}]" if levels else self.name, self.values[..., at]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +199,15 @@ class Posterior:
         keys = {"quantity": pl.String, **{f"of {name}": pl.String for name in names}}
         return pl.DataFrame(rows, schema={**keys, **dict.fromkeys((*NUMBERS, *TAKEN_FOR_TRUE), pl.Float64)})
 
+    def _repr_html_(self) -> str:
+        return as_html(self.to_frame())
+
+    def plot(self, axes: "Axes | None" = None) -> "Axes":
+        """Draw the rates or proportions on some axes, new ones unless given, and return these."""
+        axes = new_axes(min(self.quantities[0].values.shape[-1], MOST_SHOWN)) if axes is None else axes
+        draw_on(self, axes)
+        return axes
+
     def draws_frame(self) -> pl.DataFrame:
         """Return a row for each draw: its chain and number, its weight if it has one, and all numbers."""
         chains, each = self.draws.tables.shape[:2]
@@ -260,26 +273,32 @@ OURS, NAIVE = "#1f5a73", "#c98b4b"
 
 
 def draw(posterior: Posterior, path: Path) -> None:
-    """Draw the rates or proportions, the largest on top; of many, as many as can be read."""
+    """Draw the rates or proportions to a file."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded late
 
+    rows = min(posterior.quantities[0].values.shape[-1], MOST_SHOWN)
+    figure = Figure(figsize=(8, 1.8 + 0.22 * rows), layout="constrained")
+    draw_on(posterior, figure.subplots())
+    save_figure(figure, path)
+
+
+def draw_on(posterior: Posterior, axes: "Axes") -> None:
+    """Draw the rates or proportions, the largest on top; of many, as many as can be read."""
     one = posterior.quantities[0]
     summary = posterior.summaries[one.name]
     order = np.argsort(summary["mean"])
     every = order.size
     if every > MOST_SHOWN:  # evenly over all of them
         order = order[np.linspace(0, every - 1, MOST_SHOWN).round().astype(np.int64)]
-    figure = Figure(figsize=(8, 1.8 + 0.22 * order.size), layout="constrained")
-    axes = figure.subplots()
     places = np.arange(order.size)
-    for shift, colour, label, keys in (
+    for shift, colour, name, keys in (
         (0.16, OURS, "posterior, with the noise", ("low", "mean", "high")),
         (-0.16, NAIVE, "naive, release taken for true", ("naive_low", "naive_mean", "naive_high")),
     ):
         low, mean, high = (summary[key][order] for key in keys)
-        axes.hlines(places + shift, low, high, color=colour, linewidth=1.6, label=label)
+        axes.hlines(places + shift, low, high, color=colour, linewidth=1.6, label=name)
         axes.plot(mean, places + shift, "o", color=colour, markersize=3)
-    labels = [_short(visible(one.named.labels[at])) for at in order]
+    labels = [label(one.named.levels[at]) for at in order]
     axes.set_yticks(places, labels, fontsize=7)
     axes.set_ylim(-0.8, order.size - 0.2)
     per = posterior.spec.model.per
@@ -290,11 +309,6 @@ def draw(posterior: Posterior, path: Path) -> None:
     axes.set_title(f"{posterior.level:.0%} intervals{shown}", fontsize=10)
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
-    save_figure(figure, path)
-
-
-def _short(label: str) -> str:
-    return (label if len(label) <= 40 else f"{label[:38]}...").replace("$", r"\$")
 
 
 DRAWS, SUMMARY, REPORT, PICTURE, ARVIZ = (
