@@ -45,6 +45,9 @@ SOME = {
     ]
 }
 """Queries that weigh noise."""
+WISHES = {"optimise_for": [{"marginal": ["column"]}, {"marginal": ["row", "column"]}]}
+ALL = {"optimise_for": "all margins up to one"}
+"""Margins that weights are best for."""
 
 CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
     LatticeLaplace: (
@@ -59,6 +62,7 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("2 x 3", EACH, {"norm": "l2"}),
         Case("2 x 2", {}, {"epsilon_per_unit": "3/4"}),
         Case("two states", PURE, {"norm": "l2", **WEIGHTED}, reach=24),
+        Case("two states", PURE, {"norm": "l2", **WISHES}, reach=24),
         Case("one total", EACH, {"norm": "l2", **SOME}, reach=14),
     ),
     LatticeGaussian: (
@@ -74,6 +78,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("one total", ZCDP, SOME),
         Case("one total", {**ZCDP, "adjacency": "unit"}, SOME),
         Case("a geography", ZCDP, STATES),
+        Case("two states", ZCDP, WISHES),
+        Case("two states", {**ZCDP, "adjacency": "unit"}, ALL),
     ),
     KNorm: (
         Case("2 x 2", PURE),

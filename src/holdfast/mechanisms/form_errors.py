@@ -12,7 +12,8 @@ from holdfast.lattice.forms import MarginStrategy
 from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.error_laws import CountErrors, ErrorLaw
 from holdfast.mechanisms.queries import ONE, WeightedQueryRecord
-from holdfast.mechanisms.strategy import MarginAxes, Strategy
+from holdfast.mechanisms.margin_axes import MarginAxes
+from holdfast.mechanisms.strategy import Strategy
 from holdfast.public import Public
 from holdfast.sampling.lattice.weighted import kernel_basis
 
@@ -36,7 +37,7 @@ def form_errors(
     ``width`` is the standard deviation of noise with F = 1. None where no formula tells.
     """
     strengths = [ONE] if strategy is None else [strength for _, strength in strategy.form.parts]
-    if width < SMOOTH * float(sum(strengths, Fraction(0))) ** 0.5:
+    if width < SMOOTH * float(sum(map(abs, strengths), Fraction(0))) ** 0.5:
         return [None] * len(asked)
     found = (form_variances(public, counts, strategy) for counts in asked)
     return [None if one is None else CountErrors.of(one, make) for one in found]
@@ -53,7 +54,7 @@ def form_variances(public: Public, counts: Counts, strategy: Strategy | None) ->
         pairs = [(entries, ONE)]
         if strategy is not None:
             strengths = [strength for _, strength in strategy.form.parts]
-            readings = [axes.reading(query.marginal) for query in strategy.queries]
+            readings = [axes.reading(marginal) for marginal in strategy.marginals]
             pairs = list(zip(readings, strengths, strict=True))
         margins = MarginStrategy(axes.levelled, axes.kept, tuple(pairs))
         if taken is not None and len(margins.trees) <= 1:

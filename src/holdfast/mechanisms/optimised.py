@@ -5,7 +5,7 @@ exactly from these. That no weights are better is proved by a bound [holdfast, m
 is checked wherever a certificate is read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import isfinite
@@ -17,7 +17,6 @@ from holdfast.lattice.forms import Form, MarginStrategy, Reading
 from holdfast.mechanisms.margin_axes import MarginAxes
 from holdfast.mechanisms.optimum import CLAIMED, WeightProgram, bound_of, least_variance
 from holdfast.mechanisms.queries import (
-    AllMargins,
     OptimumRecord,
     SpaceRecord,
     WeightedQueryRecord,
@@ -38,10 +37,9 @@ AGREES = 1e-9
 KEY = "mechanism.optimise_for"
 
 
-def optimised(public: Public, wishes: "Sequence[Wish] | AllMargins") -> OptimumRecord:
+def optimised(public: Public, wishes: Sequence[Wish]) -> OptimumRecord:
     """Return the weights of least variance for some margins; raises SpecError where there are none."""
-    wanted = _all_margins(public, wishes) if isinstance(wishes, AllMargins) else wishes
-    queries = asked(public, wanted, KEY)
+    queries = asked(public, list(_named(public, wishes)), KEY)
     axes = _spaces(public, queries)[0]
     queries = tuple(query for query in queries if not axes.fixes(query.marginal))
     if not queries:
@@ -63,8 +61,11 @@ def optimised(public: Public, wishes: "Sequence[Wish] | AllMargins") -> OptimumR
     return bare.model_copy(update={"variance": variance, "bound": bound})
 
 
-def proved(public: Public, record: OptimumRecord) -> Form:
-    """Return the form of a certificate's weights; raises SpecError where its claim does not hold."""
+def proved(public: Public, record: OptimumRecord) -> tuple[Form, tuple[tuple[str, ...], ...]]:
+    """Return the form of a certificate's weights, and the attributes of the margins that are its parts.
+
+    Raises SpecError where what is claimed of them does not hold.
+    """
     for query in record.queries:
         query.require_known(public)
     if canonical(record.queries, public.schema) != record.queries:
@@ -83,19 +84,28 @@ def proved(public: Public, record: OptimumRecord) -> Form:
         raise SpecError("the variance of a certificate, or its bound, is not that of its weights.")
     if record.gap > CLAIMED:
         raise SpecError("the weights of a certificate are not those of least variance.")
-    parts = ((each, c) for each, c in margins.measured if not margins.is_kept(each))  # others are 0 on L
-    return Form(tuple((margins.rows(each), c) for each, c in parts), margins)
+    parts = [(each, c) for each, c in margins.measured if not margins.is_kept(each)]  # others are 0 on L
+    form = Form(tuple((margins.rows(each), c) for each, c in parts), margins)
+    return form, tuple(tuple(axes.names(each)) for each, _ in parts)
 
 
-def _all_margins(public: Public, wishes: AllMargins) -> list[Wish]:
-    """Return the margins of so many attributes, at most one of those that lie in each other."""
+def _named(public: Public, wishes: Sequence[Wish]) -> Iterator[Wish]:
+    """Yield wishes for one margin each, and those of up to some attributes that no other names.
+
+    Of attributes that lie in each other, as levels of a geography do, a margin has one.
+    """
     axis_of = {name: at for at, axis in enumerate(public.schema.grid.axes) for name in axis.names}
-    return [
-        Wish(marginal=each)
-        for size in range(min(wishes.up_to, len(axis_of)) + 1)
-        for each in combinations(public.schema.names, size)
-        if len({axis_of[name] for name in each}) == size
-    ]
+    seen = set()
+    for wish in wishes:
+        if wish.up_to is None:
+            seen.add(frozenset({*(wish.marginal or ()), *filter(None, [wish.level])}))
+            yield wish
+    for wish in wishes:
+        for size in range(min(wish.up_to or -1, len(axis_of)) + 1):
+            for each in combinations(public.schema.names, size):
+                if len({axis_of[name] for name in each}) == size and frozenset(each) not in seen:
+                    seen.add(frozenset(each))
+                    yield Wish(marginal=each, weight=wish.weight)
 
 
 def _spaces(public: Public, queries: Sequence[WeightedQueryRecord]) -> tuple[MarginAxes, Spaces]:

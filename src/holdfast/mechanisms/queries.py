@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import (
@@ -16,7 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
+    PositiveInt,
     field_validator,
     model_validator,
 )
@@ -87,22 +87,17 @@ NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine
 ALL_MARGINS = re.compile(r"all margins up to (\w+)", re.IGNORECASE)
 
 
-class AllMargins(NamedTuple):
-    """All margins of so many attributes at most."""
-
-    up_to: int
-
-    def __str__(self) -> str:
-        return f"all margins up to {self.up_to}"
-
-
 class Wish(Part):
-    """A margin, perhaps of a level, whose counts are to have small errors; a weight makes them count more."""
+    """A margin, perhaps of a level, whose counts are to have small errors; a weight makes them count more.
+
+    In its place, all margins of ``up_to`` so many attributes that are not named by themselves.
+    """
 
     section: ClassVar = ("mechanism", "optimise_for")
 
     marginal: tuple[Text, ...] | None = None
     level: Text | None = None
+    up_to: PositiveInt | None = None
     weight: PositiveRational = Field(default=ONE, validate_default=True)
 
     @field_validator("marginal")
@@ -113,22 +108,23 @@ class Wish(Part):
 
     @model_validator(mode="after")
     def _wishes_for_something(self) -> Self:
-        if self.marginal is None and self.level is None:
-            raise ValueError("asks for nothing: give it marginal, or level")
+        named = self.marginal is not None or self.level is not None
+        if named and self.up_to is not None:
+            raise ValueError("has up_to beside marginal or level: keep one, or write two wishes")
+        if not named and self.up_to is None:
+            raise ValueError("asks for nothing: give it marginal, level or up_to")
         return self
 
 
 def _wishes(value: object) -> object:
-    """Return a list of margins, or how many attributes those of all may have."""
-    if isinstance(value, AllMargins):
-        return value
+    """Return a list of wishes; one for all margins may be in words."""
     if isinstance(value, str):
         found = ALL_MARGINS.fullmatch(value.strip())
         number = found[1].lower() if found else ""
         if number in NUMBERS:
-            return AllMargins(NUMBERS.index(number) + 1)
+            return ({"up_to": NUMBERS.index(number) + 1},)
         if number.isdecimal() and int(number) > 0:
-            return AllMargins(int(number))
+            return ({"up_to": int(number)},)
         raise ValueError(
             f'is {short(value)!r}: write a list of margins, as [{{ marginal = ["age"] }}], or "all margins up'
             ' to two"'
@@ -138,11 +134,7 @@ def _wishes(value: object) -> object:
     return value
 
 
-Wishes = Annotated[
-    tuple[Wish, ...] | AllMargins,
-    BeforeValidator(_wishes),
-    PlainSerializer(lambda wishes: str(wishes) if isinstance(wishes, AllMargins) else wishes),
-]
+Wishes = Annotated[tuple[Wish, ...], BeforeValidator(_wishes)]
 """What weights are to be best for."""
 
 Entries = tuple[tuple[int, int, int], ...]

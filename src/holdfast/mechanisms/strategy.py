@@ -50,6 +50,8 @@ class Strategy:
 
     queries: tuple[WeightedQueryRecord, ...]
     form: Form
+    marginals: tuple[tuple[str, ...], ...]
+    """The attributes of each part of the form, those of its query or of a margin in it."""
     optimum: OptimumRecord | None = None
     """The weights that are best for the queries, where these do not weigh by themselves."""
 
@@ -69,7 +71,7 @@ class Strategy:
             if best is not None:
                 raise SpecError("a certificate has queries and an optimum: one of them is not its own.")
             return cls.recorded(public, record.queries)
-        return None if best is None else cls(best.queries, proved(public, best), best)
+        return None if best is None else cls(best.queries, *proved(public, best), best)
 
     @classmethod
     def asked(cls, public: Public, queries: Sequence[WeightedQuery]) -> "Strategy | None":
@@ -121,7 +123,8 @@ class Strategy:
             raise _unmeasured(public, axes, margins)
         if margins is None:
             _require_small(form)
-        return cls(tuple(query for query, _ in open_), form)
+        left = tuple(query for query, _ in open_)
+        return cls(left, form, tuple(query.marginal for query in left))
 
     @property
     def words(self) -> str:

@@ -1,0 +1,188 @@
+"""Weights that are best for a workload: from the spec to a certificate, and what is refused."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.mechanisms.test_weighted import county_spec, public_of
+
+from holdfast import release, verify
+from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.optimised import optimised, proved
+from holdfast.mechanisms.queries import OptimumRecord, Wish
+from holdfast.privacy.intensity import ZeroConcentrated
+from holdfast.releases.prepare import prepare
+from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.mechanism import MechanismChoice
+from holdfast.spec.model import Spec
+from holdfast.system.errors import SpecError
+from holdfast.testing.worlds import World
+
+FREE = World({"row": "ab", "column": "xyz"}, (2, 1, 0, 2, 1, 1), ())
+
+
+def record(tmp_path: Path, world: World | str, *wishes: dict[str, Any]) -> OptimumRecord:
+    return optimised(public_of(world, tmp_path), [Wish(**wish) for wish in wishes])
+
+
+def test_weights_are_rational_and_near_their_bound(tmp_path: Path) -> None:
+    """By hand: least 1 / k_1 + (1 / k_1 + 1 / k_2) / 2 where k_1 + k_2 = 2, as rows are kept."""
+    found = record(tmp_path, "two states", {"marginal": ["column"]}, {"marginal": ["row", "column"]})
+    weights = {each.marginal: float(each.weight) for each in found.weights}
+    k = weights["column",], weights["row", "column"]
+    assert k == pytest.approx(((5 - 5**0.5) / 2, (5**0.5 - 1) / 2), rel=1e-4)
+    assert 0 <= found.gap <= 1e-7
+    assert found.bound <= (5**0.5 + 3) / 4 <= found.variance * (1 + 1e-9)
+
+
+def test_the_detailed_query_alone_is_the_usual_noise_where_rows_and_columns_are_kept(tmp_path: Path) -> None:
+    found = record(tmp_path, "3 x 3", {"up_to": 2})
+    form, marginals = proved(public_of("3 x 3", tmp_path), found)
+    assert marginals == (("row", "column"),)
+    assert found.weights[0].weight == form.parts[0][1] == Fraction(3, 2)
+
+
+def test_a_space_that_is_not_asked_for_has_little_weight(tmp_path: Path) -> None:
+    """Noise there is ten times as wide as noise that is alike in all cells."""
+    found = record(tmp_path, "two states", {"marginal": ["column"]})
+    weights = {each.marginal: float(each.weight) for each in found.weights}
+    assert weights["row", "column"] == pytest.approx(0.01, rel=1e-3)
+    assert weights["column",] == pytest.approx(1.99, rel=1e-3)
+
+
+def test_all_margins_are_asked_for_in_words(tmp_path: Path) -> None:
+    for said in ("all margins up to two", "All margins up to 2"):
+        options: Any = MechanismChoice("lattice-gaussian", optimise_for=said)
+        assert options.optimise_for == (Wish(up_to=2),)
+    found = record(tmp_path, FREE, {"up_to": 1}, {"marginal": ["row"], "weight": "5"})
+    assert [query.words for query in found.queries] == ["total (1)", "row (5)", "column (1)"]
+
+
+REFUSED: list[tuple[str, list[dict[str, Any]], str]] = [
+    ("two states", [{"marginal": ["row"]}], r"asks for nothing but what the invariants fix: ask"),
+    ("two states", [{"marginal": ["colum"]}], r"names 'colum', .* did you mean 'column'"),
+    ("a geography", [{"level": "stat"}], r"'stat' is no level of the geography: .*'state'"),
+    ("a structural zero", [{"up_to": 1}], r"is for tables without structural zeros, .* give mechanism"),
+    ("selections", [{"up_to": 1}], r"all of whose invariants are whole margins"),
+    ("two states", [{"marginal": ["column"]}] * 2, r"asks for what one before it asks for: keep one"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("world", "wishes", "said"), REFUSED)
+def test_what_is_refused(world: str, wishes: list[dict[str, Any]], said: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=said) as refused:
+        record(tmp_path, world, *wishes)
+    assert str(refused.value).count(". ") == 0
+
+
+@pytest.mark.parametrize(
+    ("wishes", "said"),
+    [
+        ("all tables", r"'all tables': write a list of margins, .* or .all margins up to two"),
+        ("all margins up to none", r"write a list of margins"),
+        ({"marginal": ["row"]}, r"is one table: write a list of them"),
+        ([{"marginal": ["row"], "weight": "0"}], r"weight is 0: give a positive number"),
+        ([{"marginal": ["row"], "weight": -1}], r"weight is -1: give a positive number"),
+        ([{"weight": "1"}], r"asks for nothing: give it marginal, level or up_to"),
+        ([{"marginal": ["row"], "up_to": 2}], r"has up_to beside marginal or level"),
+        ([{"marginal": ["row", "row"]}], r"names 'row' twice"),
+    ],
+)  # fmt: skip
+def test_wishes_that_make_no_sense(wishes: Any, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        MechanismChoice("lattice-gaussian", optimise_for=wishes)
+
+
+def test_queries_or_wishes_and_the_l2_norm() -> None:
+    own = {"queries": [{"marginal": ["row"]}], "optimise_for": "all margins up to one"}
+    with pytest.raises(
+        SpecError, match=r"optimise_for finds the weights that queries give: keep one of them"
+    ):
+        MechanismChoice("lattice-gaussian", **own)
+    with pytest.raises(SpecError, match=r'set norm = "l2"'):
+        MechanismChoice("lattice-laplace", optimise_for="all margins up to one")
+
+
+def unequal(tmp_path: Path) -> Spec:
+    wishes = [{"marginal": ["sex"], "weight": "2"}, {"marginal": ["county", "sex"]}, {"marginal": ["tract"]}]
+    spec = county_spec(tmp_path, [], within={"tract": "county"})
+    options = MechanismChoice("lattice-gaussian", optimise_for=wishes)
+    return spec.model_copy(update={"mechanism": options})
+
+
+def test_unequal_nodes_are_drawn_with_the_variances_that_were_planned(tmp_path: Path) -> None:
+    ready = prepare(unequal(tmp_path))
+    mechanism = ready.table.mechanism
+    assert isinstance(mechanism, LatticeGaussian)
+    assert mechanism.noise is not None
+    assert mechanism.strategy is not None
+    assert mechanism.strategy.optimum is not None
+    best = mechanism.strategy.optimum
+    assert mechanism.guarantee.intensity == ZeroConcentrated(Fraction(1, 8))
+    draws = mechanism.noise.sample(SeededEntropy(8), 4000)
+    assert not (ready.public.universe.matrix @ draws.T).any()
+    drawn = sum(
+        float(query.weight) * float(((query.matrix(ready.public) @ draws.T) ** 2).mean())
+        for query in best.queries
+    )
+    # two records change, 4 times the rho of one; 4000 draws tell 5 %
+    assert drawn == pytest.approx(best.variance * 4 * 8, rel=0.1)
+    assert best.gap <= 1e-6
+
+
+def test_a_certificate_is_verified_and_a_changed_one_is_found(tmp_path: Path) -> None:
+    release(unequal(tmp_path), tmp_path / "out")
+    assert verify(tmp_path / "out").kept
+    path = tmp_path / "out" / "certificate.json"
+    whole = path.read_text()
+
+    def changed(change: Any) -> bool:
+        content = json.loads(whole)
+        change(content["parts"][0]["mechanism"]["optimum"])
+        path.write_text(json.dumps(content))
+        return verify(tmp_path / "out").kept
+
+    def weight(best: dict[str, Any]) -> None:
+        best["weights"][-1]["weight"] = str(Fraction(best["weights"][-1]["weight"]) * 2)
+
+    def bound(best: dict[str, Any]) -> None:
+        best["bound"] *= 1.01
+        best["variance"] *= 1.01
+
+    assert not changed(weight)
+    assert not changed(bound)
+    assert not changed(lambda best: best["losses"].reverse())
+
+
+def test_a_claim_is_not_believed(tmp_path: Path) -> None:
+    found = record(tmp_path, "two states", {"marginal": ["column"]}, {"marginal": ["row", "column"]})
+    public = public_of("two states", tmp_path)
+    first, *rest = found.weights
+    halved = first.model_copy(update={"weight": first.weight / 2})
+    for other, said in (
+        ({"weights": (halved, *rest)}, "is not that of its weights"),
+        ({"weights": (first, first, *rest)}, "is there twice"),
+        ({"weights": (first,)}, "without a law"),
+        ({"losses": ()}, "is not that of its invariants"),
+        ({"bound": float("nan")}, "its bound"),
+        ({"queries": found.queries[::-1]}, "not in their order"),
+    ):
+        with pytest.raises(SpecError, match=said):
+            proved(public, found.model_copy(update=other))
+
+
+def test_signed_squares_are_those_of_the_dense_form(tmp_path: Path) -> None:
+    found = record(tmp_path, FREE, {"up_to": 2}, {"marginal": [], "weight": "1/100000"})
+    form = proved(public_of(FREE, tmp_path), found)[0]
+    points = np.random.default_rng(3).integers(-9, 10, size=(200, 6))
+    squares, off = form.rounded(points)
+    exact = [form.exact(point) for point in points]
+    assert squares == pytest.approx(list(map(float, exact)))
+    assert all(
+        abs(Fraction(s) - e) <= Fraction(o) + e / 2**48 for s, e, o in zip(squares, exact, off, strict=True)
+    )
+    assert form.largest(points) == max(exact)
+    assert min(c for _, c in form.parts) < 0
