@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from tests.mechanisms.test_weighted import county_spec, public_of
 
 from holdfast import release, verify
+from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.optimised import optimised, proved
 from holdfast.mechanisms.queries import OptimumRecord, Wish
+from holdfast.mechanisms.spaces import Spaces
 from holdfast.privacy.intensity import ZeroConcentrated
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.spec.mechanism import MechanismChoice
 from holdfast.spec.model import Spec
 from holdfast.system.errors import SpecError
@@ -174,15 +178,26 @@ def test_a_claim_is_not_believed(tmp_path: Path) -> None:
             proved(public, found.model_copy(update=other))
 
 
-def test_signed_squares_are_those_of_the_dense_form(tmp_path: Path) -> None:
-    found = record(tmp_path, FREE, {"up_to": 2}, {"marginal": [], "weight": "1/100000"})
-    form = proved(public_of(FREE, tmp_path), found)[0]
+def test_squares_with_negative_strengths_are_a_form_and_its_law_is_drawn() -> None:
+    """Weights of residual spaces that no sum of whole margins has: chi-square of its squares, by the law."""
+    axes = tuple(axis for axis in (LevelledAxis.of(2, []), LevelledAxis.of(3, [])) if axis is not None)
+    spaces = Spaces.of(MarginStrategy(axes, (), ()))
+    weights = {(0, 0): Fraction(1, 10), (1, 0): Fraction(1), (0, 1): Fraction(1), (1, 1): Fraction(1, 4)}
+    form = Form.of(MarginStrategy(axes, (), spaces.strengths(weights)))
+    assert min(c for _, c in form.parts) < 0
     points = np.random.default_rng(3).integers(-9, 10, size=(200, 6))
     squares, off = form.rounded(points)
     exact = [form.exact(point) for point in points]
-    assert squares == pytest.approx(list(map(float, exact)))
-    assert all(
-        abs(Fraction(s) - e) <= Fraction(o) + e / 2**48 for s, e, o in zip(squares, exact, off, strict=True)
-    )
+    for square, wanted, error in zip(squares.tolist(), exact, off.tolist(), strict=True):
+        assert abs(Fraction(square) - wanted) <= Fraction(error) + wanted / 2**48
     assert form.largest(points) == max(exact)
-    assert min(c for _, c in form.parts) < 0
+    law = LatticeGaussianLaw(csr_array((0, 6), dtype=np.int64), Fraction(1), form=form)
+    draws = law.sample(SeededEntropy(4), 20000)
+    # few steps of rounding: in each space the mean square is its dimension over the weight, within 4 %
+    table = draws.reshape(-1, 2, 3).astype(np.float64)
+    rows, columns, whole = table.mean(axis=2), table.mean(axis=1), table.mean(axis=(1, 2))
+    in_rows = 3 * ((rows - whole[:, None]) ** 2).sum(axis=1).mean()
+    in_columns = 2 * ((columns - whole[:, None]) ** 2).sum(axis=1).mean()
+    assert 6 * (whole**2).mean() == pytest.approx(10, rel=0.05)
+    assert in_rows == pytest.approx(1, rel=0.05)
+    assert in_columns == pytest.approx(2, rel=0.05)

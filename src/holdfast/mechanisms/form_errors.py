@@ -11,8 +11,8 @@ from holdfast.lattice.count_variances import count_variances
 from holdfast.lattice.forms import MarginStrategy
 from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.error_laws import CountErrors, ErrorLaw
-from holdfast.mechanisms.queries import ONE, WeightedQueryRecord
 from holdfast.mechanisms.margin_axes import MarginAxes
+from holdfast.mechanisms.queries import ONE, WeightedQueryRecord
 from holdfast.mechanisms.strategy import Strategy
 from holdfast.public import Public
 from holdfast.sampling.lattice.weighted import kernel_basis
