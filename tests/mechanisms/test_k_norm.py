@@ -137,14 +137,16 @@ def test_noise_out_of_reach_names_another_mechanism(monkeypatch: pytest.MonkeyPa
         noise.sample(SeededEntropy(0), 1)
 
 
-def kept(shape: tuple[int, ...], margins: list[tuple[str, ...]]) -> Public:
-    """Return what is public of a table of ones that keeps margins; () is the total."""
+def kept(
+    shape: tuple[int, ...], margins: list[tuple[str, ...]], counts: NDArray[np.int64] | None = None
+) -> Public:
+    """Return what is public of a table, of ones unless it is given, that keeps margins; () is the total."""
     names = "abcd"[: len(shape)]
     levels = {name: tuple(map(str, range(size))) for name, size in zip(names, shape, strict=True)}
     schema = Schema(Attributes.of(levels))
     blocks = [margin_block(schema, margin, "".join(margin) or "total") for margin in margins]
-    ones = np.ones(schema.size, dtype=np.int64)
-    return Public(schema, "count", tuple(Held(block, block.evaluate(ones)) for block in blocks))
+    table = np.ones(schema.size, dtype=np.int64) if counts is None else counts
+    return Public(schema, "count", tuple(Held(block, block.evaluate(table)) for block in blocks))
 
 
 TWO_WAYS: list[tuple[str, ...]] = [("a", "b"), ("b", "c"), ("a", "c")]
@@ -192,7 +194,8 @@ def test_what_was_refused_by_sizes_has_no_nearer_tables(
 
 def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be listed as far as a short search knows is refused; the whole search is never asked."""
-    public = kept((2, 2, 2, 2), [("a", "b", "c"), ("c", "d"), ("a", "d"), ("b", "d")])
+    margins = [("a", "b", "c"), ("c", "d"), ("a", "d"), ("b", "d")]
+    public = kept((2, 2, 2, 2), margins)
     asked: list[int | None] = []
 
     def recorded(universe: Universe, work: int | None = None) -> SemiAdjacency:
@@ -202,22 +205,35 @@ def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", recorded)
     monkeypatch.setattr("holdfast.mechanisms.k_norm.WORK", 0)
     options = KNormOptions()
-    with pytest.raises(GuaranteeError, match=r"fewer than 16 records here.* or set distance in"):
+    with pytest.raises(GuaranteeError, match=r'fewer than 16 records.* set name = "lattice-laplace" in'):
         KNorm.answer(public, Target("semi", Pure(EPSILON)), options)
-    assert asked == [0]
     distance = semi_adjacency(public.universe).worst_case
     assert distance < 16
+    public = kept((2, 2, 2, 2), margins)
+    with pytest.raises(GuaranteeError, match=rf"takes no more than {distance} records"):
+        KNorm.answer(public, Target("semi", Pure(EPSILON), distance=distance), options)
+    assert asked == [0, 0]
+    monkeypatch.undo()
     given = KNorm.answer(public, Target("semi", Pure(EPSILON), distance=distance), options)
     assert given.guarantee.unit.distance == distance
 
 
-def test_a_given_distance_is_listed_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list has a limit; whether the distance covers one person may take a long search."""
+def test_a_given_distance_is_held_against_a_short_search_before_anything_is_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The list alone can take seconds, and so can a whole search."""
 
     def never(*_: object) -> None:
-        raise AssertionError("the list settles it")
+        raise AssertionError("the search settles it")
 
-    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", never)
+    monkeypatch.setattr("holdfast.mechanisms.k_norm.sensitivity_moves", never)
+    counts = np.random.default_rng(0).integers(0, 1000, 27)
+    public = kept((3, 3, 3), TWO_WAYS, counts)
+    with pytest.raises(GuaranteeError, match=r"no short search shows .* no more than 5 records"):
+        KNorm.answer(public, Target("semi", Pure(EPSILON), distance=5), KNormOptions())
+
+
+def test_a_given_distance_has_a_list_with_a_limit() -> None:
     public, options = kept((3, 3, 3), [("a",), ("b",), ("c",)]), KNormOptions()
     with pytest.raises(GuaranteeError, match="tables 4 records apart cannot all be listed"):
         KNorm.answer(public, Target("semi", Pure(EPSILON), distance=4), options)

@@ -44,9 +44,9 @@ from holdfast.universe.hull.moves import (
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.universe import Universe
 
-WORK = 500_000
+WORK = 1_500_000
 """What a search for the semi-adjacency may take before it is clear that K can be listed, as it counts itself:
-a second or two."""
+up to two seconds, and mostly less."""
 
 
 class KNormOptions(MechanismOptions):
@@ -244,29 +244,36 @@ def _require_near(premises: Premises) -> None:
     """Raise where the differences cannot be listed as far as one person's change is known to reach.
 
     A short search for the semi-adjacency gives it, or a bound. Where only a long one could show that few
-    enough records change, the noise is refused; a distance that is given needs none, and is held against the
-    semi-adjacency afterwards.
+    enough records change, or no more than the distance that is given, the noise is refused.
     """
-    universe, records = premises.universe, premises.whom.records
-    if premises.distance is not None:
-        _require_listed(universe, premises.distance * records)
-        return
+    universe, records, distance = premises.universe, premises.whom.records, premises.distance
+    if distance is not None:
+        require_listable(universe, distance * records)
     try:
         found = premises.semi_adjacency_within(WORK)
-    except GuaranteeError:
-        return  # the whole search says what is missing
+    except GuaranteeError as error:
+        raise _not_soon("how many records one person's change takes") from error
+    if distance is not None and found.worst_case > distance:
+        if not found.exact:
+            raise _not_soon(f"that one person's change takes no more than {premises.whom.amount(distance)}")
+        premises.checked()  # says that the distance is too small
+    farthest = found.worst_case if distance is None else distance
     try:
-        _require_listed(universe, found.worst_case * records)
+        _require_listed(universe, farthest * records)
     except UnlistedError as error:
-        if found.exact:
+        if found.exact or distance is not None:
             raise
-        raise GuaranteeError(
-            f"no short search shows that one person's change takes fewer than {found.worst_case:,} records"
-            f" here, and the differences of tables so far apart cannot all be listed for {universe.cells:,}"
-            f' cells, as k-norm noise needs: set name = "lattice-laplace" in {setting("mechanism")}, use'
-            " coarser"
-            f" attributes, or set distance in {setting('privacy')} to what holdfast audit universe finds."
+        raise _not_soon(
+            f"that one person's change takes fewer than {farthest:,} records, and the differences of tables"
+            f" that far apart cannot all be listed for {universe.cells:,} cells"
         ) from error
+
+
+def _not_soon(what: str) -> GuaranteeError:
+    return GuaranteeError(
+        f"no short search shows {what}, as k-norm noise needs: {_another()}, use coarser attributes, or keep"
+        " fewer invariants."
+    )
 
 
 def _require_listed(universe: Universe, adjacency: int) -> None:

@@ -150,10 +150,11 @@ class Premises:
         least, distance = self.semi_adjacency.worst_case, self.distance
         who = self.whom.one if self.whom.records == 1 else "record"
         if least and distance is not None and distance < least:
+            takes = "takes" if self.semi_adjacency.exact else "takes, as far as is known, up to"
             raise GuaranteeError(
                 f"{setting('privacy', 'distance')} = {distance} does not cover one {who}: with these"
-                f" invariants one {who}'s change takes {self.whom.amount(least)}; give at least that many, or"
-                " leave it out."
+                f" invariants one {who}'s change {takes} {self.whom.amount(least)}; give at least that many,"
+                " or leave it out."
             )
         refuse_vacuous(self.universe, self._farthest, self.sensitivity, self.whom)
         return self

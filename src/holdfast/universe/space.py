@@ -173,7 +173,7 @@ def _extended(sets: IntArray, count: int) -> IntArray:
     return np.hstack([np.repeat(sets, more, axis=0), element[:, None]])
 
 
-MOST_ASKED = 1_000  # sums of columns that a solver is asked about: a second or two
+MOST_ASKED = 700  # sums of columns that a solver is asked about: a second or so
 MOST_ENTRIES = 4_000_000  # entries of all vectors that are listed
 
 

@@ -182,7 +182,9 @@ class Witnesses(Search):
         self._made += count // 20
         if count > SETS or self._making_exhausted:
             return None
-        return self._compensators.making(y, size)
+        found = self._compensators.making(y, size)
+        self._made += len(found)
+        return found
 
     def _avoiding(self, y: int, sets: Supports) -> IntegerSolution:
         """Return a table without a record y that contains none of the sets."""
@@ -213,7 +215,9 @@ class Witnesses(Search):
         self._spend(count // 20)
         if count > SETS or self.exhausted:
             return None
-        return self._compensators.blocking(x, y, size)
+        found = self._compensators.blocking(x, y, size)
+        self._spend(len(found))
+        return found
 
     def _table(self, x: int, y: int, empty: IntArray) -> IntegerSolution:
         """Return a table with a record x, and without it no record in the empty patterns."""
