@@ -74,6 +74,12 @@ class Spaces:
         inside = (self._levels == level) & ~(self._sets & ~read).any(axis=1)
         return np.asarray(np.where(inside, factors.prod(axis=1), 0.0))
 
+    def measured(self, reading: Reading) -> FloatArray:
+        """Return the weight that W'W of a margin has in each space."""
+        read, level = (each[0] for each in self._parted([reading]))
+        inside = (self._levels == level) & ~(self._sets & ~read).any(axis=1)
+        return np.asarray(np.where(inside, np.where(read, 1.0, self._sizes).prod(), 0.0))
+
     def lost(self, common: Sequence[Reading]) -> FloatArray:
         """Return half of u'Qu by space for records that move and keep so much, one row each."""
         kept, level = self._parted(common)

@@ -1,26 +1,24 @@
 """Shares of the budget: by level, and within a level by query; given, equal, or those with small errors.
 
-On a tree in which all nodes of a level have the same number of children, without bounds, the best linear
-unbiased estimates have covariances that all queries share the axes of: for marginals of a product of
-attributes these are the contrasts in each set S of attributes, on which W_q'W_q is
-
-    the product of the numbers of levels of all attributes outside of q  where S lies in q,  else 0.
-
-So two passes over numbers [theory, 11] give the variance of any marginal on any level, and the sum of those
-that are asked for is minimised over the shares. Geographies are taken as such trees by the mean number of
-children: this settles shares, and no claim rests on it.
+Measurements of a level with the share x have weights in the spaces of the geography and of the sets of
+attributes of the cells that grow as x does [holdfast, mechanisms/spaces.py]. So the sum of the mean
+variances of the best linear unbiased estimates of what is asked for is a convex function of the shares,
+and is minimised as such [holdfast, mechanisms/optimum.py]. Bounds and structural zeros, and invariants
+that are no margins, are left out: this settles shares, and no claim rests on it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from math import prod
 from typing import Literal
 
 import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
+from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
+from holdfast.mechanisms.optimum import Variances, WeightProgram, least_variance
+from holdfast.mechanisms.spaces import MOST_SPACES, Spaces
 from holdfast.mechanisms.topdown.design import MarginalQuery, MeasurementDesign, below
 from holdfast.mechanisms.topdown.options import Aim
 from holdfast.system.errors import SpecError
@@ -89,32 +87,36 @@ def _require_levels(names: Sequence[str], asked: Mapping[str, Fraction]) -> None
 
 PARTS = 1000
 """Shares are whole numbers of this many parts."""
-MOST_ATTRIBUTES = 12
-FIXED = 1e12
-"""How much more an invariant says than a measurement: enough to settle shares."""
+UNSEEN = 1e-9
+"""The weight of a cell, next to that of all that is measured: no variance is endless."""
 
 
 def optimised(
     design: MeasurementDesign, weights: Sequence[Fraction], aims: Sequence[Aim]
 ) -> tuple[Fraction, ...]:
     """Return the shares of the levels, root first, that make the errors of the aims least."""
-    from scipy.optimize import minimize  # noqa: PLC0415 - loaded late
-
     asked = _weighted_queries(design, aims)
     measured = sorted({each.level for each in design.measured})
     if len(measured) < 2:
         return levels_of(design, "equal")  # nothing to choose
-    tree = _RegularTree.of(design, weights)
-
-    def error(logits: FloatArray) -> float:
-        shares = np.zeros(len(design.regions.sizes))
-        full = np.exp(np.append(logits, 0.0) - max(logits.max(initial=0.0), 0.0))
-        shares[measured] = full / full.sum()
-        return float(np.log(tree.error(shares, asked)))
-
-    found = minimize(error, np.zeros(len(measured) - 1), method="Nelder-Mead", options={"maxiter": 4000}).x
-    full = np.exp(np.append(found, 0.0) - max(found.max(initial=0.0), 0.0))
-    parts = np.maximum(np.rint(PARTS * full / full.sum()).astype(int), 1)
+    tree = _Tree.of(design)
+    spaces = Spaces.of(tree.kept(design))
+    sums = np.array([spaces.sums(tree.reading(level, query)) for level, query, _ in asked])
+    known = ~sums.any(axis=1)
+    if known.all():
+        return levels_of(design, "equal")  # invariants fix all of it
+    per_share = np.zeros((len(spaces.readings), len(measured)))
+    for column, level in enumerate(measured):
+        here = [each for each in design.measured if each.level == level]
+        total = sum((weights[each.query] for each in here), Fraction(0))
+        for each in here:
+            seen = spaces.measured(tree.reading(level, design.queries[each.query]))
+            per_share[:, column] += float(weights[each.query] / total) / each.sensitivity * seen
+    shared = _Shared(spaces.variances, per_share + UNSEEN * per_share.max())
+    start = np.full(len(measured), 0.5 / len(measured))
+    program = WeightProgram(shared, np.ones((1, len(measured))), np.zeros(len(measured)), start)
+    found = least_variance(program, sums[~known], np.array([weight for *_, weight in asked])[~known]).weights
+    parts = np.maximum(np.rint(PARTS * found / found.sum()).astype(int), 1)
     parts[int(np.argmax(parts))] += PARTS - int(parts.sum())
     shares = [Fraction(0)] * len(design.regions.sizes)
     for level, part in zip(measured, parts.tolist(), strict=True):
@@ -139,65 +141,63 @@ def _weighted_queries(
 
 
 @dataclass(frozen=True, eq=False)
-class _RegularTree:
-    """A regular tree: children of each node by level, and information by level and contrast for share 1."""
+class _Shared:
+    """Variances of spaces whose weights are linear in shares."""
 
-    sets: tuple[frozenset[str], ...]
-    sizes: dict[str, int]
-    children: FloatArray
-    information: FloatArray
-    """One row a level, one column a set of attributes."""
-    known: FloatArray
+    variances: Variances
+    per_share: FloatArray
+
+    def at(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the variances and their derivatives by share."""
+        found, slopes = self.variances.at(self.per_share @ weights)
+        return found, slopes @ self.per_share
+
+    def curvature(self, weights: FloatArray, of: FloatArray) -> FloatArray:
+        """Return the second derivatives by share."""
+        found = self.variances.curvature(self.per_share @ weights, of)
+        return np.asarray(self.per_share.T @ found @ self.per_share)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """A geography as an axis, its nodes by level as partitions of the leaves, and the attributes of cells."""
+
+    names: tuple[str, ...]
+    axes: tuple[LevelledAxis, ...]
+    levels: tuple[int, ...]
+    """The level of the axis that each level of the geography is; levels of the same nodes are one."""
 
     @classmethod
-    def of(cls, design: MeasurementDesign, weights: Sequence[Fraction]) -> "_RegularTree":
+    def of(cls, design: MeasurementDesign) -> "_Tree":
         regions = design.regions
-        if len(regions.names) > MOST_ATTRIBUTES:
+        leaves = np.arange(regions.sizes[-1])
+        nodes = [leaves]
+        for parent in reversed(regions.spine.parent):
+            nodes.insert(0, parent[nodes[0]])
+        axis = LevelledAxis.of(leaves.size, nodes)
+        assert axis is not None  # noqa: S101 - each level is finer than the one above
+        sizes = [len(regions.cells.attribute(name).levels) for name in regions.names if regions.cells]
+        others = [one for size in sizes if (one := LevelledAxis.of(size, ())) is not None]
+        if (axis.depth + 1) * prod(one.depth + 1 for one in others) > MOST_SPACES:
             raise SpecError(
-                f'{setting("mechanism", "allocation")} = "optimise" is for at most {MOST_ATTRIBUTES}'
-                " attributes: give shares by level."
+                f'{setting("mechanism", "allocation")} = "optimise" is not for so many attributes as'
+                f" {len(others)}: give shares by level."
             )
-        sizes = {name: len(regions.cells.attribute(name).levels) for name in regions.names if regions.cells}
-        sets = tuple(
-            frozenset(some) for k in range(len(sizes) + 1) for some in combinations(regions.names, k)
+        return cls(regions.names, (axis, *others), tuple(map(axis.level, nodes)))
+
+    def reading(self, level: int, query: MarginalQuery) -> Reading:
+        """Return how a query of the nodes of a level reads the axes."""
+        own = (
+            int(name in query.marginal) * one.depth
+            for name, one in zip(self.names, self.axes[1:], strict=True)
         )
-        nodes = np.array(regions.sizes, dtype=np.float64)
-        information = np.zeros((nodes.size, len(sets)))
-        known = np.zeros_like(information)
-        for level in range(nodes.size):
-            here = [each for each in design.measured if each.level == level]
-            total = sum((weights[each.query] for each in here), Fraction(0))
-            for each in here:
-                query = design.queries[each.query]
-                strength = float(weights[each.query] / total) / each.sensitivity
-                information[level] += strength * _eigenvalues(query, sets, sizes)
-            if (rows := below(design.kept, regions.sizes, level)).shape[0]:
-                known[level, 0] = FIXED  # some sum of all is known; finer contrasts are left to the data
-                if rows.shape[0] >= regions.width:
-                    known[level] = FIXED
-        return cls(sets, sizes, nodes[1:] / nodes[:-1], information, known)
+        return (self.levels[level], *own)
 
-    def error(self, shares: FloatArray, asked: Sequence[tuple[int, MarginalQuery, float]]) -> float:
-        """Return the weighted sum of mean variances of the rows of what is asked."""
-        own = self.information * shares[:, None] + self.known + 1e-12
-        up = [1 / own[-1]]
-        for level in reversed(range(len(own) - 1)):
-            up.append(1 / (own[level] + 1 / (self.children[level] * up[-1])))
-        up.reverse()
-        final = [up[0]]
-        for level in range(1, len(own)):
-            total = self.children[level - 1] * up[level]
-            gain = up[level] / total
-            final.append(up[level] - gain * up[level] + gain**2 * final[-1])
-        found = 0.0
-        for level, query, weight in asked:
-            number = np.array([prod(self.sizes[name] - 1 for name in some) for some in self.sets])
-            trace = float((number * _eigenvalues(query, self.sets, self.sizes) * final[level]).sum())
-            found += weight * trace / query.rows.shape[0]
-        return found
-
-
-def _eigenvalues(query: MarginalQuery, sets: Sequence[frozenset[str]], sizes: dict[str, int]) -> FloatArray:
-    outside = prod(size for name, size in sizes.items() if name not in query.marginal)
-    inside = frozenset(query.marginal)
-    return np.array([float(outside) if some <= inside else 0.0 for some in sets])
+    def kept(self, design: MeasurementDesign) -> MarginStrategy:
+        """Return what is known of nodes: a sum of their cells as if it were the total, or all cells."""
+        sizes, found = design.regions.sizes, []
+        for level, place in enumerate(self.levels):
+            if rows := below(design.kept, sizes, level).shape[0]:
+                whole = rows >= design.regions.width
+                found.append((place, *(one.depth * whole for one in self.axes[1:])))
+        return MarginStrategy(self.axes, tuple(found), ())
