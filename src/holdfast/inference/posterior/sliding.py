@@ -103,7 +103,7 @@ class Sliding:
         low = np.full(self.released.size + self.constraints.joint[1].size, -FAR)
         low[: self.constraints.cells], low[self.released.size :] = self.constraints.low, 0
         return (
-            (self.released, weights, float(np.abs(rest).sum()), float((rest**2).sum())),
+            (self.released, weights, np.array([np.abs(rest).sum(), (rest**2).sum()])),
             (NORMS.index(self.form.norm), self.form.rate, self.form.width(self.constraints.cells)),
             (moves.alone, moves.paired, moves.starts, moves.table),
             (listed.indptr.astype(np.int64), listed.indices.astype(np.int64), listed.data, tries),
@@ -156,10 +156,12 @@ def _slide(
     noise: Any,
     least: Any,
     generator: Any,
-) -> Any:
-    """Draw k along a move, and make it; returns the norms of the noise after it."""
+) -> None:
+    """Draw k along a move, and make it, in place."""
     cells, steps = move
-    released, weights, far, square = release
+    released, weights, norms = release
+    far, square = norms[0], norms[1]
+    noised = (released, weights, far, square)
     low, high = np.int64(-FAR), np.int64(FAR)
     for p in range(size):
         above = counts[cells[p]] - least[cells[p]]
@@ -168,18 +170,18 @@ def _slide(
         else:
             high = min(high, above // -steps[p])
     if low >= high:
-        return far, square
+        return
     width = noise[2]
-    floor = _density(0, size, move, counts, sums, release, model, noise) - generator.standard_exponential()
+    floor = _density(0, size, move, counts, sums, noised, model, noise) - generator.standard_exponential()
     left = -np.int64(generator.random() * width)
     right = left + width - 1
-    while left > low and _density(left, size, move, counts, sums, release, model, noise) > floor:
+    while left > low and _density(left, size, move, counts, sums, noised, model, noise) > floor:
         left -= width
-    while right < high and _density(right, size, move, counts, sums, release, model, noise) > floor:
+    while right < high and _density(right, size, move, counts, sums, noised, model, noise) > floor:
         right += width
     left, right = np.maximum(left, low), np.minimum(right, high)
     k = left + np.int64(generator.random() * (right - left + 1))
-    while k != 0 and _density(k, size, move, counts, sums, release, model, noise) <= floor:
+    while k != 0 and _density(k, size, move, counts, sums, noised, model, noise) <= floor:
         if k < 0:
             left = k + 1
         else:
@@ -195,7 +197,7 @@ def _slide(
         if cell < model[0].size:
             sums[model[0][cell]] += k * steps[p]
         counts[cell] += k * steps[p]
-    return far, square
+    norms[0], norms[1] = far, square
 
 
 @compiled
@@ -205,30 +207,38 @@ def _below(bound: Any, generator: Any) -> Any:
 
 
 @compiled
-def _norms(counts: Any, release: Any) -> Any:
-    """Return the weighted l1 norm of the noise of a table, and its square sum."""
-    released, weights, far, square = release
+def _around(counts: Any, release: Any) -> Any:
+    """Return a release around a table: with the weighted l1 norm of the noise and its square sum."""
+    released, weights, norms = release
+    norms = norms.copy()
     for cell in range(released.size):
         z = float(released[cell] - counts[cell])
-        far += weights[cell] * abs(z)
-        square += weights[cell] * z * z
-    return far, square
+        norms[0] += weights[cell] * abs(z)
+        norms[1] += weights[cell] * z * z
+    return released, weights, norms
+
+
+@compiled
+def _listed(listed: Any, move: Any, generator: Any) -> Any:
+    """Put any of the listed moves in place; returns its size."""
+    begins, cells, entries, _ = listed
+    row = _below(begins.size - 1, generator)
+    size = begins[row + 1] - begins[row]
+    for p in range(size):
+        move[0][p], move[1][p] = cells[begins[row] + p], entries[begins[row] + p]
+    return size
 
 
 @compiled
 def _sweep(times: Any, counts: Any, sums: Any, model: Any, constant: Any, generator: Any) -> None:
     """Go through moves of all kinds."""
-    release, noise, plain, listed, (longest, low) = constant
+    release, noise, (alone, paired, starts, table), listed, (longest, low) = constant
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    released, weights, _, _ = release
-    alone, paired, starts, table = plain
-    begins, cells, entries, tries = listed
-    far, square = _norms(counts, release)
+    release = _around(counts, release)
     for _ in range(times):
         for at in range(alone.size):
             move[0][0], move[1][0] = alone[at], 1
-            state = (released, weights, far, square)
-            far, square = _slide(1, move, counts, sums, state, model, noise, low, generator)
+            _slide(1, move, counts, sums, release, model, noise, low, generator)
         for group in range(starts.size - 1):
             begin, size = starts[group], starts[group + 1] - starts[group]
             for at in range(size if size > 1 else 0):
@@ -236,8 +246,7 @@ def _sweep(times: Any, counts: Any, sums: Any, model: Any, constant: Any, genera
                 other += other >= one
                 move[0][0], move[0][1] = paired[begin + one], paired[begin + other]
                 move[1][0], move[1][1] = 1, -1
-                state = (released, weights, far, square)
-                far, square = _slide(2, move, counts, sums, state, model, noise, low, generator)
+                _slide(2, move, counts, sums, release, model, noise, low, generator)
         rows, columns = table.shape
         for at in range(rows * columns):
             r, c = at // columns, at % columns
@@ -246,33 +255,22 @@ def _sweep(times: Any, counts: Any, sums: Any, model: Any, constant: Any, genera
             for p in range(4):
                 move[0][p] = table[r if p in (0, 2) else s, c if p in (0, 3) else d]
                 move[1][p] = 1 if p < 2 else -1
-            state = (released, weights, far, square)
-            far, square = _slide(4, move, counts, sums, state, model, noise, low, generator)
-        for _try in range(tries):
-            row = _below(begins.size - 1, generator)
-            size = begins[row + 1] - begins[row]
-            for p in range(size):
-                move[0][p], move[1][p] = cells[begins[row] + p], entries[begins[row] + p]
-            state = (released, weights, far, square)
-            far, square = _slide(size, move, counts, sums, state, model, noise, low, generator)
+            _slide(4, move, counts, sums, release, model, noise, low, generator)
+        for _try in range(listed[3]):
+            size = _listed(listed, move, generator)
+            _slide(size, move, counts, sums, release, model, noise, low, generator)
 
 
 @compiled
 def _wander(tries: Any, counts: Any, sums: Any, model: Any, constant: Any, generator: Any) -> None:
     """Go along some moves, each chosen on its own."""
-    release, noise, plain, listed, (longest, low) = constant
+    release, noise, (_, paired, starts, _), listed, (longest, low) = constant
     move = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    released, weights, _, _ = release
-    _, paired, starts, _ = plain
-    begins, cells, entries, _ = listed
-    far, square = _norms(counts, release)
+    release = _around(counts, release)
     for _ in range(tries):
         size = 2
-        if begins.size > 1:
-            row = _below(begins.size - 1, generator)
-            size = begins[row + 1] - begins[row]
-            for p in range(size):
-                move[0][p], move[1][p] = cells[begins[row] + p], entries[begins[row] + p]
+        if listed[0].size > 1:
+            size = _listed(listed, move, generator)
         else:
             one = _below(paired.size, generator)
             group = np.searchsorted(starts, one, side="right") - 1
@@ -280,5 +278,4 @@ def _wander(tries: Any, counts: Any, sums: Any, model: Any, constant: Any, gener
             other += other >= one
             move[0][0], move[0][1] = paired[one], paired[other]
             move[1][0], move[1][1] = 1, -1
-        state = (released, weights, far, square)
-        far, square = _slide(size, move, counts, sums, state, model, noise, low, generator)
+        _slide(size, move, counts, sums, release, model, noise, low, generator)
