@@ -19,7 +19,7 @@ from holdfast.data.microdata import Microdata
 from holdfast.data.read import Reading
 from holdfast.data.table import Records, Table
 from holdfast.ledger.account import Ledger
-from holdfast.mechanisms.swapping.survey import Survey
+from holdfast.mechanisms.swapping.public import Survey
 from holdfast.mechanisms.swapping.utility import SwapMonitor
 from holdfast.releases.prepared import Prepared
 from holdfast.releases.records import PreparedRecords, prepare_records

@@ -59,9 +59,9 @@ from holdfast.privacy.pufferfish.families import (
     Person,
     Presence,
 )
-from holdfast.processing.bias import bias
 from holdfast.processing.contraction import contracted, contractions, nearest_ordered, whole_ordered
 from holdfast.processing.methods import METHODS
+from holdfast.processing.processed import bias
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw

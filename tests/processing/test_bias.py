@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from holdfast.estimation.conforming import Conforming
-from holdfast.estimation.stand_in import stand_in
-from holdfast.processing.bias import bias
+from holdfast.estimation.l2 import stand_in
 from holdfast.processing.methods import METHODS, method_of
+from holdfast.processing.processed import bias
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.system.errors import DataError
 from holdfast.testing.goodness import two_way

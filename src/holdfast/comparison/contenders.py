@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast.comparison.terms import terms_for
-from holdfast.estimation.stand_in import public_tables
+from holdfast.estimation.l2 import public_tables
 from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism, of_tables
 from holdfast.mechanisms.mechanism import DrawArray

@@ -14,9 +14,9 @@ from math import isfinite
 
 import polars as pl
 
+from holdfast.data.files import Source
 from holdfast.data.levels import number
 from holdfast.data.schema import Attributes, Schema
-from holdfast.data.source import Source
 from holdfast.data.table import LevelCodes, NotACellError, Records
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.data import MISSING

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.columns import as_text
+from holdfast.data.files import Source
 from holdfast.data.schema import Attributes, Schema
-from holdfast.data.source import Source
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.spec.data import Geography
 from holdfast.system.errors import DataError, SpecError

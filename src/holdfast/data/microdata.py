@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from holdfast.data.files import (
+    FRAME,
     PLAIN,
     Writing,
     csv_damage,
@@ -27,7 +28,6 @@ from holdfast.data.files import (
     require_plain,
 )
 from holdfast.data.parquet import batch_rows, decoded, parquet_batches, parquet_schema
-from holdfast.data.source import FRAME
 from holdfast.system.errors import DataError
 
 BLOCK = 1 << 25

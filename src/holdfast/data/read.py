@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.columns import Columns, closed, unmet
-from holdfast.data.files import MOST_ROWS, PLAIN, Writing, open_file
+from holdfast.data.files import MOST_ROWS, PLAIN, Source, Writing, open_file, open_frame
 from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
 from holdfast.data.grid import count as cells_of
 from holdfast.data.levels import number
 from holdfast.data.schema import MOST_CELLS, Attributes, Schema, quoted_schema
 from holdfast.data.selection import schema_of
-from holdfast.data.source import Source, open_frame
 from holdfast.data.table import Records, Table, first_repeat
 from holdfast.data.warnings import alike_levels, nested_in_words, nested_pairs
 from holdfast.lattice.arrays import IntArray

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, StrictBool, model_validator
 
-from holdfast.estimation.stand_in import public_tables
+from holdfast.estimation.l2 import public_tables
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.markov import read_moves
 from holdfast.mechanisms.chain_draw import ChainDraw, WalkRecord, basis_of

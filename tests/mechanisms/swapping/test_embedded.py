@@ -21,7 +21,7 @@ from holdfast.mechanisms.swapping.embedded import (
     require_room,
     swapped_groups,
 )
-from holdfast.mechanisms.swapping.survey import survey
+from holdfast.mechanisms.swapping.public import survey
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import DataError
 from holdfast.testing.goodness import LEVEL, p_value

@@ -26,8 +26,8 @@ from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping import embedded, spark
 from holdfast.mechanisms.swapping.embedded import Swap, Swapped, plain
+from holdfast.mechanisms.swapping.public import Survey, survey
 from holdfast.mechanisms.swapping.spark import Failure, require_spark, spark_groups
-from holdfast.mechanisms.swapping.survey import Survey, survey
 from holdfast.system.errors import DataError, ReleaseError
 from holdfast.system.private import Private
 from holdfast.verification.verify import verify

@@ -10,8 +10,8 @@ from tests.mechanisms.swapping.small import TYPES, few_bits, households, typed
 from holdfast.data import microdata, parquet
 from holdfast.data.microdata import open_microdata
 from holdfast.mechanisms.records import ColumnRoles
-from holdfast.mechanisms.swapping import survey as module
-from holdfast.mechanisms.swapping.survey import Survey, survey
+from holdfast.mechanisms.swapping import public as module
+from holdfast.mechanisms.swapping.public import Survey, survey
 from holdfast.mechanisms.swapping.tallies import Tally, require_levels
 from holdfast.system.errors import DataError
 
@@ -137,4 +137,4 @@ def test_keys_hold_levels(name: str) -> None:
 def test_nothing_shows_in_a_repr() -> None:
     found = looked(households(), tally=True)
     assert "own" not in repr(found)
-    assert repr(found).startswith("<holdfast.mechanisms.swapping.survey.Survey object")
+    assert repr(found).startswith("<holdfast.mechanisms.swapping.public.Survey object")

@@ -6,8 +6,7 @@ bounds.py      what swapping loses, by two bounds, and the rates that lose so mu
 details.py     what a certificate says of a swap: its record, its strata, its caveats
 permute.py     who takes whose values, drawn in integers
 tallies.py     counts that were asked for: kept by every swap, or refused
-survey.py      one pass over a file: its strata, and all that swapping leaves as it is
-public.py      what is public of a file before it is swapped
+public.py      what is public of a file before it is swapped, from one pass over it
 units.py       the units of a file: records, or households with their rows
 file.py        a file before its swap, and after it
 embedded.py    a file of any size, group after group, on this machine

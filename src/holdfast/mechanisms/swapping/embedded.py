@@ -26,7 +26,7 @@ from holdfast.data.parquet import width
 from holdfast.lattice.arrays import IntArray, WordArray
 from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping.permute import permute
-from holdfast.mechanisms.swapping.survey import Survey, require_told_apart
+from holdfast.mechanisms.swapping.public import Survey, require_told_apart
 from holdfast.sampling.entropy import SystemEntropy
 from holdfast.system.errors import DataError
 from holdfast.system.machine import free_memory

@@ -38,8 +38,7 @@ from holdfast.mechanisms.swapping.outputs import (
     cell_counts,
     require_numbers,
 )
-from holdfast.mechanisms.swapping.public import PublicStrata, tally_of
-from holdfast.mechanisms.swapping.survey import Survey, survey
+from holdfast.mechanisms.swapping.public import PublicStrata, Survey, survey, tally_of
 from holdfast.mechanisms.swapping.tallies import Tallies, Tally, require_levels, table_of
 from holdfast.mechanisms.swapping.units import Units, agree
 from holdfast.mechanisms.swapping.utility import SwapMonitor, counted_before

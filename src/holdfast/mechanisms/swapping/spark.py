@@ -37,7 +37,7 @@ from holdfast.mechanisms.swapping.embedded import (
     record_memory,
     swap_group,
 )
-from holdfast.mechanisms.swapping.survey import Survey
+from holdfast.mechanisms.swapping.public import Survey
 from holdfast.system.errors import DataError, HoldfastError, ReleaseError
 from holdfast.system.machine import free_memory
 from holdfast.system.private import Private

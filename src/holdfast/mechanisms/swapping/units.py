@@ -30,12 +30,12 @@ from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping.details import InducedSection
 from holdfast.mechanisms.swapping.public import (
     PublicStrata,
+    Survey,
     file_section,
     persons_section,
     public_strata,
     records_section,
 )
-from holdfast.mechanisms.swapping.survey import Survey
 from holdfast.mechanisms.swapping.tallies import Tally, require_levels
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import DataError, SpecError

@@ -29,7 +29,7 @@ from pydantic import Field, StrictBool, model_validator
 from scipy.sparse import csr_array, vstack
 
 from holdfast.data.cell_values import read_counts, read_weights
-from holdfast.estimation.stand_in import public_tables
+from holdfast.estimation.l2 import public_tables
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import read_moves
 from holdfast.lattice.rows import independent_rows

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from holdfast.estimation.stand_in import public_tables
+from holdfast.estimation.l2 import public_tables
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.mechanism import (
     AT_ONCE,
