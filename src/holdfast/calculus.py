@@ -22,7 +22,16 @@ from holdfast.privacy.conversion import (
 )
 from holdfast.privacy.evidence import Assumed, Estimated, Evidence, Proved, stated
 from holdfast.privacy.guarantee import Guarantee, Scope, Target, Unit
-from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.integer_gaussian import mu_of, rho_within
+from holdfast.privacy.intensity import (
+    Approximate,
+    Functional,
+    GaussianDP,
+    GaussianNoise,
+    Intensity,
+    Pure,
+    ZeroConcentrated,
+)
 from holdfast.privacy.order import at_least_as_strong, convert
 from holdfast.privacy.posterior import (
     loss_of,
@@ -52,6 +61,7 @@ from holdfast.privacy.pufferfish import (
     tp_of_tables,
 )
 from holdfast.privacy.subspace import SubspaceGuarantee
+from holdfast.privacy.tight import Tight, least_mu, tight
 from holdfast.privacy.tradeoff import (
     EpsilonDelta,
     Gaussian,
@@ -83,6 +93,7 @@ __all__ = [
     "Functional",
     "Gaussian",
     "GaussianDP",
+    "GaussianNoise",
     "Guarantee",
     "Intensity",
     "LawClass",
@@ -99,6 +110,7 @@ __all__ = [
     "SubspaceGuarantee",
     "TPGuarantee",
     "Target",
+    "Tight",
     "Tradeoff",
     "Unit",
     "ZeroConcentrated",
@@ -124,7 +136,9 @@ __all__ = [
     "group",
     "in_parallel",
     "in_sequence",
+    "least_mu",
     "loss_of",
+    "mu_of",
     "parallel",
     "post_processed",
     "posterior_bounds",
@@ -133,10 +147,12 @@ __all__ = [
     "pure_to_gdp",
     "pure_to_zcdp",
     "radial_loss",
+    "rho_within",
     "semantics",
     "stated",
     "symmetrise",
     "tensor",
+    "tight",
     "tp_of_tables",
     "tradeoff_of",
     "tradeoff_of_lattice",

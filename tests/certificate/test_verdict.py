@@ -114,7 +114,7 @@ def test_the_words_say_how_sure_one_can_become() -> None:
     assert "percentage points" not in apart.meaning.words
     zcdp = certified(standard="zcdp", rho="1/8", mechanism={"name": "lattice-gaussian"}).verdict
     assert zcdp is not None
-    assert "right with a probability of at most 62.5 %" in zcdp.meaning.words
+    assert "right with a probability of at most 60 %" in zcdp.meaning.words
     assert zcdp.meaning.words.endswith("but for a probability of 1e-09.")
 
 

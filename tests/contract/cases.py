@@ -72,6 +72,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("weights", ZCDP),
         Case("a structural zero", ZCDP),
         Case("selections", {"standard": "approximate", "epsilon": "4", "delta": "1/100"}),
+        Case("2 x 2", {"standard": "gaussian", "mu": "3/2"}),
+        Case("one total", {"standard": "gaussian", "mu": "1"}, SOME, attained=False),
         Case("two states", ZCDP, WEIGHTED),
         Case("two states", {**ZCDP, "adjacency": "unit"}, WEIGHTED),
         Case("3 x 3", ZCDP, WEIGHTED, reach=6),

@@ -105,7 +105,8 @@ def test_a_release_that_states_one_distance_counts_up_to_it() -> None:
 
 def test_no_refusal_sends_to_another_ledger() -> None:
     rho = replace(SEX, profile=SquaredLoss(Fraction(2)))
-    for charges, standard in (([rho], "pure"), ([SEX, rho], "gaussian")):
+    other = replace(SEX, profile=PerRecord(ZeroConcentrated(Fraction(2))))
+    for charges, standard in (([rho], "pure"), ([SEX, other], "gaussian")):
         with pytest.raises(GuaranteeError, match='set standard = "pure"') as refused:
             charged([made.charge(FILE) for made in charges], standard)  # type: ignore[arg-type]
         assert "open" not in str(refused.value)

@@ -19,7 +19,7 @@ from holdfast.mechanisms.queries import WeightedQuery, WeightedQueryRecord
 from holdfast.mechanisms.strategy import Strategy
 from holdfast.privacy.composition import parallel
 from holdfast.privacy.guarantee import Adjacency
-from holdfast.privacy.intensity import Pure, ZeroConcentrated
+from holdfast.privacy.intensity import GaussianNoise, Pure, ZeroConcentrated
 from holdfast.privacy.profile import FormLoss, profile_of
 from holdfast.public import Public
 from holdfast.releases.prepare import prepare
@@ -98,7 +98,7 @@ def test_the_detailed_query_alone_is_the_usual_noise(tmp_path: Path) -> None:
         premises, intensity=rho, strategy=strategy(public, {"marginal": ["column", "row"]})
     )
     assert weighted.sigma_squared == usual.sigma_squared
-    assert weighted.guarantee.intensity == usual.guarantee.intensity == rho
+    assert weighted.guarantee.intensity == usual.guarantee.intensity == GaussianNoise.of(Fraction(1, 2))
     points = usual.noise.sample(SeededEntropy(1), 20)
     assert np.allclose(weighted.noise.log_prob(points), usual.noise.log_prob(points))
 
@@ -221,7 +221,7 @@ def test_attributes_that_lie_in_each_other_are_drawn_by_halves(tmp_path: Path) -
     ready = prepare(county_spec(tmp_path, queries, within={"tract": "county"}))
     mechanism = ready.table.mechanism
     assert "weighted margins, by halving every axis" in mechanism.methods[0].words
-    assert mechanism.guarantee.intensity == ZeroConcentrated(Fraction(1, 8))
+    assert mechanism.guarantee.intensity == GaussianNoise.of(Fraction(1, 8))
     assert mechanism.noise is not None
     assert mechanism.form is not None
     draws = mechanism.noise.sample(SeededEntropy(8), 3000)

@@ -74,5 +74,5 @@ def test_no_pair_of_tables_loses_more(matrix: NDArray[np.int64], table: list[int
             assert np.isclose(loss[apart <= distance].max(), at)
 
 
-def _amount(intensity: Pure | ZeroConcentrated) -> float:
+def _amount(intensity: Pure | ZeroConcentrated | GaussianDP) -> float:
     return float(next(iter(intensity.parameters().values())))

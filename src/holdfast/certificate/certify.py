@@ -22,6 +22,7 @@ from holdfast.certificate.head import (
     SecretsSection,
     Software,
     TargetSection,
+    TightSection,
     UnitSection,
     VerdictSection,
 )
@@ -59,6 +60,7 @@ from holdfast.mechanisms.records import RecordsMechanism
 from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import evidence_dict
 from holdfast.privacy.guarantee import Guarantee, Unit
+from holdfast.privacy.intensity import GaussianNoise
 from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.spec.model import Publication
@@ -248,9 +250,18 @@ def guarantee_section(guarantee: Guarantee) -> GuaranteeSection:
             "standard": guarantee.intensity.standard,
             "intensity": guarantee.intensity.parameters(),
             "epsilon_at": epsilon_at(guarantee.intensity),
+            "tight": _tight(guarantee),
             "evidence": [evidence_dict(item) for item in guarantee.evidence],
         }
     )
+
+
+def _tight(guarantee: Guarantee) -> TightSection | None:
+    """Return what is known of the noise beyond the intensity."""
+    if guarantee.known is None and not isinstance(guarantee.intensity, GaussianNoise):
+        return None
+    found = guarantee.tight
+    return None if found.mu is None else TightSection(mu=found.mu, exact=found.exact)
 
 
 def _secrets(promise: "TPGuarantee | None") -> SecretsSection | None:

@@ -110,6 +110,13 @@ EvidenceSections = tuple[
 ]
 
 
+class TightSection(Section):
+    """The least mu that is known to hold of the noise, and whether a smaller one may."""
+
+    mu: Rational
+    exact: StrictBool
+
+
 class GuaranteeSection(Section):
     """What was proved: domain, scope, unit, standard, intensity, and the evidence."""
 
@@ -118,6 +125,8 @@ class GuaranteeSection(Section):
     standard: Standard
     intensity: dict[StrictStr, Rational]
     epsilon_at: EpsilonAt | None
+    tight: Annotated[TightSection | None, IF_SAID] = None
+    """Where more is known of the noise than the intensity says."""
     evidence: EvidenceSections
 
     @property

@@ -9,8 +9,9 @@ whatever is released [congenial-dp, Theorem 1.3]. In the other standards no such
 outcome. The probability of a right guess is (1 + TV) / 2 at best, TV being the largest difference of the
 probabilities of any event: with delta that is (exp(epsilon) + delta) / (1 + exp(epsilon)); with mu it is the
 normal distribution function at mu / 2 [dong2022]; with rho, TV is at most the root of rho / 2 and of
-1 - exp(-rho), as the relative entropy is at most rho [bun2016]. Rare outcomes tell more. Let
-epsilon hold at delta, L be the logarithm of the likelihood ratio, and t > 0. Then
+1 - exp(-rho), as the relative entropy is at most rho [bun2016]; of Gaussian noise mu is
+known, too. Rare outcomes tell more. Let epsilon hold at delta, L be the logarithm of the likelihood
+ratio, and t > 0. Then
 
     delta >= E max(0, 1 - exp(epsilon - L)) >= (1 - exp(-t)) P(L > epsilon + t),
 
@@ -49,7 +50,15 @@ from holdfast.mechanisms.details import SMALL_DELTA, epsilon_at
 from holdfast.mechanisms.zero_noise import Chance
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.guarantee import CLOSEST, Adjacency, DataKind, Guarantee, probability
-from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.intensity import (
+    Approximate,
+    Functional,
+    GaussianDP,
+    GaussianNoise,
+    Intensity,
+    Pure,
+    ZeroConcentrated,
+)
 from holdfast.spec.privacy import ProtectedUnit
 
 VerdictLevel = Literal["strong", "moderate", "weak", "none"]
@@ -158,6 +167,8 @@ def rightly_guessed(intensity: Intensity) -> float:
             return min(_sure(epsilon) + float(delta) / (1 + exp(min(float(epsilon), LARGEST))), 1.0)
         case Pure(epsilon):
             return _sure(epsilon)
+        case GaussianNoise(rho, mu):
+            return min(rightly_guessed(GaussianDP(mu)), rightly_guessed(ZeroConcentrated(rho)))
         case ZeroConcentrated(rho):
             apart = min(sqrt(float(rho) / 2), sqrt(-expm1(-min(float(rho), LARGEST))))
             return min((1 + apart) / 2, 1.0)

@@ -144,8 +144,11 @@ def _strength(certificate: Certificate) -> str:
     step = whom.record if whom.records == 1 else whom.amount(whom.records)
     per = "" if guarantee.unit.adjacency == "semi" else f" per {step} of distance"
     strength = _numbers_of(guarantee)
-    at = guarantee.epsilon_at
-    also = "" if at is None else f" (epsilon {at.epsilon:.4g} at delta {at.delta})"
+    at, tight = guarantee.epsilon_at, guarantee.tight
+    told = [] if at is None else [f"epsilon {at.epsilon:.4g} at delta {at.delta}"]
+    if tight is not None:
+        told.append(f"mu {'' if tight.exact else 'at most '}{float(tight.mu):.4g}")
+    also = f" ({', '.join(told)})" if told else ""
     return f"{strength}{per}, {guarantee.standard}{also}. {guarantee.statement}"
 
 

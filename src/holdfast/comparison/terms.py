@@ -8,7 +8,6 @@ noise meets a pure epsilon; it is held to the same epsilon at the small DELTA. T
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
 
 from scipy.special import log_ndtr
 
@@ -22,10 +21,9 @@ from holdfast.privacy.intensity import (
     Standard,
     ZeroConcentrated,
 )
-from holdfast.privacy.roots import floor_root
+from holdfast.privacy.roots import down, floor_root
 from holdfast.system.text import rational
 
-DIGITS = 10**12
 DELTA = Fraction(1, 10**5)
 """Beside which Gaussian noise is held to a pure epsilon."""
 
@@ -68,7 +66,7 @@ def pure_terms(target: Intensity) -> Terms:
             found = Pure(floor_root(2 * rho))
         case GaussianDP(mu):
             half = float(mu) / 2
-            found = Pure(_down(float(log_ndtr(half) - log_ndtr(-half))))
+            found = Pure(down(float(log_ndtr(half) - log_ndtr(-half))))
         case Functional():
             raise TypeError("a spec has no tradeoff function for a target")
     return Terms(
@@ -107,7 +105,7 @@ def gaussian_terms(target: Intensity) -> Terms:
                 mu, f"converted: {format_intensity(mu)} implies {format_intensity(target)} and is stronger"
             )
         case Approximate(epsilon, delta):
-            mu = GaussianDP(_down(gdp_within(epsilon=float(epsilon), delta=float(delta)).value))
+            mu = GaussianDP(down(gdp_within(epsilon=float(epsilon), delta=float(delta)).value))
             return Terms(mu, f"converted: {format_intensity(mu)} implies {format_intensity(target)}")
         case Pure(epsilon):
             return _instead(target, gaussian_terms(Approximate(epsilon, DELTA)).intensity)
@@ -132,8 +130,3 @@ def _instead(target: Pure, found: Intensity) -> Terms:
         found,
         f"converted: {format_intensity(found)} implies {at}, which is weaker than {format_intensity(target)}",
     )
-
-
-def _down(value: float) -> Fraction:
-    """Return a rational a little below a float: what rounds is more than its error."""
-    return Fraction(floor(Fraction(value) * (1 - Fraction(1, 10**8)) * DIGITS), DIGITS)

@@ -34,7 +34,7 @@ from holdfast.ledger.checkpoint import History, Spent
 from holdfast.ledger.rows import MEASURES, OF_SECRETS, Charge, ChargeStandard
 from holdfast.privacy.conversion import pure_to_zcdp
 from holdfast.privacy.guarantee import Unit
-from holdfast.privacy.intensity import Intensity
+from holdfast.privacy.intensity import GaussianNoise, Intensity
 from holdfast.privacy.profile import PerRecord, Profile, intensity_of, profile_of
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.system.errors import GuaranteeError, LedgerError
@@ -241,7 +241,13 @@ def parts_of(charge: Charge) -> Iterator[Charge]:
 
 
 def intensity_stated(charge: Charge) -> Intensity:
-    """Return what a charge costs alone."""
+    """Return what a charge costs alone; of integer Gaussian noise more is known than its rho."""
+    match charge.standard, charge.detail.get("loss"):
+        case "zcdp", {"kind": "squared"} | {"kind": "form"} | {"kind": "record", "mu": _}:
+            return GaussianNoise.of(charge.intensity)
+        case "zcdp", None if charge.detail.get("kind") == "tables":
+            if all(isinstance(intensity_stated(part), GaussianNoise) for part in parts_of(charge)):
+                return GaussianNoise.of(charge.intensity)
     return intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
 
 

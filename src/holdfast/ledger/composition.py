@@ -35,6 +35,7 @@ from holdfast.ledger.checkpoint import CheckpointState, History, Spent
 from holdfast.ledger.losses import at_distance, per_record
 from holdfast.ledger.rows import MEASURES, OF_SECRETS, Charge, ChargeStandard, exact
 from holdfast.ledger.scope import JointScope, require_same_columns
+from holdfast.privacy.intensity import GaussianNoise
 from holdfast.privacy.order import convert
 from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError, LedgerError
@@ -67,7 +68,7 @@ def spend(history: History, new: Charge) -> Spent:
 
 
 def _spend(history: History, new: Charge, standard: Literal["pure", "zcdp", "gaussian"]) -> Spent:
-    if new.standard != standard and (new.standard, standard) not in CONVERTIBLE:
+    if new.standard != standard and not _convertible(new, standard):
         raise GuaranteeError(
             f"the ledger adds up {MEASURES[standard]}, and this release states {MEASURES[new.standard]},"
             f' which gives none: set standard = "pure" in {setting("privacy")}, with a mechanism for it such'
@@ -80,6 +81,15 @@ def _spend(history: History, new: Charge, standard: Literal["pure", "zcdp", "gau
     total = ceil_root(accountant.sum) if standard == "gaussian" else accountant.sum
     own = None if standard == "gaussian" else accountant.own  # squares of mu are no parts of a mu
     return Spent(max(total, *least), accountant.state, accountant.entries, own)
+
+
+def _convertible(new: Charge, standard: ChargeStandard) -> bool:
+    """Whether a theorem turns what each part of a charge loses into the standard of a ledger."""
+    return all(
+        (part.standard, standard) in CONVERTIBLE
+        or (standard == "gaussian" and isinstance(intensity_stated(part), GaussianNoise))
+        for part in parts_of(new)
+    )
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,9 @@ def _shape(charge: Charge, standard: ChargeStandard) -> tuple[Any, Fraction, int
         case "zcdp", {"kind": "form", "standard": "zcdp", "record": record, "largest": largest}:
             scale = Fraction(record)
             kind = ["form", str(Fraction(largest) / scale)]
+        case "zcdp", {"kind": "record", "standard": "zcdp", "rho": rho, "mu": _} if power:
+            scale = Fraction(rho)
+            kind = ["record"]  # mu does not matter to rho
         case own, {"kind": "record", "standard": stated, **numbers} if stated == own and len(numbers) == 1:
             kind, scale = ["record"], Fraction(str(*numbers.values()))
     if power == 0 or scale <= 0:

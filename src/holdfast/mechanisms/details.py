@@ -18,10 +18,12 @@ from holdfast.privacy.intensity import (
     Approximate,
     Functional,
     GaussianDP,
+    GaussianNoise,
     Intensity,
     Pure,
     ZeroConcentrated,
 )
+from holdfast.privacy.tight import tight
 from holdfast.spec.privacy import ProtectedUnit
 
 SMALL_DELTA = 1e-10
@@ -53,6 +55,8 @@ def epsilon_at(intensity: Intensity) -> EpsilonAt | None:
     match intensity:
         case Pure() | Approximate():
             return None
+        case GaussianNoise():
+            epsilon = tight(intensity).epsilon_at(SMALL_DELTA)
         case ZeroConcentrated(rho):
             epsilon = zcdp_to_epsilon(rho=float(rho), delta=SMALL_DELTA).value
         case GaussianDP(mu):

@@ -13,13 +13,18 @@ alpha) the bound is attained.
 With queries, ||z||^2 gives way to z'Fz, F = sum of the strength of each query times W'W [holdfast,
 mechanisms/strategy.py]. The proof holds word for word in the norm of F, which is positive on L: rho is the
 largest u'Fu over 2 sigma^2 [theory, 13].
+
+The law is mu-GDP, too, with the mu of that rho [holdfast, privacy/integer_gaussian.py]. A target in mu, or in
+epsilon and delta, is met by it: the whole profile of the Gaussian follows, where rho alone would give less.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from holdfast.lattice.forms import Form
 from holdfast.mechanisms.asked_counts import Counts
@@ -37,12 +42,15 @@ from holdfast.mechanisms.queries import QueryOptions, WeightedRecord, counted_qu
 from holdfast.mechanisms.strategy import Strategy, form_loss, squared_stretch, summed
 from holdfast.mechanisms.zero_noise import ZeroNoiseChances, on_lattice
 from holdfast.privacy.claims import claim
-from holdfast.privacy.conversion import largest_rho
+from holdfast.privacy.conversion import gdp_within, largest_rho
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
-from holdfast.privacy.intensity import Approximate, ZeroConcentrated
+from holdfast.privacy.integer_gaussian import no_easier_than_normal, rho_within
+from holdfast.privacy.intensity import Approximate, GaussianDP, ZeroConcentrated
 from holdfast.privacy.premises import Premises
-from holdfast.privacy.profile import Profile, SquaredLoss
+from holdfast.privacy.profile import GaussianStandard, Profile, SquaredLoss, of_noise
+from holdfast.privacy.roots import down
+from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.public import Public
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.spec.values import PositiveRational
@@ -67,6 +75,8 @@ class LatticeGaussianRecord(WeightedRecord):
 
     name: Literal["lattice-gaussian"]
     sigma_squared: PositiveRational
+    stated: Annotated[Literal["gaussian"] | None, Field(exclude_if=lambda stated: stated is None)] = None
+    """The standard in which the guarantee is stated, where that is not zCDP."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +85,13 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     sigma_squared: Fraction
     strategy: Strategy | None = None
+    stated: Literal["gaussian"] | None = None
 
     name = "lattice-gaussian"
     Options = LatticeGaussianOptions
     Record = LatticeGaussianRecord
-    standards = ("zcdp", "approximate")
-    intensities = (ZeroConcentrated, Approximate)
+    standards = ("zcdp", "approximate", "gaussian")
+    intensities = (ZeroConcentrated, Approximate, GaussianDP)
     beside_records = True
 
     @classmethod
@@ -96,26 +107,31 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
     @classmethod
     def of(cls, record: LatticeGaussianRecord, public: Public, unit: Unit) -> "LatticeGaussian":
         """Return the mechanism of a record."""
-        return cls(premises_at(public, unit), record.sigma_squared, Strategy.of_record(public, record))
+        strategy = Strategy.of_record(public, record)
+        return cls(premises_at(public, unit), record.sigma_squared, strategy, record.stated)
 
     @classmethod
     def calibrate(
         cls,
         premises: Premises,
         *,
-        intensity: ZeroConcentrated | Approximate,
+        intensity: ZeroConcentrated | Approximate | GaussianDP,
         strategy: Strategy | None = None,
     ) -> "LatticeGaussian":
         """Return the mechanism with the least noise whose guarantee implies the intensity.
 
-        An approximate target is met through the largest rho that implies it.
+        An approximate target is met through the largest mu, or rho if that allows more, that implies it.
         """
-        rho = (
-            largest_rho(epsilon=intensity.epsilon, delta=intensity.delta)
-            if isinstance(intensity, Approximate)
-            else intensity.rho
-        )
-        return cls(premises, squared_stretch(premises, strategy) / (2 * rho), strategy)
+        match intensity:
+            case ZeroConcentrated(rho):
+                pass
+            case GaussianDP(mu):
+                rho = rho_within(mu)
+            case Approximate(epsilon, delta):
+                mu = down(gdp_within(epsilon=float(epsilon), delta=float(delta)).value)
+                rho = max(rho_within(mu), largest_rho(epsilon=epsilon, delta=delta))
+        stated: Literal["gaussian"] | None = "gaussian" if isinstance(intensity, GaussianDP) else None
+        return cls(premises, squared_stretch(premises, strategy) / (2 * rho), strategy, stated)
 
     def calibration(self, public: Public, target: Target) -> Mapping[str, Any] | None:
         """Return the variance that meets a target with these queries."""
@@ -123,13 +139,13 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         if not isinstance(target.intensity, self.intensities):
             return None
         again = self.calibrate(self.premises, intensity=target.intensity, strategy=self.strategy)
-        return {"sigma_squared": again.sigma_squared}
+        return {"sigma_squared": again.sigma_squared, "stated": again.stated}
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The variance, and the queries."""
         shape = {} if self.strategy is None else self.strategy.parameters
-        return {"sigma_squared": self.sigma_squared, **shape}
+        return {"sigma_squared": self.sigma_squared, "stated": self.stated, **shape}
 
     @property
     def form(self) -> Form | None:
@@ -143,13 +159,18 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     @property
     def guarantee(self) -> Guarantee:
-        """Rho is the squared stretch over 2 sigma^2 [theory, 4; theory, 13]."""
+        """Rho is the squared stretch over 2 sigma^2, and mu belongs to it [theory, 4; theory, 13]."""
         premises, twice = self.premises, 2 * self.sigma_squared
-        rho = ZeroConcentrated(squared_stretch(premises, self.strategy) / twice)
-        profile: Profile = SquaredLoss(self.sigma_squared)
+        standard: GaussianStandard = self.stated or "zcdp"
+        lost = of_noise(squared_stretch(premises, self.strategy) / twice, standard)
+        profile: Profile = SquaredLoss(self.sigma_squared, standard)
         if self.strategy is not None:
-            profile = form_loss("zcdp", premises, self.strategy.form, 1 / twice)
-        return premises.guarantee(rho, self._evidence(), profile)
+            profile = form_loss(standard, premises, self.strategy.form, 1 / twice)
+        return premises.guarantee(lost, self._evidence(), profile, self._exact)
+
+    @cached_property
+    def _exact(self) -> PiecewiseLinear | None:
+        return self.premises.worst_on_a_line(self.noise.log_prob)
 
     @cached_property
     def noise(self) -> LatticeGaussianLaw:
@@ -184,6 +205,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     def _evidence(self) -> list[Evidence]:
         drawn = drawn_exactly(floats=self.noise.floats)
+        drawn = [Proved(no_easier_than_normal(), "theory, 13; dong2022, Theorem 2.10"), *drawn]
         if self.strategy is None:
             loses = Proved(_diverges(self.sigma_squared), "theory, 4; canonne2020, Theorem 4")
             return [loses, *self.premises.evidence("l2"), *drawn]

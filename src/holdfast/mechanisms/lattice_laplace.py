@@ -39,6 +39,7 @@ from holdfast.privacy.intensity import Pure
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, Profile
 from holdfast.privacy.roots import ceil_root, floor_root
+from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.public import Public
 from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw, require_few_crossings
 from holdfast.spec.values import PositiveRational
@@ -163,7 +164,11 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         profile: Profile = NormLoss(self.kappa, self.norm)
         if self.strategy is not None:
             profile = form_loss("pure", premises, self.strategy.form, self.kappa**2)
-        return premises.guarantee(Pure(self.epsilon), self._evidence(), profile)
+        return premises.guarantee(Pure(self.epsilon), self._evidence(), profile, self._exact)
+
+    @cached_property
+    def _exact(self) -> PiecewiseLinear | None:
+        return self.premises.worst_on_a_line(self.noise.log_prob)
 
     @property
     def form(self) -> Form | None:

@@ -148,7 +148,9 @@ def squared_stretch(premises: Premises, strategy: Strategy | None) -> Fraction:
     return premises.squared_stretch("l2") if strategy is None else premises.stretch(strategy.form).squared
 
 
-def form_loss(standard: Literal["zcdp", "pure"], premises: Premises, form: Form, unit: Fraction) -> FormLoss:
+def form_loss(
+    standard: Literal["zcdp", "gaussian", "pure"], premises: Premises, form: Form, unit: Fraction
+) -> FormLoss:
     """Return how a loss of ``unit`` u'Fu grows with the distance."""
     return FormLoss(standard, unit * per_record(premises.universe, form), unit * form.spectrum)
 

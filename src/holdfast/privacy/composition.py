@@ -15,7 +15,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
-from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentrated, total
+from holdfast.privacy.intensity import GaussianDP, GaussianNoise, Intensity, Pure, ZeroConcentrated, total
 from holdfast.privacy.order import tradeoff
 from holdfast.privacy.premises import semi_evidence
 from holdfast.privacy.profile import FormLoss, NormLoss, PerRecord, Profile, SquaredLoss
@@ -180,16 +180,21 @@ def _weakest(profiles: Sequence[Profile | None]) -> Profile:
     if len(norms) == len(profiles):
         return NormLoss(max(p.kappa for p in norms), "l1")
     squares = [p for p in profiles if isinstance(p, SquaredLoss)]
-    if len(squares) == len(profiles):  # ||u||_2^2 adds up over the strata
-        return SquaredLoss(min(p.sigma_squared for p in squares))
+    if len(squares) == len(profiles) and len({p.standard for p in squares}) == 1:
+        return min(squares, key=lambda p: p.sigma_squared)  # ||u||_2^2 adds up over the strata
     forms = [p for p in profiles if isinstance(p, FormLoss)]
-    if len(forms) == len(profiles) and {p.standard for p in forms} == {"zcdp"}:  # u'Fu adds up, too
-        return FormLoss("zcdp", max(p.record for p in forms), max(p.largest for p in forms))
+    stated = {p.standard for p in forms}
+    if len(forms) == len(profiles) and len(stated) == 1 and "pure" not in stated:  # u'Fu adds up, too
+        return FormLoss(stated.pop(), max(p.record for p in forms), max(p.largest for p in forms))
     records = [p.intensity for p in profiles if isinstance(p, PerRecord)]
+    noise = [i for i in records if isinstance(i, GaussianNoise)]
+    if len(noise) == len(profiles):
+        return PerRecord(GaussianNoise(max(i.rho for i in noise), max(i.mu for i in noise)))
     for kind in (Pure, ZeroConcentrated, GaussianDP):
         same = [i for i in records if isinstance(i, kind)]
         if len(same) == len(profiles):
-            return PerRecord(max(same, key=lambda i: next(iter(i.parameters().values()))))
+            largest = max(same, key=lambda i: next(iter(i.parameters().values())))
+            return PerRecord(kind(**largest.parameters()))
     raise GuaranteeError(
         "these strata do not compose in parallel: their losses must be of one kind, and in l1 for lattice"
         " noise."

@@ -20,6 +20,8 @@ from holdfast.privacy.evidence import Evidence
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
+from holdfast.privacy.tight import Tight, tight
+from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import decimal
@@ -152,11 +154,18 @@ class Guarantee:
     intensity: Intensity
     evidence: tuple[Evidence, ...]
     profile: Profile | None = None
+    known: PiecewiseLinear | None = field(default=None, repr=False, compare=False)
+    """A tradeoff function that says more than the intensity; exact where that of the worst pair is known."""
 
     @property
     def domain(self) -> str:
         """The kind of data that it is about."""
         return domain(self.scope.data, self.unit.whom)
+
+    @property
+    def tight(self) -> Tight:
+        """The most that is known of it: mu, epsilon at any delta, the whole tradeoff function."""
+        return tight(self.intensity, self.known)
 
     @property
     def statement(self) -> str:

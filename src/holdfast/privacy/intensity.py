@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, TypeVar
 
 import flint
 
+from holdfast.privacy.integer_gaussian import mu_of
 from holdfast.privacy.roots import ceil_root
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
 from holdfast.system.errors import GuaranteeError
@@ -82,6 +83,26 @@ class ZeroConcentrated:
 
 
 @dataclass(frozen=True)
+class GaussianNoise(ZeroConcentrated):
+    """What integer Gaussian noise loses, of which more is known than rho: it is mu-GDP, too [theory, 13].
+
+    Rho is what it states; mu is never more than that of all of rho together, and less where the noise is of
+    several parts.
+    """
+
+    mu: Fraction
+
+    @classmethod
+    def of(cls, rho: Fraction) -> "GaussianNoise":
+        """Return the loss of noise of which nothing but rho is known."""
+        return cls(rho, mu_of(rho))
+
+    def group(self, k: int) -> "GaussianNoise":
+        """Return k^2 rho and k mu [semi-dp, Lemma 39; dong2022, Theorem 2.14]."""
+        return GaussianNoise(k * k * self.rho, k * self.mu)
+
+
+@dataclass(frozen=True)
 class GaussianDP:
     """Telling two outputs apart is no easier than telling N(0, 1) from N(mu, 1) [dong2022]."""
 
@@ -132,6 +153,10 @@ def total(intensities: Sequence[Intensity]) -> Intensity:
             parts = _all(intensities, Approximate)
             delta = sum((i.delta for i in parts), Fraction(0))
             return Approximate(sum((i.epsilon for i in parts), Fraction(0)), min(delta, Fraction(1)))
+        case GaussianNoise() if all(isinstance(i, GaussianNoise) for i in intensities):
+            noise = _all(intensities, GaussianNoise)
+            rho = sum((i.rho for i in noise), Fraction(0))
+            return GaussianNoise(rho, ceil_root(sum((i.mu**2 for i in noise), Fraction(0))))
         case ZeroConcentrated():
             return ZeroConcentrated(sum((i.rho for i in _all(intensities, ZeroConcentrated)), Fraction(0)))
         case GaussianDP():
@@ -140,7 +165,7 @@ def total(intensities: Sequence[Intensity]) -> Intensity:
             return Functional(tensor(*(i.f for i in _all(intensities, Functional))))
 
 
-IntensityT = TypeVar("IntensityT", Pure, Approximate, ZeroConcentrated, GaussianDP, Functional)
+IntensityT = TypeVar("IntensityT", Pure, Approximate, ZeroConcentrated, GaussianNoise, GaussianDP, Functional)
 
 
 def _all(intensities: Sequence[Intensity], kind: type[IntensityT]) -> list[IntensityT]:

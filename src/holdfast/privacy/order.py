@@ -21,6 +21,7 @@ from holdfast.privacy.intensity import (
     Approximate,
     Functional,
     GaussianDP,
+    GaussianNoise,
     Intensity,
     Pure,
     Standard,
@@ -57,6 +58,8 @@ def convert(one: Intensity, standard: Standard) -> Intensity:
             return GaussianDP(_up(pure_to_gdp(epsilon=float(epsilon)).value))
         case Pure(epsilon), "approximate":
             return Approximate(epsilon, Fraction(0))
+        case GaussianNoise(_, mu), "gaussian":
+            return GaussianDP(mu)
         case GaussianDP(mu), "zcdp":
             return ZeroConcentrated(gdp_to_zcdp(mu).value)
     if one.standard == standard:
@@ -81,6 +84,9 @@ def delta_at(one: Intensity, epsilon: Fraction) -> Fraction:
             return _up(approximate_to_tradeoff(epsilon=float(own)).delta_at(at))
         case Approximate(own, delta):
             return _up(approximate_to_tradeoff(epsilon=float(own), delta=float(delta)).delta_at(at))
+        case GaussianNoise(rho, mu):
+            both = zcdp_to_delta(rho=float(rho), epsilon=at), gdp_to_delta(mu=float(mu), epsilon=at)
+            return _up(min(bound.value for bound in both))
         case ZeroConcentrated(rho):
             return _up(zcdp_to_delta(rho=float(rho), epsilon=at).value)
         case GaussianDP(mu):
@@ -96,6 +102,8 @@ def tradeoff(one: Intensity) -> Tradeoff:
             return approximate_to_tradeoff(epsilon=float(epsilon))
         case Approximate(epsilon, delta):
             return approximate_to_tradeoff(epsilon=float(epsilon), delta=float(delta))
+        case GaussianNoise(_, mu):
+            return gdp_to_tradeoff(mu=float(mu))
         case ZeroConcentrated(rho):
             return zcdp_to_tradeoff(rho=float(rho))
         case GaussianDP(mu):

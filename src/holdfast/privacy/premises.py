@@ -4,18 +4,25 @@ Semi-adjacency and sensitivity are integer programs in general. They are worked 
 and once; adjacency "unit" asks for neither. The evidence of both stands with them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import isqrt
 from typing import Literal
 
+import numpy as np
+
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form
+from holdfast.lattice.kernel import reduced_basis
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
 from holdfast.privacy.guarantee import Adjacency, Guarantee, Scope, Unit
 from holdfast.privacy.intensity import Intensity
 from holdfast.privacy.profile import Profile
+from holdfast.privacy.tight import MOST_POINTS, NEGLIGIBLE, on_a_line
+from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.sampling.lattice.laplace import LaplaceNorm
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
@@ -25,6 +32,9 @@ from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.sensitivity import Sensitivity, sensitivity, spread
 from holdfast.universe.universe import Universe
 from holdfast.universe.vacuous import refuse_one_table, refuse_vacuous
+
+MOST_ON_A_LINE = 64
+"""Cells up to which a lattice of one dimension is looked at as a line."""
 
 
 @claim("semi-adjacency")
@@ -187,10 +197,31 @@ class Premises:
         return Unit(whom.unit, self.adjacency, self._farthest if semi else whom.records, whom.records)
 
     def guarantee(
-        self, intensity: Intensity, evidence: Iterable[Evidence], profile: Profile | None = None
+        self,
+        intensity: Intensity,
+        evidence: Iterable[Evidence],
+        profile: Profile | None = None,
+        known: PiecewiseLinear | None = None,
     ) -> Guarantee:
         """Return a guarantee on these premises."""
-        return Guarantee(self.scope, self.unit, intensity, tuple(evidence), profile)
+        return Guarantee(self.scope, self.unit, intensity, tuple(evidence), profile, known)
+
+    def worst_on_a_line(self, log_density: Callable[[IntArray], FloatArray]) -> PiecewiseLinear | None:
+        """Return the tradeoff function of noise on the multiples of one vector g; None on other lattices.
+
+        ``log_density`` is that of noise, one a row, up to a constant: symmetric, and log-concave on a line.
+        It is None, too, where the largest difference of tables is not known exactly, or where the noise is
+        too wide to be listed.
+        """
+        universe = self.universe
+        few = universe.cells <= MOST_ON_A_LINE and universe.dimension == 1
+        if not few or self.adjacency != "semi" or not self.sensitivity.exact:
+            return None
+        (g,) = reduced_basis(universe.matrix.toarray())
+        steps = isqrt(self.sensitivity.l2_squared // int(g @ g))
+        listed = log_density(np.arange(MOST_POINTS)[:, None] * g)
+        ends = int(np.searchsorted(-listed, NEGLIGIBLE))
+        return on_a_line(listed[:ends], steps) if max(ends, steps) < MOST_POINTS else None
 
     def squared_stretch(self, norm: LaplaceNorm) -> Fraction:
         """Return the square of the largest norm of x - x' that the guarantee has to cover.

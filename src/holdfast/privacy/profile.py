@@ -28,10 +28,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.integer_gaussian import mu_of
+from holdfast.privacy.intensity import (
+    Approximate,
+    GaussianDP,
+    GaussianNoise,
+    Intensity,
+    Pure,
+    ZeroConcentrated,
+)
 from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError
 from holdfast.universe.sensitivity import Sensitivity
+
+GaussianStandard = Literal["zcdp", "gaussian"]
+"""The standards in which Gaussian noise is stated."""
 
 
 @dataclass(frozen=True)
@@ -58,32 +69,34 @@ class NormLoss:
 
 @dataclass(frozen=True)
 class SquaredLoss:
-    """A loss of ||x - x'||_2^2 / (2 sigma^2) in zCDP [bun2016, Proposition 1.6; theory, 4]."""
+    """A loss of ||x - x'||_2^2 / (2 sigma^2) in zCDP [bun2016, Proposition 1.6; theory, 4], or as mu."""
 
     sigma_squared: Fraction
+    standard: GaussianStandard = "zcdp"
 
-    def at(self, distance: int, sensitivity: Sensitivity) -> ZeroConcentrated:
+    def at(self, distance: int, sensitivity: Sensitivity) -> GaussianNoise | GaussianDP:
         """Return the loss for tables at most ``distance`` records apart."""
         del distance
-        return ZeroConcentrated(sensitivity.l2_squared / (2 * self.sigma_squared))
+        return of_noise(sensitivity.l2_squared / (2 * self.sigma_squared), self.standard)
 
-    def per_record(self, spread: Fraction) -> ZeroConcentrated:
+    def per_record(self, spread: Fraction) -> GaussianNoise | GaussianDP:
         """Return rho for each record of distance: d records are worth d^2 of it, as ||u||_2^2 says."""
-        return ZeroConcentrated(spread / (2 * self.sigma_squared))
+        return of_noise(spread / (2 * self.sigma_squared), self.standard)
 
     def to_dict(self) -> dict[str, str]:
         """Return what `profile_of` reads."""
-        return {"kind": "squared", "sigma_squared": str(self.sigma_squared)}
+        stated = {} if self.standard == "zcdp" else {"standard": self.standard}
+        return {"kind": "squared", "sigma_squared": str(self.sigma_squared), **stated}
 
 
 @dataclass(frozen=True)
 class FormLoss:
-    """A loss by a quadratic form of x - x' = u: rho, or the square of a pure epsilon [theory, 13].
+    """A loss by a quadratic form of x - x' = u: rho, also as mu, or a pure epsilon's square [theory, 13].
 
     It is at most ``record`` d^2 for tables d records apart, and at most ``largest`` ||u||_2^2.
     """
 
-    standard: Literal["zcdp", "pure"]
+    standard: Literal["zcdp", "gaussian", "pure"]
     record: Fraction
     largest: Fraction
 
@@ -96,7 +109,7 @@ class FormLoss:
         return self._intensity(min(self.record, self.largest * spread))
 
     def _intensity(self, size: Fraction) -> Intensity:
-        return ZeroConcentrated(size) if self.standard == "zcdp" else Pure(ceil_root(size))
+        return Pure(ceil_root(size)) if self.standard == "pure" else of_noise(size, self.standard)
 
     def to_dict(self) -> dict[str, str]:
         """Return what `profile_of` reads."""
@@ -125,7 +138,14 @@ class PerRecord:
         numbers = {name: str(value) for name, value in self.intensity.parameters().items()}
         if not numbers:
             raise GuaranteeError("a tradeoff function is not written down: state epsilon, rho or mu instead.")
+        if isinstance(self.intensity, GaussianNoise):
+            numbers["mu"] = str(self.intensity.mu)
         return {"kind": "record", "standard": self.intensity.standard, **numbers}
+
+
+def of_noise(rho: Fraction, standard: GaussianStandard) -> GaussianNoise | GaussianDP:
+    """Return what integer Gaussian noise loses in the standard in which it is stated."""
+    return GaussianNoise.of(rho) if standard == "zcdp" else GaussianDP(mu_of(rho))
 
 
 Profile = NormLoss | SquaredLoss | FormLoss | PerRecord
@@ -136,11 +156,13 @@ def profile_of(content: Mapping[str, str]) -> Profile:
     match content:
         case {"kind": "norm", "kappa": kappa, "norm": "l1" | "l2" as norm}:
             return NormLoss(Fraction(kappa), norm)
+        case {"kind": "squared", "sigma_squared": sigma_squared, "standard": "gaussian"}:
+            return SquaredLoss(Fraction(sigma_squared), "gaussian")
         case {"kind": "squared", "sigma_squared": sigma_squared}:
             return SquaredLoss(Fraction(sigma_squared))
         case {
             "kind": "form",
-            "standard": "zcdp" | "pure" as standard,
+            "standard": "zcdp" | "gaussian" | "pure" as standard,
             "record": record,
             "largest": largest,
         }:
@@ -157,6 +179,8 @@ def intensity_of(standard: str, numbers: Mapping[str, str]) -> Intensity:
             return Pure(epsilon)
         case "approximate", {"epsilon": epsilon, "delta": delta}:
             return Approximate(epsilon, delta)
+        case "zcdp", {"rho": rho, "mu": mu}:
+            return GaussianNoise(rho, mu)
         case "zcdp", {"rho": rho}:
             return ZeroConcentrated(rho)
         case "gaussian", {"mu": mu}:

@@ -8,7 +8,7 @@ Brent's method, loaded when first used: most runs never need a root.
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt
 
 DIGITS = 12
 
@@ -40,6 +40,11 @@ def _root(square: Fraction) -> tuple[Fraction, Fraction]:
     small = max(0, (len(str(q)) - len(str(p)) + 1) // 2)  # leading zeros of the root
     scale = 10 ** (DIGITS + small)
     return Fraction(isqrt(p * scale * scale // q), scale), Fraction(1, scale)
+
+
+def down(value: float) -> Fraction:
+    """Return a rational a little below a float: what rounds is more than its error."""
+    return Fraction(floor(Fraction(value) * (1 - Fraction(1, 10**8)) * 10**DIGITS), 10**DIGITS)
 
 
 def zero(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float) -> float:

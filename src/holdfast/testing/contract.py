@@ -30,6 +30,7 @@ from holdfast.lattice.arrays import IntArray, WordArray
 from holdfast.ledger.account import Ledger
 from holdfast.ledger.rows import STANDARDS
 from holdfast.mechanisms.catalogue import AnyMechanism, answer
+from holdfast.privacy.intensity import GaussianDP, GaussianNoise, Intensity
 from holdfast.public import Public, publish
 from holdfast.releases.prepare import prepare
 from holdfast.releases.prepared import Prepared
@@ -50,6 +51,8 @@ MOST_TABLES = 2000
 """A world of more tables is refused: pairs are compared, each on every output."""
 QUIETER = Fraction(11, 10)
 """How much narrower the noise is that must break an attained guarantee."""
+LARGEST_MU = 10
+"""Beyond it, floats do not tell the probabilities of what is seen under one table alone."""
 PIECES = 16
 """Into how many a unit of real numbers is cut at most, for a chi-square test."""
 NARROWER, WIDER = Fraction(6, 5), Fraction(5, 6)
@@ -151,16 +154,17 @@ def check(kind: type[AnyMechanism], cases: Iterable[Case]) -> None:
                 each(subject)
 
 
-def largest(subject: Subject, against: Subject) -> float:
+def largest(subject: Subject, against: Subject, stated: Intensity | None = None) -> float:
     """Return the largest share of what one mechanism states that another spends."""
     guarantee, tables = against.mechanism.guarantee, subject.tables
+    stated = guarantee.intensity if stated is None else stated
     outputs = subject.outputs(tables[0])
     logs = [log_shares(subject.mechanism.law(table), outputs) for table in tables]
     apart = record_distances(tables)
     each = guarantee.unit.adjacency == "unit"
     near = (apart > 0) & (each | (apart <= guarantee.unit.distance))
     return max(
-        spent(guarantee.intensity.group(int(apart[i, j])) if each else guarantee.intensity, logs[i], logs[j])
+        spent(stated.group(int(apart[i, j])) if each else stated, logs[i], logs[j])
         for i, j in np.argwhere(near)
     )
 
@@ -178,6 +182,22 @@ def the_loss_is_within_the_guarantee(subject: Subject) -> None:
         quieter = largest(subject.scaled(QUIETER), subject)
         subject.expect(
             quieter > 1.01, f"with less noise {quieter:.6g} times what is stated is lost: too little"
+        )
+
+
+def what_is_known_of_mu_holds(subject: Subject) -> None:
+    """No two tables are told apart better than the tight mu says; where it is exact, some are as well."""
+    guarantee = subject.mechanism.guarantee
+    known = guarantee.tight
+    told = guarantee.known is not None or isinstance(guarantee.intensity, GaussianNoise)
+    if known.mu is None or not told or known.mu > LARGEST_MU:
+        return
+    share = largest(subject, subject, GaussianDP(known.mu))
+    subject.expect(share <= 1 + 1e-5, f"two tables spend {share:.6g} times the tight mu")
+    if known.exact:
+        quieter = largest(subject.scaled(QUIETER), subject, GaussianDP(known.mu))
+        subject.expect(
+            quieter > 1.01, f"with less noise {quieter:.6g} times the tight mu is spent: too little"
         )
 
 
@@ -352,6 +372,7 @@ def the_mechanism_sees_public_values_only(subject: Subject) -> None:
 CHECKS: tuple[Callable[[Subject], None], ...] = (
     the_loss_is_within_the_guarantee,
     the_draws_follow_the_law,
+    what_is_known_of_mu_holds,
     the_record_leads_back,
     the_invariants_are_kept,
     a_release_is_verified_or_refused,

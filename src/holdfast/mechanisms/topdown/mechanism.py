@@ -63,9 +63,10 @@ from holdfast.outputs import Output, TableOutput
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit, format_parameter
-from holdfast.privacy.intensity import Pure, Standard, ZeroConcentrated
+from holdfast.privacy.intensity import GaussianNoise, Intensity, Pure, Standard, ZeroConcentrated, total
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import PerRecord
+from holdfast.privacy.tradeoff import EpsilonDelta, PiecewiseLinear, tensor
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.spec.mechanism import MechanismOptions
@@ -84,6 +85,8 @@ if TYPE_CHECKING:
 NOISES: dict[str, MeasurementNoise] = {"zcdp": "gaussian", "pure": "laplace"}
 PER_MEASUREMENT = 40
 """Bytes of a row of the file of measurements, about."""
+MOST_TOGETHER = 16
+"""Pure measurements whose product is listed."""
 LEAST_VARIANCE = 1e-300
 """Floats have no inverse of much less, and estimates weigh by it."""
 
@@ -268,10 +271,10 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         return None
 
     @property
-    def one_record(self) -> ZeroConcentrated | Pure:
+    def one_record(self) -> Intensity:
         """What all measurements together lose for one record of distance: the losses add up."""
-        total = sum((each.loss for each in self.measurements), Fraction(0))
-        return ZeroConcentrated(total) if self.noise_law == "gaussian" else Pure(total)
+        kind = GaussianNoise.of if self.noise_law == "gaussian" else Pure
+        return total([kind(each.loss) for each in self.measurements])
 
     @property
     def guarantee(self) -> Guarantee:
@@ -279,7 +282,16 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         one, premises = self.one_record, self.premises
         total = next(iter(one.parameters().values()))
         stated = one.group(premises.unit.distance)
-        return premises.guarantee(stated, self._evidence(total), PerRecord(one))
+        return premises.guarantee(stated, self._evidence(total), PerRecord(one), self._together)
+
+    @cached_property
+    def _together(self) -> PiecewiseLinear | None:
+        """What pure measurements are worth together, which is more than a pure guarantee of their sum."""
+        if self.noise_law == "gaussian" or len(self.measurements) > MOST_TOGETHER:
+            return None
+        distance = self.premises.unit.distance
+        law = tensor(*(EpsilonDelta(float(each.loss * distance), 0.0, "lower") for each in self.measurements))
+        return law.pieces()
 
     @property
     def noise(self) -> None:

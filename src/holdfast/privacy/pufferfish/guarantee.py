@@ -33,7 +33,7 @@ import numpy as np
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved, evidence_dict
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit, format_parameter, times
-from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.intensity import GaussianNoise, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.posterior import posterior_bounds
 from holdfast.privacy.pufferfish.framework import RECORDS, DeltaZ, Framework, covers
@@ -217,9 +217,11 @@ def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -
             "the laws of the framework may leave the tables that the guarantee compares: make its invariants"
             " public, all of them."
         )
-    distance = ceil(delta.finite)
+    distance, alone = ceil(delta.finite), guarantee.intensity
+    if isinstance(alone, GaussianNoise):  # given laws of the data, mixtures are compared: rho is what holds
+        alone = ZeroConcentrated(alone.rho)
     if guarantee.unit.adjacency == "unit":
-        return guarantee.intensity.group(ceil(Fraction(distance, guarantee.unit.distance)))
+        return alone.group(ceil(Fraction(distance, guarantee.unit.distance)))
     if distance > guarantee.unit.distance:
         whom = framework.whom
         raise GuaranteeError(
@@ -227,7 +229,7 @@ def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -
             f" {whom.amount(guarantee.unit.distance)} apart: set distance = {distance} in"
             f" {setting('privacy')}, or state less dependent laws."
         )
-    return guarantee.intensity
+    return alone
 
 
 PRIORS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
