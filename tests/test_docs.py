@@ -199,6 +199,7 @@ def test_the_census_table_is_the_computed_one() -> None:
             f"{effective['rho']:g}",
             f"{effective['epsilon']:.5f}",
             f"{effective['epsilon_tight']:.5f}",
+            f"{effective['epsilon_gaussian']:.5f}",
         )
         cells = (line.product, line.level.invariants, str(line.level.semi_adjacency), *numbers)
         computed.append(f"| {' | '.join(cells)} |")

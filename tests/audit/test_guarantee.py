@@ -20,6 +20,10 @@ def test_the_census_figures_of_the_paper() -> None:
     assert effective.epsilon_tight is not None
     assert advertised.epsilon_tight < 17.9
     assert 39 < effective.epsilon_tight < 40.9
+    assert advertised.gaussian is not None
+    assert effective.gaussian is not None
+    assert advertised.gaussian.epsilon == pytest.approx(16.47939, abs=5e-6)
+    assert effective.gaussian.epsilon == pytest.approx(38.40502, abs=5e-6)
 
 
 def test_gaussian_and_pure() -> None:

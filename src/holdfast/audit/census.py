@@ -26,6 +26,7 @@ SOURCES = (
     "totals of rho, 2.63 for the redistricting file and 15.29 for the DHC: swapping-slides, TDA Satisfies DP",
     "the invariants: semi-dp, Section 6",
     "epsilon at delta: rho + 2 sqrt(rho log(1/delta)), semi-dp, Lemma 40; tight: canonne2020, Corollary 13",
+    "epsilon for Gaussian noise, mu^2 = 2 rho: balle2018, Theorem 8; nothing less holds of normal noise",
 )
 
 

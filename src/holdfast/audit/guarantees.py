@@ -9,6 +9,7 @@ Several releases under invariants are composed in both orders of the analysis [s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,24 @@ from holdfast.system.ways import option
 
 
 @dataclass(frozen=True)
+class GaussianReading:
+    """What a rho is worth where all of it is the loss of normal noise: mu, and epsilon at a delta.
+
+    Integer noise of many measurements, each wide, comes near to it; the mu of integer noise in one piece
+    bounds it from above [theory, 13].
+    """
+
+    mu: float
+    epsilon: float
+
+    @classmethod
+    def of(cls, rho: Fraction, delta: Fraction) -> "GaussianReading":
+        """Return them for N(0, 1) against N(mu, 1), mu^2 = 2 rho [bun2016, Proposition 1.6]."""
+        mu = sqrt(2 * float(rho))
+        return cls(mu, gdp_to_epsilon(mu=mu, delta=float(delta)).value)
+
+
+@dataclass(frozen=True)
 class EpsilonReading:
     """An intensity with its epsilons at a delta: by the classic formula, and the best known one."""
 
@@ -32,6 +51,7 @@ class EpsilonReading:
     epsilon: float | None
     epsilon_tight: float | None
     method: str
+    gaussian: GaussianReading | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers by name."""
@@ -42,6 +62,8 @@ class EpsilonReading:
             numbers["epsilon"] = self.epsilon
         if self.epsilon_tight is not None:
             numbers["epsilon_tight"] = self.epsilon_tight
+        if self.gaussian is not None:
+            numbers |= {"mu_gaussian": self.gaussian.mu, "epsilon_gaussian": self.gaussian.epsilon}
         return {"standard": self.intensity.standard, **numbers, "method": self.method}
 
 
@@ -55,9 +77,9 @@ def reading(intensity: Intensity, delta: Fraction | None) -> EpsilonReading:
         case ZeroConcentrated(rho):
             at = {"rho": float(rho), "delta": float(_needed(delta))}
             classic, tight = zcdp_to_epsilon_classic(**at), zcdp_to_epsilon(**at)
-            return EpsilonReading(
-                intensity, delta, classic.value, tight.value, f"{classic.method}; {tight.method}"
-            )
+            method = f"{classic.method}; {tight.method}"
+            gaussian = GaussianReading.of(rho, _needed(delta))
+            return EpsilonReading(intensity, delta, classic.value, tight.value, method, gaussian)
         case Functional(f):
             at_delta = _needed(delta)
             return EpsilonReading(intensity, at_delta, f.epsilon_at(float(at_delta)), None, "its profile")

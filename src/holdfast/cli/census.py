@@ -39,7 +39,7 @@ def _words(report: CensusReport) -> None:
     lines = report.lines
     console = terminal()
     title = f"2020 US census: advertised and effective, epsilon at delta = {float(DELTA):g}"
-    table = columns(("product", "kept exactly"), ("a", "rho", "epsilon", "tight"), title=title)
+    table = columns(("product", "kept exactly"), ("a", "rho", "epsilon", "tight", "Gaussian"), title=title)
     for previous, line in zip((None, *lines), lines, strict=False):
         first = previous is None or previous.product != line.product
         if first and previous is not None:
@@ -52,11 +52,16 @@ def _words(report: CensusReport) -> None:
             f"{effective['rho']:g}",
             f"{effective['epsilon']:.5f}",
             f"{effective['epsilon_tight']:.5f}",
+            f"{effective['epsilon_gaussian']:.5f}",
         )
     console.print(table)
     console.print(
         "The first line of each product is what is advertised: it holds if nothing is published exactly. With"
         " the invariants, one person's change takes a records, and rho grows by a squared."
+    )
+    console.print(
+        "epsilon and tight follow from rho, whatever noise it is of; Gaussian is what normal noise of that rho"
+        " is worth, neither more nor less. Integer noise in many measurements comes near to it."
     )
     for total in report.totals:
         parts = " and ".join(f"{float(rho):g} for a {unit}" for unit, rho in total.parts.items())
