@@ -60,8 +60,8 @@ def _words(report: CensusReport) -> None:
         " the invariants, one person's change takes a records, and rho grows by a squared."
     )
     console.print(
-        "epsilon and tight follow from rho, whatever noise it is of; Gaussian is what normal noise of that rho"
-        " is worth, neither more nor less. Integer noise in many measurements comes near to it."
+        "epsilon and tight follow from rho, whatever noise it is of; Gaussian is what normal noise of that"
+        " rho is worth, neither more nor less. Integer noise in many measurements comes near to it."
     )
     for total in report.totals:
         parts = " and ".join(f"{float(rho):g} for a {unit}" for unit, rho in total.parts.items())

@@ -372,8 +372,8 @@ def the_mechanism_sees_public_values_only(subject: Subject) -> None:
 CHECKS: tuple[Callable[[Subject], None], ...] = (
     the_loss_is_within_the_guarantee,
     the_draws_follow_the_law,
-    what_is_known_of_mu_holds,
     the_record_leads_back,
+    what_is_known_of_mu_holds,
     the_invariants_are_kept,
     a_release_is_verified_or_refused,
     a_ledger_is_charged_before_a_draw,
