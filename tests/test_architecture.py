@@ -41,6 +41,7 @@ FLOW = (
     ("verification",),
     ("inference",),
     ("audit",),
+    ("formats",),
     ("calculus",),
     ("workshop",),
     ("testing",),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from holdfast.comparison.compare import compare
     from holdfast.comparison.tables import Comparison
     from holdfast.data.table import PublicTable
+    from holdfast.formats.export import export
     from holdfast.inference.odds_ratio import odds_ratio
     from holdfast.inference.posterior.infer import infer
     from holdfast.inference.reading import read
@@ -112,6 +113,7 @@ _HOME = {
     "Weights": "spec.constraints",
     "audit": "audit",
     "compare": "comparison.compare",
+    "export": "formats.export",
     "generate_keys": "certificate.sign",
     "infer": "inference.posterior.infer",
     "intervals": "inference.released_intervals",
@@ -177,6 +179,7 @@ __all__ = [
     "__version__",
     "audit",
     "compare",
+    "export",
     "generate_keys",
     "infer",
     "intervals",

@@ -33,6 +33,7 @@ ledger show census.ledger
 ledger verify census.ledger --release release
 ledger export census.ledger --csv --out account.csv
 intervals release
+export release --to csv --out counts.csv
 postprocess release --method integers-l1 --out tidy
 infer release --model model.toml --out posterior
 audit guarantee --rho 2.56 --delta 1e-10 --semi-adjacency 2

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from holdfast.certificate.head import GuaranteeSection, ProvedSection, TargetSection
+from holdfast.certificate.metadata import embedded
 from holdfast.certificate.model import Certificate, JoinedSection
 from holdfast.certificate.parts import (
     ExpectedErrorSection,
@@ -140,6 +141,7 @@ def _head(certificate: Certificate) -> dict[str, Any]:
     epsilon, exception = _epsilon(guarantee)
     return {
         **{name: getattr(certificate, name) for name in Certificate.model_fields},
+        "embedded": Markup(embedded(certificate)),  # noqa: S704 - escaped there
         "title": "Certificate of release",
         "created_at": datetime.fromisoformat(certificate.created),
         "whom": ProtectedUnit(guarantee.unit.name, guarantee.unit.records_per_unit),

@@ -50,6 +50,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "postprocess",
             "Take negative counts out of a release, keeping the invariants: no cost, but biased.",
         ),
+        "export": (
+            "export",
+            "Write a release in another format: Excel, SDMX, JSON-stat, RO-Crate and others.",
+        ),
         "demo": ("example:demo", "Release a built-in table and verify it."),
         "completion": (
             "app:completion",
