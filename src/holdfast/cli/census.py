@@ -9,9 +9,9 @@ from holdfast import audit
 from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line
 from holdfast.cli.arguments import Json, Quiet, ReportFile
 from holdfast.cli.console import columns
-from holdfast.cli.reports import deliver, require_new_file, say_wrote
+from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
-from holdfast.system.files import require_picture, save_figure
+from holdfast.system.files import save_figure
 
 
 def command(
@@ -23,15 +23,8 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Print the story as a table or JSON, and draw it."""
-    if picture is not None:
-        require_picture(picture)
-    require_new_file(out)
-    report = audit.census_2020()
-    if picture is not None:
-        draw(report.lines, picture)
-    deliver(report, _words, as_json=as_json, out=out)
-    if picture is not None and not as_json:
-        say_wrote(picture)
+    require_new_file(out, picture=picture)
+    deliver(audit.census_2020(), _words, as_json=as_json, out=out, picture=picture, draw=draw)
 
 
 def _words(report: CensusReport) -> None:
@@ -74,11 +67,11 @@ def _words(report: CensusReport) -> None:
         console.print(f"Source: {source}.")
 
 
-def draw(lines: tuple[Line, ...], path: Path) -> None:
+def draw(report: CensusReport, path: Path) -> None:
     """Draw epsilon by product and level of invariants."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    lines, figure = report.lines, Figure(figsize=(8, 4.6), layout="constrained")
     axes = figure.subplots()
     names = [f"{line.product}\n{_kept(line)}" for line in lines]
     values = [line.effective.epsilon or 0.0 for line in lines]

@@ -14,7 +14,7 @@ from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.system.errors import ReleaseError
-from holdfast.system.files import require_file, require_picture, save_figure
+from holdfast.system.files import require_file, save_figure
 from holdfast.system.text import visible
 
 if TYPE_CHECKING:
@@ -99,9 +99,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Print how far a secret moves the data, given what is public, and draw it."""
-    require_new_file(out)
-    if picture is not None:
-        require_picture(picture)
+    require_new_file(out, picture=picture)
     require_file(model, "model")
     report = audit.delta_z(model, optional("--epsilon", epsilon))
     deliver(report, _words, as_json=as_json, out=out, picture=picture, draw=draw)

@@ -10,14 +10,18 @@ import typer
 
 from holdfast.cli.terminal import Report, json_of, print_json, terminal
 from holdfast.system.errors import ReleaseError
-from holdfast.system.files import write_new, write_new_text
+from holdfast.system.files import require_picture, write_new, write_new_text
 
 JSON = (".json",)
 ReportT = TypeVar("ReportT", bound=Report)
 
 
-def require_new_file(path: Path | None, suffixes: Sequence[str] = JSON) -> None:
-    """Raise ReleaseError unless a report can be written there; called before anything is worked out."""
+def require_new_file(
+    path: Path | None, suffixes: Sequence[str] = JSON, *, picture: Path | None = None
+) -> None:
+    """Raise ReleaseError unless a report and its picture can be written; called before anything else."""
+    if picture is not None:
+        require_picture(picture)
     if path is None:
         return
     if path.suffix.lower() not in suffixes:

@@ -15,7 +15,7 @@ from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.mechanisms.swapping.bounds import LEAST_RATE, EpsilonBound, epsilon, least_epsilon, turns
 from holdfast.spec.values import short
-from holdfast.system.files import require_picture, save_figure
+from holdfast.system.files import save_figure
 from holdfast.system.text import counted
 
 if TYPE_CHECKING:
@@ -162,9 +162,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Print what a swap rate loses, and which rates lose no more than an epsilon; draw the curves."""
-    if picture is not None:
-        require_picture(picture)
-    require_new_file(out)
+    require_new_file(out, picture=picture)
     report = audit.swapping(stratum_size, optional("--rate", rate), optional("--epsilon", epsilon))
     deliver(report, _words, as_json=as_json, out=out, picture=picture, draw=draw)
 
