@@ -6,12 +6,12 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test quick check java lowest stress studies format schema lock bundle clean
+.PHONY: demo test quick check java r lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
 
-test: check java
+test: check java r
 	$(BIN)/pytest
 	$(BIN)/python -m tests.stress --short
 
@@ -30,6 +30,12 @@ java:
 		export DEBIAN_FRONTEND=noninteractive INSTALL='apt-get install -y --no-install-recommends' && \
 		{ $$INSTALL openjdk-17-jre-headless || $$INSTALL openjdk-21-jre-headless; }; }; } > /dev/null 2>&1 || \
 		echo 'Java 17 or newer is missing and could not be installed: tests of Spark are skipped.'
+
+# The R package is tried where R is: it is installed where it is missing and may be.
+r:
+	@{ Rscript --version || { test "$$(id -u)" = 0 && apt-get update && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends r-base-core; }; } > /dev/null 2>&1 || \
+		echo 'R is missing and could not be installed: the test of its package is skipped.'
 
 # Races, kills, faults at system calls, power cuts, tampering, fuzzing, places; `make test` runs a short part of it.
 stress: $(READY)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from holdfast.data.table import PublicTable
     from holdfast.formats.export import export
     from holdfast.inference.odds_ratio import odds_ratio
-    from holdfast.inference.posterior.infer import infer
+    from holdfast.inference.posterior.infer import forecast_infer, infer
     from holdfast.inference.reading import read
     from holdfast.inference.released_intervals import intervals
     from holdfast.ledger.account import Ledger
@@ -114,6 +114,7 @@ _HOME = {
     "audit": "audit",
     "compare": "comparison.compare",
     "export": "formats.export",
+    "forecast_infer": "inference.posterior.infer",
     "generate_keys": "certificate.sign",
     "infer": "inference.posterior.infer",
     "intervals": "inference.released_intervals",
@@ -180,6 +181,7 @@ __all__ = [
     "audit",
     "compare",
     "export",
+    "forecast_infer",
     "generate_keys",
     "infer",
     "intervals",

@@ -35,6 +35,23 @@ def release(run: Run, example: Path) -> Path:
     return out
 
 
+def test_a_forecast_draws_nothing(run: Run, release: Path) -> None:
+    model = release.parent / "model.toml"
+    told = json.loads(run("infer", release, "--model", model, "--plan", "--draws", "4000", "--json").out)
+    assert (told["draws"], told["chains"], told["sweeps"], told["cells"]) == (4000, 4, 1050, 16)
+    assert told["seconds"] > 0
+    assert told["memory"] == 4000 * 32 * 40
+    before = sorted(release.parent.iterdir())
+    shown = run("infer", release, "--model", model, "--plan")
+    assert shown.out.startswith("400 draws of 16 counts and 16 parameters: about 1 s on this machine")
+    assert sorted(release.parent.iterdir()) == before
+    model.write_text(MODEL.replace("draws = 400", 'name = "rejection"'))
+    assert "cannot be told beforehand" in run("infer", release, "--model", model, "--plan").out
+    outcome = run("infer", release, "--model", model)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "give --out DIR" in sentence(outcome.err)
+
+
 def test_a_posterior_is_drawn_and_written(run: Run, release: Path, tmp_path: Path) -> None:
     out = tmp_path / "posterior"
     outcome = run("infer", release, "--model", release.parent / "model.toml", "--out", out, "--seed", "1")

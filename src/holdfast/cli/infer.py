@@ -9,6 +9,7 @@ import holdfast as hf
 from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReleaseFolder, number
 from holdfast.cli.console import columns
+from holdfast.cli.reports import deliver
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
 from holdfast.system.errors import SpecError
@@ -17,6 +18,7 @@ from holdfast.system.progress import doing
 from holdfast.system.text import counted
 
 if TYPE_CHECKING:
+    from holdfast.inference.posterior.forecast import Forecast
     from holdfast.inference.posterior.results import Posterior, Quantity
 
 MOST_ROWS = 40  # rows on the terminal; the files have all
@@ -25,7 +27,10 @@ MOST_ROWS = 40  # rows on the terminal; the files have all
 def command(
     folder: ReleaseFolder,
     model: Annotated[Path, typer.Option(metavar="MODEL", help="The model, a TOML file.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the posterior.")],
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The new folder of the posterior.")] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Only say how long it will take, and how much memory.")
+    ] = False,
     draws: Annotated[
         int | None,
         typer.Option(parser=DRAWS, metavar="N", help="Draws in all; as the model says unless given."),
@@ -46,6 +51,17 @@ def command(
         raise SpecError(f"--level is {level}: give a probability below 1, such as 0.9.")
     require_release(folder)
     require_file(model, "model")
+    if plan:
+        with violations(as_json=as_json), doing("timing a few sweeps"):
+            deliver(
+                hf.forecast_infer(folder, model, draws=draws, table=table),
+                _foretell,
+                as_json=as_json,
+                out=None,
+            )
+        return
+    if out is None:
+        raise SpecError("infer needs a place for the posterior: give --out DIR, or --plan for a forecast.")
     with violations(as_json=as_json), doing("drawing from the posterior"):
         found = hf.infer(folder, model, out, draws=draws, seed=seed, table=table, level=float(asked))
     warn_each(found.warnings)
@@ -62,6 +78,21 @@ def command(
         console.print(f"Wrote {path}", soft_wrap=True)
     if not (out / ARVIZ).exists():
         console.print(f"{ARVIZ} was not written: ArviZ is not installed (package arviz).")
+
+
+def _foretell(told: "Forecast") -> None:
+    size = f"{counted(told.draws, 'draw')} of {counted(told.cells, 'count')} and"
+    memory = (
+        f"about {told.memory / 1e9:.2g} GB of memory" if told.memory > 1e8 else "less than 0.1 GB of memory"
+    )
+    if told.seconds is None:
+        time = f"how long {told.sampler} takes cannot be told beforehand"
+    else:
+        time = f"about {max(told.seconds, 1):,.0f} s on this machine, in {counted(told.chains, 'chain')}"
+    terminal().print(
+        f"{size} {counted(told.parameters, 'parameter')}: {time}; {memory}. Nothing was drawn or written.",
+        soft_wrap=True,
+    )
 
 
 def _print(one: "Quantity", found: "Posterior") -> None:

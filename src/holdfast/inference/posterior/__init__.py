@@ -17,6 +17,7 @@ public holds of x with certainty: A x = t, x >= 0, and further inequalities. The
     problem.py      these together
     gibbs.py, whole_tables.py              samplers of one posterior
     sliding.py, walking.py, unswapping.py  how Gibbs sampling moves a table, or unswaps records
+    forecast.py     what draws will take, in time and memory
     draws.py        what was drawn, R-hat, effective sample sizes, the tail of weights
     infer.py, results.py                   what is told and written
 """

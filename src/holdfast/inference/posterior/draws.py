@@ -22,8 +22,10 @@ from holdfast.system.errors import SamplingError
 
 BATCH = 1 << 22
 """Parameters that are drawn at once."""
+BYTES = 40
+"""Of memory for each number that is kept, with what is told of them."""
 MOST_VALUES = 100_000_000
-"""Numbers that are kept at most, over all draws: 4 GB, with what is told of them."""
+"""Numbers that are kept at most, over all draws: 4 GB."""
 
 
 def require_memory(model: CountModel, draws: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from holdfast.certificate.write import charged_draft
 from holdfast.inference.posterior.draws import Draws
+from holdfast.inference.posterior.forecast import Forecast, forecast
 from holdfast.inference.posterior.gibbs import gibbs
 from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.model_spec import ModelSpec, SamplerChoice, read_model
@@ -74,6 +75,21 @@ def infer(
         posterior = _posterior(spec, Path(folder), table, seed, level)
         write_posterior(posterior, draft)
     return posterior
+
+
+def forecast_infer(
+    folder: str | Path,
+    model: str | Path | Mapping[str, Any] | ModelSpec,
+    *,
+    draws: int | None = None,
+    table: str | None = None,
+) -> Forecast:
+    """Return what `infer` will take on this machine, in time and memory; nothing is drawn or written."""
+    spec = _spec(model, draws)
+    with about(spec.file):
+        problem, _ = _problem(spec, Path(folder), table)
+    by_sweeps = isinstance(problem, SwappedProblem) or spec.sampler.name == "gibbs"
+    return forecast(problem, spec.sampler, by_sweeps=by_sweeps)
 
 
 def _posterior(spec: ModelSpec, folder: Path, table: str | None, seed: int | None, level: float) -> Posterior:
