@@ -82,6 +82,17 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "lattice-laplace, per unit": {"privacy": {}, "mechanism": {"epsilon_per_unit": "1/7"}},
     "lattice-laplace, nothing kept": {"invariants": []},
+    "lattice-laplace, added": {"invariants": [], "privacy": {"epsilon": "1", "neighbours": "add-remove"}},
+    "lattice-gaussian, added": {
+        "mechanism": {"name": "lattice-gaussian"},
+        "invariants": [{"margin": ["age"], "where": {"sex": "f"}, "name": "women"}],
+        "privacy": {**ZCDP, "neighbours": "add-remove", "unit": "household", "records_per_unit": 2},
+    },
+    "topdown, added, regions": {
+        "mechanism": {"name": "topdown"},
+        "privacy": {**ZCDP, "neighbours": "add-remove", "adjacency": "unit"},
+        "invariants": [],
+    },
     "lattice-laplace, zeros and weights": {
         "invariants": [*MARGINS, {"name": "weighted", "weights": {"file": "w.csv"}}],
         "constraints": ZERO,

@@ -211,6 +211,7 @@ class Public:
             "inferred": list(self.inferred),
             "unit": self.whom.unit,
             "records_per_unit": self.whom.records,
+            "neighbours": self.whom.neighbours,
             "geography": list(self.geography),
         }
 
@@ -226,7 +227,7 @@ class Public:
         number = sum(len(floor.block.labels) * len(floor.bounds) for floor in self.inequalities)
         return (
             _whole(),
-            _as_many(self.whom),
+            *(() if self.whom.presence else (_as_many(self.whom),)),
             *([_structural_zeros(zeros)] if zeros else []),
             *(_nested(inner, outer) for inner, outer in self.schema.within.items()),
             *([_bounded(number)] if number else []),

@@ -38,6 +38,7 @@ RELEASES = (
     "lattice-gaussian, modelled secrets",
     "lattice-laplace, zeros and weights",
     "lattice-laplace, nested",
+    "lattice-gaussian, added",
     "lattice-gaussian",
     "lattice-gaussian, weighted",
     "topdown, regions",

@@ -33,6 +33,11 @@ AT_MOST = {"nonnegative": True, "inequalities": [{"where": {"row": "a", "column"
 FEW_X = {"inequalities": [{"where": {"sex": "x"}, "level": "state", "at_most": 2}]}
 AT_LEAST = {"inequalities": [{"where": {"level": "a"}, "at_least": 1}]}
 
+COMES = {"epsilon": "3/2", "neighbours": "add-remove"}
+COMES_EACH = {**COMES, "adjacency": "unit"}
+COMES_ZCDP = {"standard": "zcdp", "rho": "1", "neighbours": "add-remove"}
+"""Records are added and removed."""
+
 COLUMNS = {"marginal": ["column"], "weight": "3"}
 CELLS = {"marginal": ["row", "column"]}
 WEIGHTED = {"queries": [COLUMNS, CELLS]}
@@ -44,6 +49,7 @@ SOME = {
         {"marginal": ["level"]},
     ]
 }
+TWICE = {"queries": [{"weights": {"file": "weights.csv"}, "weight": "1/2"}, {"marginal": ["level"]}]}
 """Queries that weigh noise."""
 WISHES = {"optimise_for": [{"marginal": ["column"]}, {"marginal": ["row", "column"]}]}
 ALL = {"optimise_for": "all margins up to one"}
@@ -64,6 +70,14 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("two states", PURE, {"norm": "l2", **WEIGHTED}, reach=24),
         Case("two states", PURE, {"norm": "l2", **WISHES}, reach=24),
         Case("one total", EACH, {"norm": "l2", **SOME}, reach=14),
+        Case("nothing kept", COMES, reach=14),
+        Case("nothing kept", COMES_EACH, {"norm": "l2"}, reach=24),
+        Case("nothing kept", {**COMES, "distance": 2}, reach=22),
+        Case("women", {**COMES, "epsilon": "4"}, reach=9),
+        Case("women by county", COMES_EACH, reach=14),
+        Case("2 x 2", {**COMES, "epsilon": "4"}),
+        Case("selections", {**COMES, "epsilon": "4"}),
+        Case("one total", {**COMES_EACH, "epsilon": "2"}),
     ),
     LatticeGaussian: (
         Case("2 x 2", ZCDP),
@@ -82,12 +96,21 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("a geography", ZCDP, STATES),
         Case("two states", ZCDP, WISHES),
         Case("two states", {**ZCDP, "adjacency": "unit"}, ALL),
+        Case("nothing kept", COMES_ZCDP),
+        Case("nothing kept", {**COMES_ZCDP, "adjacency": "unit"}),
+        Case("women", COMES_ZCDP, reach=9),
+        Case("women by county", COMES_ZCDP),
+        Case("3 x 3", {**COMES_ZCDP, "rho": "2"}, reach=6),
+        Case("2 x 2", {**COMES_ZCDP, "rho": "2"}, WEIGHTED),
+        Case("nothing kept", COMES_ZCDP, TWICE),
     ),
     KNorm: (
         Case("2 x 2", PURE),
         Case("2 x 3", PURE, reach=5),
         Case("one total", PURE),
         Case("a structural zero", {"epsilon": "6"}, reach=8),
+        Case("nothing kept", COMES, reach=14),
+        Case("women", {**COMES, "epsilon": "4"}, reach=9),
     ),
     Conditioned: (
         Case("2 x 3", PURE, constraints=NOT_NEGATIVE),
@@ -187,6 +210,7 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("one total", ZCDP),
         Case("weights", ZCDP),
         Case("one total", {**ZCDP, "adjacency": "unit"}),
+        Case("women", {**COMES_ZCDP, "rho": "4"}, reach=6),
     ),
     TopDown: (
         Case("one total", ZCDP),
@@ -203,6 +227,9 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("a structural zero", {"standard": "zcdp", "rho": "64"}, reach=2, attained=False),
         Case("2 x 2", {"standard": "zcdp", "rho": "16"}, reach=5, attained=False),
         Case("one total", ZCDP, constraints=AT_LEAST),
+        Case("nations", {**COMES_ZCDP, "rho": "8"}, reach=4),
+        Case("nations", {**COMES, "epsilon": "6", "adjacency": "unit"}, reach=9),
+        Case("nothing kept", {**COMES_ZCDP, "rho": "2"}),
         Case("a geography", {"standard": "zcdp", "rho": "32"}, constraints=FEW_X, reach=3),
     ),
     NoisyCount: (
@@ -232,6 +259,10 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("selections", PURE),
         Case("weights", PURE),
         Case("a structural zero", PURE, reach=16),
+        Case("nothing kept", COMES, reach=14),
+        Case("women by county", COMES_EACH, reach=14),
+        Case("women", {**COMES, "epsilon": "4"}, reach=9),
+        Case("2 x 2", {**COMES, "epsilon": "4"}),
     ),
 }
 

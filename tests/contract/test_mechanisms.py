@@ -1,7 +1,9 @@
 """Every mechanism of tables, on every case of its entry, through every check of the contract."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from tests.contract.cases import CASES, uncovered
@@ -9,6 +11,7 @@ from tests.contract.cases import CASES, uncovered
 from holdfast.mechanisms.catalogue import mechanisms, of_tables
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.testing.contract import CHECKS, Subject
+from holdfast.universe.metrics import METRICS
 
 EVERY = {f"{kind.name}: {case}": (kind, case) for kind in of_tables() for case in CASES.get(kind, ())}
 EACH_RECORD = [
@@ -53,11 +56,11 @@ def test_a_loss_for_each_record_needs_no_semi_adjacency(
 ) -> None:
     """They are integer programs, and adjacency "unit" shall not wait for them."""
 
-    def asked(*_: object) -> None:
+    def asked(*_: object) -> NoReturn:
         raise AssertionError("it was worked out")
 
-    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", asked)
-    monkeypatch.setattr("holdfast.privacy.premises.sensitivity", asked)
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=asked))
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], sensitivity=asked))
     kind, case = EVERY[name]
     subject = Subject.of(case, kind, tmp_path)
     certificate = subject.ready.certify(secure=False)

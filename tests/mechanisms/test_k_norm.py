@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from holdfast.testing.goodness import lattice_points, two_way
 from holdfast.testing.losses import losses, record_distances
 from holdfast.universe.hull.moves import _kept_ways, basic_moves, require_listable
 from holdfast.universe.hull.norm import HullNorm
+from holdfast.universe.metrics import METRICS
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
 from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
@@ -161,11 +163,11 @@ def test_what_is_too_large_is_refused_by_its_sizes(
 ) -> None:
     """Nothing is listed, and no program is asked for the semi-adjacency, the sensitivity or anything else."""
 
-    def never(*_: object, **__: object) -> None:
+    def never(*_: object, **__: object) -> NoReturn:
         raise AssertionError("the sizes settle it")
 
-    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", never)
-    monkeypatch.setattr("holdfast.privacy.premises.sensitivity", never)
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=never))
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], sensitivity=never))
     monkeypatch.setattr("holdfast.universe.hull.moves.sensitivity_space", never)
     with pytest.raises(GuaranteeError, match=r'cannot all be listed .* set name = "lattice-laplace"'):
         KNorm.answer(kept(shape, margins), Target("semi", Pure(EPSILON)), KNormOptions())
@@ -202,7 +204,7 @@ def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyP
         asked.append(work)
         return semi_adjacency(universe, work)
 
-    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", recorded)
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=recorded))
     monkeypatch.setattr("holdfast.mechanisms.k_norm.WORK", 0)
     options = KNormOptions()
     with pytest.raises(GuaranteeError, match=r'fewer than 16 records.* set name = "lattice-laplace" in'):
@@ -254,14 +256,14 @@ def test_a_search_that_ends_is_made_once(monkeypatch: pytest.MonkeyPatch) -> Non
         asked.append(work)
         return semi_adjacency(universe, work)
 
-    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", recorded)
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=recorded))
     mechanism = KNorm.answer(public, Target("semi", Pure(EPSILON)), KNormOptions())
     assert mechanism.premises.semi_adjacency == expected
     assert asked == [WORK]
 
 
 def test_adjacency_unit_is_refused_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> None:
+    def never(*_: object) -> NoReturn:
         raise AssertionError("the adjacency settles it")
 
     monkeypatch.setattr("holdfast.privacy.premises.refuse_one_table", never)

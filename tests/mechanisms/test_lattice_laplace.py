@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from holdfast.system.errors import GuaranteeError, SamplingError
 from holdfast.testing.contract import Subject, the_loss_is_within_the_guarantee
 from holdfast.testing.goodness import two_way
 from holdfast.testing.worlds import WORLDS, Case
+from holdfast.universe.metrics import METRICS
 from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.universe import Universe
@@ -51,8 +53,12 @@ def test_the_papers_parameter_gives_its_own_guarantee() -> None:
 
 def test_a_bound_is_called_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     loose = SemiAdjacency(4, 2, exact=False, reference="semi-dp, Theorem 16")
-    monkeypatch.setattr("holdfast.privacy.premises.semi_adjacency", lambda _: loose)
-    monkeypatch.setattr("holdfast.privacy.premises.sensitivity", lambda *_: Sensitivity(8, 8, 1, exact=False))
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=lambda *_: loose))
+    monkeypatch.setitem(
+        METRICS,
+        "replace",
+        replace(METRICS["replace"], sensitivity=lambda *_: Sensitivity(8, 8, 1, exact=False)),
+    )
     mechanism = LatticeLaplace(Premises(FOUR, SCOPE, "semi"), "l1", Fraction(1, 8))
     claims = " ".join(item.claim.words for item in mechanism.guarantee.evidence)
     assert claims.count("an upper bound") == 2

@@ -15,14 +15,14 @@ from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.ledger.losses import NothingLeftError
 from holdfast.privacy.evidence import Evidence, evidence_report
 from holdfast.privacy.guarantee import Unit
-from holdfast.privacy.premises import semi_evidence
+from holdfast.privacy.premises import Premises, semi_evidence
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.public import Public
 from holdfast.releases.joint import JointPremises
 from holdfast.releases.table import published
 from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
-from holdfast.spec.privacy import RECORD, ProtectedUnit
+from holdfast.spec.privacy import RECORD, Neighbours, ProtectedUnit
 from holdfast.spec.tables import TablesSpec
 from holdfast.universe.exposure import exposure as exposure_of
 from holdfast.universe.labelled import Labelled, labelled
@@ -47,13 +47,19 @@ class UniverseReport:
     records_per_unit: int
     distance: int
     """How many records one unit's change takes: as many times the semi-adjacency as it has records."""
+    neighbours: Neighbours = "replace"
     warnings: tuple[str, ...] = ()
     """What a curator should look at in the data."""
 
     @property
+    def whom(self) -> ProtectedUnit:
+        """Whom a guarantee is to protect."""
+        return ProtectedUnit(self.unit, self.records_per_unit, self.neighbours)
+
+    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """Why the distance of people is right."""
-        people, whom = self.labelled, ProtectedUnit(self.unit, self.records_per_unit)
+        people, whom = self.labelled, self.whom
         read = replace(
             self.semi_adjacency,
             worst_case=people.worst_case,
@@ -128,13 +134,22 @@ def _report(public: Public, warnings: tuple[str, ...]) -> UniverseReport:
         blocks=len(here.components),
         totally_unimodular=is_totally_unimodular(here.matrix),
         semi_adjacency=premises.semi_adjacency,
-        labelled=labelled(here, premises.semi_adjacency),
+        labelled=_people(premises),
         sensitivity=premises.sensitivity,
         unit=premises.whom.unit,
         records_per_unit=premises.whom.records,
         distance=premises.unit.distance,
+        neighbours=premises.whom.neighbours,
         warnings=warnings,
     )
+
+
+def _people(premises: Premises) -> Labelled:
+    """Return how far apart files of people are; of records that come and go, no more than tables."""
+    semi = premises.semi_adjacency
+    if premises.whom.presence:
+        return Labelled(semi.worst_case, semi.exact, semi.reference, None, None)
+    return labelled(premises.universe, semi)
 
 
 @dataclass(frozen=True)

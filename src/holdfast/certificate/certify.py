@@ -273,7 +273,11 @@ def _secrets(promise: "TPGuarantee | None") -> SecretsSection | None:
 
 def _unit(unit: Unit) -> UnitSection:
     return UnitSection(
-        name=unit.name, adjacency=unit.adjacency, distance=unit.distance, records_per_unit=unit.records
+        name=unit.name,
+        adjacency=unit.adjacency,
+        distance=unit.distance,
+        records_per_unit=unit.records,
+        neighbours=unit.neighbours,
     )
 
 

@@ -11,11 +11,13 @@ from holdfast.privacy.guarantee import Adjacency, DataKind, Unit, domain, statem
 from holdfast.privacy.intensity import Intensity, Pure, Standard, ZeroConcentrated
 from holdfast.privacy.profile import intensity_of
 from holdfast.spec.model import is_address, line_flaw
-from holdfast.spec.privacy import LawKind, SecretLaws
+from holdfast.spec.privacy import LawKind, Neighbours, ProtectedUnit, SecretLaws
 from holdfast.spec.values import Rational
 
 RecordsPerUnit = Annotated[StrictInt, Field(exclude_if=lambda records: records == 1)]
 """How many records a unit has at most."""
+NeighboursSaid = Annotated[Neighbours, Field(exclude_if=lambda neighbours: neighbours == "replace")]
+"""What makes neighbours, where records are added or removed."""
 
 
 class Software(Section):
@@ -37,7 +39,13 @@ class TargetSection(Section):
     mu: Rational | None = None
     distance: StrictInt | None = None
     records_per_unit: RecordsPerUnit = 1
+    neighbours: NeighboursSaid = "replace"
     laws: Annotated[SecretLaws | None, IF_SAID] = None
+
+    @property
+    def whom(self) -> ProtectedUnit:
+        """Whom a release is to protect."""
+        return ProtectedUnit(self.unit, self.records_per_unit, self.neighbours)
 
     @property
     def intensity(self) -> dict[str, Any]:
@@ -66,11 +74,12 @@ class UnitSection(Section):
     adjacency: Adjacency
     distance: StrictInt
     records_per_unit: RecordsPerUnit = 1
+    neighbours: NeighboursSaid = "replace"
 
     @property
     def value(self) -> Unit:
         """The unit of a guarantee."""
-        return Unit(self.name, self.adjacency, self.distance, self.records_per_unit)
+        return Unit(self.name, self.adjacency, self.distance, self.records_per_unit, self.neighbours)
 
 
 class EvidenceSection(Section):

@@ -33,7 +33,6 @@ from holdfast.data.sections import ConstraintsSection, InvariantSection
 from holdfast.mechanisms.catalogue import named
 from holdfast.privacy.claims import Claim
 from holdfast.privacy.guarantee import probability, times
-from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.text import counted, rational, visible
 
 MOST_BARS = 30
@@ -144,7 +143,7 @@ def _head(certificate: Certificate) -> dict[str, Any]:
         "embedded": Markup(embedded(certificate)),  # noqa: S704 - escaped there
         "title": "Certificate of release",
         "created_at": datetime.fromisoformat(certificate.created),
-        "whom": ProtectedUnit(guarantee.unit.name, guarantee.unit.records_per_unit),
+        "whom": guarantee.unit.value.whom,
         "semi": guarantee.unit.adjacency == "semi",
         "standard": STANDARDS.get(guarantee.standard, guarantee.standard),
         "strength": strength_of(guarantee.intensity),

@@ -10,9 +10,7 @@ from holdfast.data.schema import Schema
 from holdfast.data.table import PublicTable
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, named
 from holdfast.mechanisms.mechanism import NoiseLaw
-from holdfast.privacy.guarantee import Unit
 from holdfast.public import Public, public_from
-from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import ReleaseError
 
 
@@ -27,7 +25,7 @@ def public_of(certificate: Certificate) -> Public:
         nonnegative=constraints.nonnegative,
         inequalities=tuple(item.model_dump() for item in constraints.inequalities),
         inferred=table.inferred,
-        whom=ProtectedUnit(certificate.target.unit, certificate.target.records_per_unit),
+        whom=certificate.target.whom,
         geography=table.geography,
         quoted_formulas=certificate.quoted_formulas,
     )
@@ -35,10 +33,8 @@ def public_of(certificate: Certificate) -> Public:
 
 def mechanism_of(certificate: Certificate, public: Public) -> AnyMechanism:
     """Return the mechanism that a certificate records."""
-    unit = certificate.guarantee.unit
     record = certificate.table.mechanism
-    whole = Unit(unit.name, unit.adjacency, unit.distance, unit.records_per_unit)
-    return NAMED[record.name].of(record, public, whole)
+    return NAMED[record.name].of(record, public, certificate.guarantee.unit.value)
 
 
 def noise_of(certificate: Certificate, public: Public) -> NoiseLaw:

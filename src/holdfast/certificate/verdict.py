@@ -25,7 +25,8 @@ others in their place, posteriors are at most
 
 apart in total variation, whatever the prior [holdfast, privacy/posterior.py; congenial-dp,
 Section 5.1; partially-private-data, Equation 3]. Other data are ones that the invariants allow, so epsilon
-has to be that of all records that change with one, as it is under adjacency "semi".
+has to be that of all records that change with one, as it is under adjacency "semi". Where records
+come and go, "other data" are those without one person's, or with one person's more.
 
 The word for a guarantee follows from both numbers, so that no good word stands beside a bad number. What
 only rare outcomes tell makes it weak at worst: no protection is where guesses may be right nearly always.
@@ -208,9 +209,10 @@ def meaning(
             f"Whoever holds two files for equally likely, 50 %, that differ in which of two {whom.counted}"
             f" has which value, can become {_sure_of(right)} of one of them by seeing the release."
         )
-    apart = f"one {whom.one}'s data apart"
+    apart = f"one {whom.one}'s {'presence' if whom.presence else 'data'} apart"
     if adjacency == "unit":
-        apart = f"{whom.amount(distance) if distance > 1 else f'one {whom.record}'} apart"
+        added = " added or removed" if whom.presence else ""
+        apart = f"{whom.amount(distance) if distance > 1 else f'one {whom.record}'}{added} apart"
     if standard == "pure":
         return (
             f"Whoever holds two {what} {apart} for equally likely, 50 %, can become {_sure_of(right)} of one"
@@ -234,10 +236,12 @@ def _without(whom: ProtectedUnit, right: float) -> str:
     """Say how far conclusions with and without one unit's data are apart; nothing where that says nothing."""
     if right > WEAK:
         return ""
+    other = f"with other data in place of one {whom.one}'s"
+    if whom.presence:
+        other = f"without one {whom.one}'s data, or with one more"
     return (
         " Whatever they held before, the chance that they then give to a statement is within"
-        f" {tenths(2 * right - 1):g} percentage points of what it would be with other data in place of one"
-        f" {whom.one}'s."
+        f" {tenths(2 * right - 1):g} percentage points of what it would be {other}."
     )
 
 

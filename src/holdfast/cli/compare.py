@@ -81,7 +81,7 @@ def _errors(comparison: "Comparison") -> Table:
     from holdfast.comparison.terms import format_intensity
 
     whom = comparison.whom
-    pairs = f"at most {whom.amount(comparison.distance)} apart"
+    pairs = f"at most {whom.apart(comparison.distance)} apart"
     if comparison.target.adjacency == "unit":
         pairs = f"for {whom.amount(whom.records) if whom.records > 1 else f'each {whom.record}'} of distance"
     title = f"Expected errors at {format_intensity(comparison.intensity)}, {pairs}"

@@ -127,9 +127,12 @@ def _protected(certificate: Certificate, part: TablePart) -> list[str]:
         whom = _protected_unit(certificate)
         one = whom.one if whom.records == 1 else whom.record
         must = whom.amount(a.worst_case)
-        lines.append(f"any one {one}: to take another value, {bound}{must} must change")
+        what = f"to take another value, {bound}{must} must change"
+        if whom.presence:
+            what = f"to be there or not, {bound}{must} must be added or removed"
+        lines.append(f"any one {one}: {what}")
         if whom.records > 1:
-            apart = whom.amount(certificate.guarantee.unit.distance)
+            apart = whom.apart(certificate.guarantee.unit.distance)
             lines.append(f"any one {whom.one}, with at most {whom.amount(whom.records)}: {apart}")
     return lines
 
@@ -153,8 +156,7 @@ def _strength(certificate: Certificate) -> str:
 
 
 def _protected_unit(certificate: Certificate) -> ProtectedUnit:
-    unit = certificate.guarantee.unit
-    return ProtectedUnit(unit.name, unit.records_per_unit)
+    return certificate.guarantee.unit.value.whom
 
 
 def meaning(verdict: VerdictSection) -> str:

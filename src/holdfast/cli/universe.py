@@ -15,6 +15,8 @@ from holdfast.system.text import counted
 
 if TYPE_CHECKING:
     from holdfast.audit.universes import Exposed, ExposureReport, UniverseReport, UniverseReports
+    from holdfast.spec.privacy import ProtectedUnit
+    from holdfast.universe.labelled import Labelled
 
 
 ONE_TABLE = "The invariants leave one possible table: nothing is left to protect."
@@ -42,8 +44,8 @@ def _any_words(report: "UniverseReport | UniverseReports") -> None:
         _words(one)
     whom = report.unit.whom
     terminal().print(
-        f"With the invariants of all tables one {whom.one}'s change takes at most"
-        f" {whom.amount(whom.records * report.labelled)}.",
+        f"With the invariants of all tables one {whom.one}'s {_moved(whom)} takes at most"
+        f" {whom.apart(whom.records * report.labelled)}.",
         soft_wrap=True,
     )
     if report.semi_adjacency == 0:
@@ -52,10 +54,8 @@ def _any_words(report: "UniverseReport | UniverseReports") -> None:
 
 def _words(report: "UniverseReport") -> None:
     """Print a line for each number."""
-    from holdfast.spec.privacy import ProtectedUnit
-
     adjacency, sensitivity = report.semi_adjacency, report.sensitivity
-    whom = ProtectedUnit(report.unit, report.records_per_unit)
+    whom = report.whom
     people, apart = report.labelled, report.labelled.worst_case * whom.records
     bound = "" if adjacency.exact else " (an upper bound)"
     worst = f"{adjacency.worst_case}{bound}"
@@ -70,9 +70,8 @@ def _words(report: "UniverseReport") -> None:
         ("Totally unimodular", {True: "yes", False: "no", None: "not known"}[report.totally_unimodular]),
         ("Semi-adjacency, worst case", worst),
         ("Semi-adjacency, literal reading", adjacency.literal),
-        ("Nearest two files, a_min", _or_open(people.a_min)),
-        ("Farthest nearest file, a_maxmin", _or_open(people.a_maxmin)),
-        (f"One {whom.one}'s change takes", whom.amount(apart)),
+        *(() if whom.presence else _files(people)),
+        (f"One {whom.one}'s {_moved(whom)} takes", whom.apart(apart)),
         ("Sensitivity, l1", sensitivity.l1),
         ("Sensitivity, l2 squared", sensitivity.l2_squared),
         ("Sensitivity, largest cell", sensitivity.linf),
@@ -82,6 +81,19 @@ def _words(report: "UniverseReport") -> None:
     console.print(table)
     if adjacency.worst_case == 0:
         console.print(ONE_TABLE)
+
+
+def _moved(whom: "ProtectedUnit") -> str:
+    """Return what of a person is protected."""
+    return "presence" if whom.presence else "change"
+
+
+def _files(people: "Labelled") -> tuple[tuple[str, str], ...]:
+    """Return how near the files of people are who may have other values."""
+    return (
+        ("Nearest two files, a_min", _or_open(people.a_min)),
+        ("Farthest nearest file, a_maxmin", _or_open(people.a_maxmin)),
+    )
 
 
 def _or_open(value: int | None) -> str:

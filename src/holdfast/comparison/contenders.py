@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.comparison.terms import terms_for
 from holdfast.estimation.l2 import public_tables
 from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, repeats
-from holdfast.mechanisms.catalogue import AnyMechanism, of_tables
+from holdfast.mechanisms.catalogue import AnyMechanism, of_tables, require_neighbours
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.privacy.guarantee import Target
 from holdfast.public import Public
@@ -71,6 +71,7 @@ def contend(name: str, own: MechanismOptions, public: Public, target: Target) ->
     kind = CONTENDERS[name]
     if target.intensity is None:
         raise SpecError(f"a comparison needs a target: give one in {setting('privacy')}.")
+    require_neighbours(kind, public.whom.neighbours)
     if kind.most_dimensions is not None and public.universe.dimension > kind.most_dimensions:
         raise GuaranteeError(
             f"the differences of tables are too many to list in {public.universe.dimension:,} dimensions:"

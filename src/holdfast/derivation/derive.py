@@ -169,8 +169,7 @@ class Derivation:
             yield Check("outputs", holds=False, detail=f"{kind.name} has no output {', '.join(self._extras)}")
         if target_of(self.privacy).intensity is None and not chosen:
             yield Check("target", holds=False, detail="nothing was asked for, and no parameter was given")
-        same = (target.unit, target.records_per_unit) == (unit.name, unit.records_per_unit)
-        if not same or target.adjacency != unit.adjacency:
+        if target.whom != unit.value.whom or target.adjacency != unit.adjacency:
             yield Check("target", holds=False, detail="the guarantee is for another unit than what was asked")
         semi = part.universe.semi_adjacency
         least = None if semi is None else semi.worst_case
@@ -181,6 +180,9 @@ class Derivation:
             yield Check("guarantee", holds=False, detail=said)
         if self.privacy.standard not in kind.standards or not kind.released:
             said = f"{kind.name} is not released for the standard {self.privacy.standard!r}"
+            yield Check("mechanism", holds=False, detail=said)
+        if target.neighbours not in kind.neighbours:
+            said = f"{kind.name} is not released for records added or removed"
             yield Check("mechanism", holds=False, detail=said)
         bounds = public.nonnegative or bool(public.inequalities)
         if (bounds and not kind.bounded) or (not bounds and kind.needs_bounds):

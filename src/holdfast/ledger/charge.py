@@ -193,6 +193,7 @@ def _unit(unit: Unit) -> dict[str, Any]:
         "adjacency": unit.adjacency,
         "distance": unit.distance,
         "records_per_unit": unit.records,
+        **({"neighbours": unit.neighbours} if unit.neighbours != "replace" else {}),
     }
 
 

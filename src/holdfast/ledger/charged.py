@@ -254,7 +254,8 @@ def intensity_stated(charge: Charge) -> Intensity:
 def unit_of(charge: Charge) -> Unit:
     """Return which files a charge compares."""
     told = charge.unit
-    return Unit(told["name"], told["adjacency"], told["distance"], told["records_per_unit"])
+    distance, records = told["distance"], told["records_per_unit"]
+    return Unit(told["name"], told["adjacency"], distance, records, told.get("neighbours", "replace"))
 
 
 def amount(intensity: Intensity) -> Fraction:

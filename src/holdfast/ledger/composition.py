@@ -208,8 +208,15 @@ class Accountant:
         self._history, self._standard, self._new = history, standard, new
         self._files: dict[str, ComposedFile] = {}
         self._read: dict[tuple[int, str], ChargedTable | ChargedRecords] = {}
-        state = history.state or {"adjacency": new.unit["adjacency"], "sum": "0"}
+        state = history.state or {**_accounted(new), "sum": "0"}
         self.adjacency: str = state["adjacency"]
+        self._neighbours: str = state.get("neighbours", "replace")
+        if (other := new.unit.get("neighbours", "replace")) != self._neighbours:
+            raise GuaranteeError(
+                f"this ledger accounts for records that are {_AS_WHAT[self._neighbours]}, and this release is"
+                f" for records that are {_AS_WHAT[other]}: set neighbours = {self._neighbours!r} in"
+                f" {setting('privacy')}, or charge another ledger."
+            )
         for part in parts_of(new):
             self._place(len(history) + 1, part)
         self._files = {name: self._composed(file) for name, file in self._files.items()}
@@ -231,7 +238,8 @@ class Accountant:
     @property
     def state(self) -> CheckpointState:
         """What the head of the ledger keeps."""
-        return {"adjacency": self.adjacency, "sum": _text(self.sum)}
+        told = {} if self._neighbours == "replace" else {"neighbours": self._neighbours}
+        return {"adjacency": self.adjacency, **told, "sum": _text(self.sum)}
 
     @property
     def entries(self) -> Mapping[str, CheckpointState]:
@@ -300,6 +308,14 @@ class Accountant:
             else:
                 raise LedgerError(f"row {member.row} of the ledger is not the one that its checkpoint names.")
         return self._read[key]
+
+
+_AS_WHAT = {"replace": "replaced", "add-remove": "added or removed"}
+
+
+def _accounted(first: Charge) -> dict[str, Any]:
+    """Return what the first release of a ledger settles for all that follow."""
+    return {name: first.unit[name] for name in ("adjacency", "neighbours") if name in first.unit}
 
 
 def _contradict(one: ChargedTable | ChargedRecords, other: ChargedTable | ChargedRecords) -> bool:

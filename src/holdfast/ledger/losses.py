@@ -6,6 +6,7 @@ for each record, every release says what it loses within the joint scope.
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from holdfast.ledger.charged import NEW, ChargedTable, amount
 from holdfast.ledger.scope import JointScope, Names
@@ -16,10 +17,11 @@ from holdfast.system.text import counted
 from holdfast.system.ways import setting
 from holdfast.universe.bounds import Support, decomposable_bound, junction_order
 from holdfast.universe.bounds import one_table as margins_leave_one
-from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
-from holdfast.universe.sensitivity import ALWAYS, Sensitivity, sensitivity, spread
+from holdfast.universe.metrics import METRICS
+from holdfast.universe.presence import margins_bound
+from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.separate import trivial
-from holdfast.universe.vacuous import one_table
 
 MOST_CELLS = 10_000
 """Cells up to which integer programs are asked about tables that no release was made of: about a minute."""
@@ -55,20 +57,29 @@ def joint_semi_adjacency(scope: JointScope) -> int:
 def joint_search(scope: JointScope) -> SemiAdjacency:
     """Return the semi-adjacency with the reason for it, as `joint_semi_adjacency`."""
     listed, few = _listed_before(scope), _few_cells(scope)
-    bound = decomposable_bound(scope.cliques(scope.attributes))
+    bound = _margins_bound(scope)
     if bound is not None and not (listed and few):
         if _margins_leave_one_table(scope):
             raise nothing_left(scope.attributes)
-        return SemiAdjacency(bound.value, bound.value, exact=False, reference="theory, 10")
+        return SemiAdjacency(bound, bound, exact=False, reference="theory, 10")
     if not (listed or few):
         raise _out_of_reach()
     try:
-        found = semi_adjacency(scope.universe(scope.attributes))
+        found = METRICS[scope.neighbours].semi_adjacency(scope.universe(scope.attributes), None)
     except GuaranteeError:
         raise _out_of_reach() from None
     if found.worst_case == 0:
         raise nothing_left(scope.attributes)
     return found
+
+
+def _margins_bound(scope: JointScope) -> int | None:
+    """Return what decomposable margins bound the semi-adjacency by, None where other things are kept."""
+    cliques = scope.cliques(scope.attributes)
+    if scope.neighbours == "add-remove":
+        return margins_bound(cliques)
+    bound = decomposable_bound(cliques)
+    return None if bound is None else bound.value
 
 
 def refuse_single(scope: JointScope) -> None:
@@ -81,7 +92,7 @@ def refuse_single(scope: JointScope) -> None:
         if decomposable_bound(scope.cliques(scope.attributes)) is not None:
             single = _margins_leave_one_table(scope)
         elif _listed_before(scope) or _few_cells(scope):
-            single = one_table(scope.universe(scope.attributes))
+            single = METRICS[scope.neighbours].one_table(scope.universe(scope.attributes))
         else:
             single = _some_margins_leave_one_table(scope)
         if single:
@@ -89,7 +100,8 @@ def refuse_single(scope: JointScope) -> None:
     for release in scope.releases:
         over = release.attributes
         more = over != scope.attributes and scope.knows_more(release)
-        if more and scope.size(over) <= MOST_CELLS and one_table(scope.universe(over)):
+        few = more and scope.size(over) <= MOST_CELLS
+        if few and METRICS[scope.neighbours].one_table(scope.universe(over)):
             raise nothing_left(over)
 
 
@@ -108,6 +120,8 @@ def nothing_left(over: Names) -> NothingLeftError:
 def _margins_leave_one_table(scope: JointScope) -> bool:
     """Whether decomposable margins leave one table, where nothing else is kept."""
     margins = _supports(scope)
+    if scope.neighbours == "add-remove" and not margins:
+        return False  # records come and go
     if any(not counts for counts in margins.values()):
         return True  # there are no records
     free = scope.attributes.difference(*margins)
@@ -120,6 +134,8 @@ def _some_margins_leave_one_table(scope: JointScope) -> bool:
     for margin, counts in sorted(_supports(scope).items(), key=lambda one: (len(one[1]), sorted(one[0]))):
         if junction_order([*some, margin]) is not None:
             some[margin] = counts
+    if scope.neighbours == "add-remove" and not some:
+        return False
     free = scope.attributes.difference(*some)
     return all(len(scope.levels[name]) == 1 for name in free) and margins_leave_one(some)
 
@@ -200,8 +216,10 @@ def per_record(scope: JointScope) -> Iterator[Intensity]:
                 f" {setting('privacy')}, with lattice-laplace or lattice-gaussian."
             )
         else:
+            metric = METRICS[scope.neighbours]
             small = not isinstance(profile, PerRecord) and scope.size(over) <= MOST_CELLS
-            one = profile.per_record(spread(scope.universe(over)) if small else ALWAYS)
+            most = metric.spread(scope.universe(over)) if small else Fraction(metric.step)
+            one = profile.per_record(most, metric.step)
             yield one if records == 1 else one.group(records)
     yield from (swapped.loss.intensity.group(records) for swapped in scope.swapped)
 
@@ -214,8 +232,10 @@ def _covers(release: ChargedTable, distance: int) -> bool:
 def _sensitivity(scope: JointScope, over: Names, distance: int) -> Sensitivity:
     """Return how far the table over some attributes can move, or what no table exceeds where it is large."""
     if scope.size(over) > MOST_CELLS and over != scope.attributes:
-        return Sensitivity(*trivial(distance), exact=False)
-    space = sensitivity(scope.universe(over), distance)
+        d = distance
+        norms = trivial(d) if scope.neighbours == "replace" else (d, d * d, d)
+        return Sensitivity(*norms, exact=False)
+    space = METRICS[scope.neighbours].sensitivity(scope.universe(over), distance)
     if space.l1 == 0:
         raise nothing_left(over)
     return space

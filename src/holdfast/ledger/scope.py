@@ -20,6 +20,7 @@ from holdfast.data.grid import Grid, Nesting, ancestors, count
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.ledger.charged import ChargedInequality, ChargedInvariant, ChargedRecords, ChargedTable
+from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import InvariantError
 from holdfast.system.text import canonical
 from holdfast.universe.bounds import Clique, maximal
@@ -44,6 +45,12 @@ class JointScope:
 
     releases: tuple[ChargedTable, ...]
     swapped: tuple[ChargedRecords, ...] = ()
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What makes neighbours of the files: a ledger has one answer for all of its releases."""
+        units = [*(one.unit for one in self.releases), *(one.unit for one in self.swapped)]
+        return units[0].neighbours
 
     @cached_property
     def attributes(self) -> Names:

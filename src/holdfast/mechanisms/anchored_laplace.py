@@ -16,7 +16,8 @@ such |n|, and c the least of the c_j, ||u_B||_1 >= c ||u_J||_1, so
 
     ||u_J||_1 <= ||u||_1 / (1 + c)   for all u in L:
 
-the *share*. It bounds the stretch at any distance, and per record of distance, where ||u||_1 = 2.
+the *share*. It bounds the stretch at any distance, and per record of distance, where ||u||_1 = 2, or 1 where
+records are added or removed.
 
 Anchors are chosen from what is public alone: the invariants and their values. What they close they collect
 the noise of, so cells are preferred that are expected to hold many records.
@@ -61,7 +62,6 @@ from holdfast.spec.values import PositiveRational, Where
 from holdfast.system.errors import SamplingError
 from holdfast.system.text import counted
 from holdfast.system.ways import setting
-from holdfast.universe.sensitivity import largest_part
 
 SWEEPS, SETTLED = 50, 1e-6
 """Rounds of the fit of expected counts, and the relative change that ends them."""
@@ -111,6 +111,7 @@ class AnchoredLaplace(Additive[AnchoredLaplaceOptions, AnchoredLaplaceRecord]):
     Options = AnchoredLaplaceOptions
     Record = AnchoredLaplaceRecord
     standards = ("pure",)
+    neighbours = ("replace", "add-remove")
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: AnchoredLaplaceOptions) -> "AnchoredLaplace":
@@ -241,7 +242,7 @@ def share(found: Anchors) -> Fraction:
 def bound(premises: Premises, found: Anchors) -> Fraction:
     """Return a bound of the stretch: the share of the largest ||u||_1."""
     if premises.adjacency == "unit":
-        return 2 * premises.whom.records * share(found)
+        return premises.metric.step * premises.whom.records * share(found)
     return Fraction(premises.sensitivity.l1 * share(found) // 1)
 
 
@@ -252,8 +253,8 @@ def stretch(premises: Premises, found: Anchors) -> Fraction:
         return most
     inside = np.zeros(premises.universe.cells, dtype=np.bool_)
     inside[found.free] = True
-    distance = premises.unit.distance
-    return min(most, Fraction(largest_part(premises.universe, distance, inside, premises.sensitivity)))
+    part, distance = premises.metric.part, premises.unit.distance
+    return min(most, Fraction(part(premises.universe, distance, inside, premises.sensitivity)))
 
 
 def anchors_for(public: Public, weight: FloatArray) -> Anchors:
@@ -351,4 +352,5 @@ def _loses(kappa: Fraction, anchors: int) -> str:
 def _apart(size: Fraction, whom: ProtectedUnit, *, semi: bool) -> str:
     if semi:
         return f"the free cells of two such tables differ by at most {size} in all"
-    return f"the free cells of two tables differ by at most {size} for each {whom.one} of distance"
+    how = "added or removed" if whom.presence else "of distance"
+    return f"the free cells of two tables differ by at most {size} for each {whom.one} {how}"

@@ -17,7 +17,7 @@ from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure,
 from holdfast.public import Public
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
-from holdfast.spec.privacy import NEEDS, Privacy
+from holdfast.spec.privacy import NEEDS, Neighbours, Privacy
 from holdfast.system.errors import GuaranteeError, MissingMechanismError, SpecError
 from holdfast.system.ways import about, setting
 from holdfast.version import is_version
@@ -162,9 +162,20 @@ def _mechanism_of(spec: Spec) -> ChosenMechanism:
             f"{setting('constraints', asked)} the release, and {name} may go below any bound: leave it out,"
             f" or set name = {able} in {setting('mechanism')}."
         )
+    require_neighbours(kind, spec.privacy.neighbours)
     if _intensity(spec.privacy) is None and options.sets_intensity is None:
         raise missing("epsilon")
     return kind, options
+
+
+def require_neighbours(kind: type[Mechanism[Any, Any]], neighbours: Neighbours) -> None:
+    """Raise where a mechanism's theorem does not compare such neighbours."""
+    if neighbours not in kind.neighbours:
+        raise SpecError(
+            f"{setting('privacy', 'neighbours')} = {neighbours!r} is not worked out for {kind.name}: leave it"
+            ' out, or take a table with name = "lattice-laplace", or "lattice-gaussian" with a rho, in'
+            f" {setting('mechanism')}."
+        )
 
 
 def _could_answer(kind: type[AnyMechanism], spec: Spec) -> bool:

@@ -73,6 +73,7 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
     Options = KNormOptions
     Record = KNormRecord
     standards = ("pure",)
+    neighbours = ("replace", "add-remove")
     intensities = (Pure,)
     most_dimensions = 100
 
@@ -81,7 +82,8 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
         """Take the parameters that meet the target; what is too large is refused before any long search."""
         _refuse_unit(target.adjacency)
         with _naming_another():
-            require_listable(public.universe)
+            if not public.whom.presence:
+                require_listable(public.universe)
             _require_near(public.premises(target.adjacency, target.distance))
         return super().answer(public, target, options)
 
@@ -101,7 +103,8 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
     @cached_property
     def norm(self) -> HullNorm:
         """The norm whose unit ball is the hull of S_a."""
-        return HullNorm(sensitivity_moves(self.premises.universe, self.premises.unit.distance))
+        unit = self.premises.unit
+        return HullNorm(sensitivity_moves(self.premises.universe, unit.distance, unit.neighbours))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -196,7 +199,7 @@ def _thinned(acceptance: float) -> str:
 
 
 def _listed(number: int, distance: int, whom: ProtectedUnit) -> str:
-    return f"the {number:,} differences of tables at most {whom.amount(distance)} apart"
+    return f"the {number:,} differences of tables at most {whom.apart(distance)} apart"
 
 
 @claim("differences-complete")
@@ -246,6 +249,8 @@ def _require_near(premises: Premises) -> None:
     A short search for the semi-adjacency gives it, or a bound. Where only a long one could show that few
     enough records change, or no more than the distance that is given, the noise is refused.
     """
+    if premises.whom.presence:
+        return  # no search is long, and the list says itself where it is too long
     universe, records, distance = premises.universe, premises.whom.records, premises.distance
     if distance is not None:
         require_listable(universe, distance * records)

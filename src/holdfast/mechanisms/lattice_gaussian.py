@@ -91,6 +91,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
     Options = LatticeGaussianOptions
     Record = LatticeGaussianRecord
     standards = ("zcdp", "approximate", "gaussian")
+    neighbours = ("replace", "add-remove")
     intensities = (ZeroConcentrated, Approximate, GaussianDP)
     beside_records = True
 

@@ -94,6 +94,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     Options = LatticeLaplaceOptions
     Record = LatticeLaplaceRecord
     standards = ("pure",)
+    neighbours = ("replace", "add-remove")
     intensities = (Pure,)
     beside_records = True
     drawable: ClassVar = {"norm": "l2"}

@@ -32,6 +32,7 @@ from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.plan import Block
 from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.privacy import Neighbours
 from holdfast.system.checks import Check
 from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.ways import setting
@@ -173,6 +174,8 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """The template that tells of its noise on the page of a certificate, if it has one of its own."""
     standards: ClassVar[tuple[Standard, ...]]
     """The standards of the targets that it can meet."""
+    neighbours: ClassVar[tuple[Neighbours, ...]] = ("replace",)
+    """What makes neighbours of the tables that its theorem compares."""
     output: ClassVar[str] = "table"
     """What it releases, by the name of its file [holdfast, outputs.py]."""
     released: ClassVar[bool] = True

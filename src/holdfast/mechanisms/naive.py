@@ -74,6 +74,7 @@ class Naive(Calibrated[OptionsT, RecordT]):
     """Noise in every cell, on the lattice of no invariants."""
 
     released = False
+    neighbours = ("replace", "add-remove")
 
     @property
     def traits(self) -> Traits:
@@ -106,13 +107,16 @@ class NaiveLaplace(Naive[NaiveLaplaceOptions, NaiveLaplaceRecord]):
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: Pure) -> "NaiveLaplace":
         """Return the mechanism whose guarantee is the intensity."""
-        return cls(premises, intensity.epsilon / (2 * premises.unit.distance))
+        return cls(premises, intensity.epsilon / (premises.metric.step * premises.unit.distance))
 
     @property
     def guarantee(self) -> Guarantee:
-        """Epsilon is kappa for each of the 2 a units between tables [integer-subspace-dp, Theorem 10]."""
+        """Epsilon is kappa for each of the units between tables [integer-subspace-dp, Theorem 10].
+
+        These are 2 a of a records that change, and a of those that come or go.
+        """
         loses = Proved(_geometric(self.kappa), "integer-subspace-dp, Theorem 10")
-        epsilon = Pure(2 * self.premises.unit.distance * self.kappa)
+        epsilon = Pure(self.premises.metric.step * self.premises.unit.distance * self.kappa)
         return self.premises.guarantee(epsilon, self.in_groups(loses, "l1"), NormLoss(self.kappa, "l1"))
 
     @cached_property
@@ -137,13 +141,18 @@ class NaiveGaussian(Naive[NaiveGaussianOptions, NaiveGaussianRecord]):
     @classmethod
     def calibrate(cls, premises: Premises, *, intensity: ZeroConcentrated) -> "NaiveGaussian":
         """Return the mechanism whose guarantee is the intensity."""
-        return cls(premises, Fraction(premises.unit.distance) ** 2 / intensity.rho)
+        one = Fraction(premises.metric.step, 2)
+        return cls(premises, one * premises.unit.distance**2 / intensity.rho)
 
     @property
     def guarantee(self) -> Guarantee:
-        """Rho is that of one record, 1 / sigma^2 [canonne2020, Theorem 4], times a^2 [semi-dp, Lemma 39]."""
+        """Rho is that of one record [canonne2020, Theorem 4], times a^2 [semi-dp, Lemma 39].
+
+        One that changes has 1 / sigma^2, one that comes or goes half of it.
+        """
         loses = Proved(_gaussian(self.sigma_squared), "canonne2020, Theorem 4")
-        rho = ZeroConcentrated(1 / self.sigma_squared).group(self.premises.unit.distance)
+        one = Fraction(self.premises.metric.step, 2)
+        rho = ZeroConcentrated(one / self.sigma_squared).group(self.premises.unit.distance)
         return self.premises.guarantee(rho, self.in_groups(loses, "l2"), SquaredLoss(self.sigma_squared))
 
     @cached_property
@@ -171,4 +180,6 @@ def _gaussian(sigma_squared: Fraction) -> str:
 @claim("group-of-records")
 def _group(whom: ProtectedUnit, norm: LaplaceNorm) -> str:
     step = "2 in l1" if norm == "l1" else "the root of 2 in l2"
+    if whom.presence:
+        step = f"1 in {norm}"
     return f"one {whom.record} moves a table by at most {step}, and the loss of several is that of a group"

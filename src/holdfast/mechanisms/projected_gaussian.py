@@ -79,7 +79,7 @@ class NullSpace:
             from holdfast.universe.hull.moves import sensitivity_moves, span_matrix  # noqa: PLC0415 - loaded late
 
             try:
-                moves = sensitivity_moves(universe, premises.unit.distance)
+                moves = sensitivity_moves(universe, premises.unit.distance, premises.unit.neighbours)
                 return cls(span_matrix(universe, moves))
             except GuaranteeError:
                 pass
@@ -181,6 +181,7 @@ class ProjectedGaussian(Calibrated[ProjectedGaussianOptions, ProjectedGaussianRe
     Options = ProjectedGaussianOptions
     Record = ProjectedGaussianRecord
     standards = ("gaussian", "zcdp")
+    neighbours = ("replace", "add-remove")
     intensities = (GaussianDP, ZeroConcentrated)
     released = False
 

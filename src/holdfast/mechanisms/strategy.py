@@ -4,7 +4,9 @@ Measured by itself, with noise of variance s^2 in each row, a query W x would co
 With its *share* of the budget, and D^2 = max |W (e_x - e_y)|^2 the most that one record moves it, 1 / s^2 is
 in proportion to share / D^2. So
 
-    F = sum over queries of (2 share / D^2) W'W,
+    F = sum over queries of (2 share / D^2) W'W,    or of (share / D^2) W'W, D^2 = max |W e_x|^2,
+
+where records come and go,
 
 which is the identity for the detailed query alone, and one number sigma^2 scales all of it to the target
 [theory, 13]. Queries whose answers the invariants fix leave their shares to the others.
@@ -111,7 +113,8 @@ class Strategy:
                 " larger marginal."
             )
         total = sum((query.weight for query, _ in open_), Fraction(0))
-        parts = tuple((rows, 2 * query.weight / total / moved_by_one(rows)) for query, rows in open_)
+        of_one, moved = (1, added_by_one) if public.whom.presence else (2, moved_by_one)
+        parts = tuple((rows, of_one * query.weight / total / moved(rows)) for query, rows in open_)
         margins = None
         if axes is not None:
             measured = [axes.reading(query.marginal) for query, _ in open_]
@@ -152,7 +155,8 @@ def form_loss(
     standard: Literal["zcdp", "gaussian", "pure"], premises: Premises, form: Form, unit: Fraction
 ) -> FormLoss:
     """Return how a loss of ``unit`` u'Fu grows with the distance."""
-    return FormLoss(standard, unit * per_record(premises.universe, form), unit * form.spectrum)
+    each = per_record(premises.universe, form, premises.whom.neighbours)
+    return FormLoss(standard, unit * each, unit * form.spectrum)
 
 
 def summed(form: Form, released: DrawArray, rate: Fraction) -> "NoisySums":
@@ -171,6 +175,11 @@ def moved_by_one(rows: csr_array) -> Fraction:
     own = np.diagonal(dense)
     found = int((own[:, None] + own - 2 * dense).max(initial=0))
     return Fraction(found or int(own.max(initial=1)))
+
+
+def added_by_one(rows: csr_array) -> Fraction:
+    """Return max |W e_x|^2 over cells: what one record more or less moves."""
+    return Fraction(int(np.bincount(rows.indices, rows.data**2).max(initial=1)))
 
 
 def _fixed(public: Public, rows: csr_array) -> bool:

@@ -27,7 +27,7 @@ from typing import Any, Literal, ParamSpec, get_args, get_origin
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.privacy import Neighbours, ProtectedUnit
 from holdfast.spec.values import parse_rational
 from holdfast.system.errors import HoldfastError
 from holdfast.system.text import visible
@@ -170,7 +170,8 @@ def _plain(value: Any) -> Any:
         case Fraction():
             return str(value)
         case ProtectedUnit():
-            return asdict(value)
+            found = asdict(value)
+            return found if value.presence else {name: found[name] for name in ("unit", "records")}
         case tuple() | list():
             return [_plain(one) for one in value]
     raise TypeError(f"a parameter of a claim is an exact value, and {type(value).__name__} is none")
@@ -190,8 +191,8 @@ def _read(value: Any, kind: Any) -> Any:
     """Return a JSON value as a type; raises ValueError where it is not of it."""
     if kind is Fraction and isinstance(value, str):
         return parse_rational(value)
-    if kind is ProtectedUnit and isinstance(value, Mapping) and set(value) == {"unit", "records"}:
-        return ProtectedUnit(_read(value["unit"], str), _read(value["records"], int))
+    if kind is ProtectedUnit and isinstance(value, Mapping):
+        return _unit(value)
     origin, inner = get_origin(kind), get_args(kind)
     if origin is tuple and isinstance(value, list | tuple):
         return tuple(_read(one, inner[0]) for one in value)
@@ -203,3 +204,11 @@ def _read(value: Any, kind: Any) -> Any:
     if type(value) is kind or (kind is float and type(value) is int):
         return value
     raise ValueError(f"{visible(str(value))!r} is of another kind")
+
+
+def _unit(value: Mapping[str, Any]) -> ProtectedUnit:
+    """Return whom a release protects; neighbours are told where they are not the usual ones."""
+    if not {"unit", "records"} <= set(value) <= {"unit", "records", "neighbours"}:
+        raise ValueError(f"{visible(str(dict(value)))!r} is of another kind")
+    neighbours = _read(value.get("neighbours", "replace"), Neighbours)
+    return ProtectedUnit(_read(value["unit"], str), _read(value["records"], int), neighbours)

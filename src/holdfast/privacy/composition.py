@@ -20,10 +20,11 @@ from holdfast.privacy.order import tradeoff
 from holdfast.privacy.premises import semi_evidence
 from holdfast.privacy.profile import FormLoss, NormLoss, PerRecord, Profile, SquaredLoss
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
+from holdfast.spec.privacy import Neighbours, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.universe.limits import Limits, together
-from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
-from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.metrics import METRICS, Metric
+from holdfast.universe.semi_adjacency import SemiAdjacency
 from holdfast.universe.universe import Universe
 
 
@@ -40,6 +41,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         raise GuaranteeError(
             "releases with adjacency 'semi' and with 'unit' do not compose: use one adjacency for all."
         )
+    _one_kind(guarantees)
     scope = _intersection([g.scope for g in guarantees])
     evidence = _gathered(guarantees)
     if adjacencies == {"unit"} and len({g.unit.distance for g in guarantees}) > 1:
@@ -51,31 +53,46 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
     if all(g.scope.digest == scope.digest and g.unit == guarantees[0].unit for g in guarantees):
         return Guarantee(scope, guarantees[0].unit, total([g.intensity for g in guarantees]), evidence)
-    adjacency = _joint_semi_adjacency(scope.universe)
+    metric = METRICS[guarantees[0].unit.neighbours]
+    adjacency = _joint_semi_adjacency(scope.universe, metric)
     unit = _joint_unit(guarantees, adjacency)
-    parts = _at_distance(guarantees, scope.universe, unit.distance)
+    parts = _at_distance(guarantees, metric, scope.universe, unit.distance)
     recomputed = _recomputed(adjacency, scope.universe, guarantees)
     return Guarantee(scope, unit, total(parts), (*evidence, *recomputed))
+
+
+def _one_kind(guarantees: Sequence[Guarantee]) -> Neighbours:
+    """Return the neighbours that all guarantees speak of; raises GuaranteeError where these differ."""
+    found = {g.unit.neighbours for g in guarantees}
+    if len(found) > 1:
+        raise GuaranteeError(
+            "releases for records that are replaced and for records that are added or removed do not compose:"
+            " use one kind of neighbours for all."
+        )
+    return found.pop()
 
 
 def _joint_unit(guarantees: Sequence[Guarantee], adjacency: SemiAdjacency) -> Unit:
     """Return a unit that covers those of all guarantees, by the one noun that they share if they do."""
     names, records = {g.unit.name for g in guarantees}, max(g.unit.records for g in guarantees)
     name = names.pop() if len(names) == 1 else "record"
-    return Unit(name, "semi", records * adjacency.worst_case, records)
+    neighbours = guarantees[0].unit.neighbours
+    return Unit(name, "semi", records * adjacency.worst_case, records, neighbours)
 
 
-def _joint_semi_adjacency(universe: Universe) -> SemiAdjacency:
+def _joint_semi_adjacency(universe: Universe, metric: Metric) -> SemiAdjacency:
     """Return the semi-adjacency of stacked invariants; raises GuaranteeError where they leave one table."""
-    adjacency = semi_adjacency(universe)
+    adjacency = metric.semi_adjacency(universe, None)
     if adjacency.worst_case == 0:
         raise _nothing_left()
     return adjacency
 
 
-def _at_distance(guarantees: Sequence[Guarantee], universe: Universe, distance: int) -> list[Intensity]:
+def _at_distance(
+    guarantees: Sequence[Guarantee], metric: Metric, universe: Universe, distance: int
+) -> list[Intensity]:
     """Return what each release guarantees for tables of a universe at most ``distance`` records apart."""
-    space = sensitivity(universe, distance)
+    space = metric.sensitivity(universe, distance)
     if space.l1 == 0:
         raise _nothing_left()
     parts: list[Intensity] = []
@@ -153,9 +170,10 @@ def parallel(guarantees: Sequence[Guarantee]) -> Guarantee:
         constraints=guarantees[0].scope.constraints,
     )
     profile = _weakest([g.profile for g in guarantees])
-    adjacency = _joint_semi_adjacency(joint)
+    metric = METRICS[_one_kind(guarantees)]
+    adjacency = _joint_semi_adjacency(joint, metric)
     unit = _joint_unit(guarantees, adjacency)
-    intensity = profile.at(unit.distance, sensitivity(joint, unit.distance))
+    intensity = profile.at(unit.distance, metric.sensitivity(joint, unit.distance))
     evidence = (*_gathered(guarantees), *_recomputed(adjacency, joint, guarantees))
     return Guarantee(scope, unit, intensity, evidence, profile)
 
@@ -239,7 +257,9 @@ def _recomputed(
     profiles = [g.profile for g in guarantees]
     norms = {p.norm for p in profiles if isinstance(p, NormLoss)}
     norms |= {"l2" for p in profiles if isinstance(p, SquaredLoss | FormLoss)}
-    return semi_evidence(adjacency, sensitivity(universe, adjacency.worst_case), frozenset(norms))
+    whom = ProtectedUnit(neighbours=guarantees[0].unit.neighbours)
+    space = METRICS[whom.neighbours].sensitivity(universe, adjacency.worst_case)
+    return semi_evidence(adjacency, space, frozenset(norms), whom=whom)
 
 
 def _gathered(guarantees: Sequence[Guarantee]) -> tuple[Evidence, ...]:

@@ -22,7 +22,7 @@ from holdfast.privacy.order import at_least_as_strong
 from holdfast.privacy.profile import Profile
 from holdfast.privacy.tight import Tight, tight
 from holdfast.privacy.tradeoff import PiecewiseLinear
-from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.privacy import Neighbours, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import decimal
 from holdfast.system.ways import setting
@@ -112,17 +112,21 @@ class Unit:
     any possible value [semi-dp, Definition 13; theory, 2]. ``unit``: all pairs, with a
     loss in proportion to how many records apart they are [swapping-slides]; ``distance`` is then how many
     records make one step of it. A unit of several ``records`` is that many steps of one record.
+
+    Where ``neighbours`` are by add-remove, records are not others but there or not, and the distance counts
+    those that are added or removed [theory, 14].
     """
 
     name: str
     adjacency: Adjacency
     distance: int
     records: int = 1
+    neighbours: Neighbours = "replace"
 
     @property
     def whom(self) -> ProtectedUnit:
         """ProtectedUnit it protects, in words."""
-        return ProtectedUnit(self.name, self.records)
+        return ProtectedUnit(self.name, self.records, self.neighbours)
 
 
 @dataclass(frozen=True)
@@ -196,21 +200,35 @@ class Guarantee:
                 "the guarantees are not comparable: each protects pairs of tables that the other leaves out"
                 f" ({_pairs(self)}; {_pairs(other)})."
             )
-        return covers and at_least_as_strong(_intensity_for(self, other.unit), other.intensity)
+        return covers and at_least_as_strong(_intensity_for(self, other), other.intensity)
 
 
 def _covers(one: Guarantee, other: Guarantee) -> bool:
     """Whether the pairs that the other protects are protected by the one, too."""
-    if not other.scope.within(one.scope):
+    if not other.scope.within(one.scope) or (distance := _distance_for(one, other)) is None:
         return False
     if one.unit.adjacency == "unit":
         return True  # all pairs, in proportion to their distance
-    return other.unit.adjacency == "semi" and other.unit.distance <= one.unit.distance
+    return other.unit.adjacency == "semi" and distance <= one.unit.distance
 
 
-def _intensity_for(one: Guarantee, unit: Unit) -> Intensity:
-    """Return what the one guarantees for the pairs of a unit it covers."""
-    steps = ceil(Fraction(unit.distance, one.unit.distance)) if one.unit.adjacency == "unit" else 1
+def _distance_for(one: Guarantee, other: Guarantee) -> int | None:
+    """Return the other's distance as the one counts it; None where pairs of the other differ in size.
+
+    A record that is replaced is one removed and one added [theory, 14].
+    """
+    if one.unit.neighbours == other.unit.neighbours:
+        return other.unit.distance
+    if one.unit.neighbours == "add-remove":
+        return 2 * other.unit.distance
+    same_size = other.scope.tables is not None and other.scope.tables.total is not None
+    return ceil(Fraction(other.unit.distance, 2)) if same_size else None
+
+
+def _intensity_for(one: Guarantee, other: Guarantee) -> Intensity:
+    """Return what the one guarantees for the pairs of another that it covers."""
+    distance = _distance_for(one, other) or other.unit.distance
+    steps = ceil(Fraction(distance, one.unit.distance)) if one.unit.adjacency == "unit" else 1
     return one.intensity if steps == 1 else one.intensity.group(steps)
 
 
@@ -218,7 +236,7 @@ def _pairs(guarantee: Guarantee) -> str:
     kept = " and ".join(guarantee.scope.invariants) or "nothing"
     if guarantee.unit.adjacency == "unit":
         return f"{kept} invariant, at any distance"
-    return f"{kept} invariant, at most {guarantee.unit.whom.amount(guarantee.unit.distance)} apart"
+    return f"{kept} invariant, at most {guarantee.unit.whom.apart(guarantee.unit.distance)} apart"
 
 
 def domain(data: DataKind, whom: ProtectedUnit) -> str:
@@ -238,17 +256,20 @@ def statement(data: DataKind, unit: Unit, intensity: Intensity) -> str:
     has = f"one {whom.one} has at most {whom.records}"
     alike = f"two {_ALIKE[data]}"
     if unit.adjacency == "semi":
-        along = f", as {has} and others must change along with them," if several else ","
-        pairs = f"For any {alike} that differ in at most {whom.amount(unit.distance)}{along}"
+        others = "others must come and go" if whom.presence else "others must change along"
+        along = f", as {has} and {others} with them," if several else ","
+        pairs = f"For any {alike} that differ in at most {whom.apart(unit.distance)}{along}"
     elif isinstance(intensity, ZeroConcentrated):  # the divergence grows with the square
         apart = f"d times {whom.amount(whom.records)}, as {has}" if several else f"d {whom.counted}"
+        added = " added or removed" if whom.presence else ""
         return (
-            f"For any {alike} that differ in {apart}, the Renyi divergence of order alpha is at most"
+            f"For any {alike} that differ in {apart}{added}, the Renyi divergence of order alpha is at most"
             f" {format_parameter(intensity.rho)} d^2 alpha, for every alpha (zCDP)."
         )
     else:
         each = f"every {whom.amount(whom.records)}" if several else f"each {whom.record}"
-        pairs = f"For {each} in which {alike} differ{f', as {has},' if several else ','}"
+        differ = f"added or removed between {alike}" if whom.presence else f"in which {alike} differ"
+        pairs = f"For {each} {differ}{f', as {has},' if several else ','}"
     return f"{pairs} {promise(intensity)}"
 
 

@@ -28,10 +28,11 @@ from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.ways import setting
 from holdfast.universe.form_stretch import Stretch, per_record, within
-from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
-from holdfast.universe.sensitivity import Sensitivity, sensitivity, spread
+from holdfast.universe.metrics import METRICS, Metric
+from holdfast.universe.semi_adjacency import SemiAdjacency
+from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.universe import Universe
-from holdfast.universe.vacuous import refuse_one_table, refuse_vacuous
+from holdfast.universe.vacuous import one_table_left, refuse_one_table, refuse_vacuous
 
 MOST_ON_A_LINE = 64
 """Cells up to which a lattice of one dimension is looked at as a line."""
@@ -39,24 +40,25 @@ MOST_ON_A_LINE = 64
 
 @claim("semi-adjacency")
 def _adjacent(changed: int, whom: ProtectedUnit, *, exact: bool, joint: bool) -> str:
-    return (
-        f"{'under the invariants of all tables ' if joint else ''}any one"
-        f" {whom.one if whom.records == 1 else whom.record} can take any possible value by changing at most"
-        f" {whom.amount(changed)}{'' if exact else ' (an upper bound)'}"
-    )
+    under = "under the invariants of all tables " if joint else ""
+    one = whom.one if whom.records == 1 else whom.record
+    able = f"any one {one} can take any possible value by changing"
+    if whom.presence:
+        able = f"any one {one} can be absent, and any possible one there as well, by adding or removing"
+    return f"{under}{able} at most {whom.amount(changed)}{'' if exact else ' (an upper bound)'}"
 
 
 @claim("distance-asked")
 def _asked(distance: int, whom: ProtectedUnit, *, joint: bool) -> str:
-    return f"{_data(joint=joint)} up to {whom.amount(distance)} apart are compared, as was asked"
+    return f"{_data(joint=joint)} up to {whom.apart(distance)} apart are compared, as was asked"
 
 
 @claim("distance-of-a-unit")
 def _one_by_one(changed: int, distance: int, whom: ProtectedUnit, *, joint: bool) -> str:
     return (
-        f"one {whom.one} has at most {whom.amount(whom.records)}, which change one after the other:"
-        f" {_data(joint=joint)} up to {whom.records:,} times {changed:,}, {whom.amount(distance)}, apart are"
-        " compared"
+        f"one {whom.one} has at most {whom.amount(whom.records)}, which"
+        f" {'come or go' if whom.presence else 'change'} one after the other: {_data(joint=joint)} up to"
+        f" {whom.records:,} times {changed:,}, {whom.apart(distance)}, apart are compared"
     )
 
 
@@ -100,10 +102,11 @@ def distance_evidence(
     found: list[Evidence] = [
         Proved(_adjacent(a, whom, exact=adjacency.exact, joint=joint), adjacency.reference)
     ]
+    place = "theory, 14" if whom.presence else "theory, 2"
     if farthest > a * whom.records:
-        found.append(Proved(_asked(farthest, whom, joint=joint), "theory, 2"))
+        found.append(Proved(_asked(farthest, whom, joint=joint), place))
     elif whom.records > 1:
-        found.append(Proved(_one_by_one(a, farthest, whom, joint=joint), "theory, 2"))
+        found.append(Proved(_one_by_one(a, farthest, whom, joint=joint), place))
     return found
 
 
@@ -117,7 +120,8 @@ def semi_evidence(
     """Say why a distance and the norms at it are right, and what rests on a solver.
 
     ``distance`` is how far apart the tables may be, where that is more than the semi-adjacency.
-    ||u||_1 <= 2 d needs no solver: d records that change move at most 2 d counts by one.
+    ||u||_1 <= 2 d needs no solver: d records that change move at most 2 d counts by one, d that come or go
+    move d.
     """
     farthest = adjacency.worst_case if distance is None else distance
     found = distance_evidence(adjacency, farthest, whom)
@@ -125,7 +129,11 @@ def semi_evidence(
         found.append(Proved(_in_l1(space.l1, exact=space.exact), "theory, 3"))
     if "l2" in norms:
         found.append(Proved(_in_l2(space.l2_squared, exact=space.exact), "theory, 3"))
-    if adjacency.searched or "l2" in norms or ("l1" in norms and space.l1 < 2 * farthest):
+    if (
+        adjacency.searched
+        or "l2" in norms
+        or ("l1" in norms and space.l1 < METRICS[whom.neighbours].step * farthest)
+    ):
         found.append(SOLVED)
     return tuple(found)
 
@@ -155,7 +163,7 @@ class Premises:
     def checked(self) -> "Premises":
         """Return these premises; raises GuaranteeError where a guarantee would say nothing, or too little."""
         if self.adjacency == "unit":
-            refuse_one_table(self.universe)
+            self._refuse_one_table()
             return self
         least, distance = self.semi_adjacency.worst_case, self.distance
         who = self.whom.one if self.whom.records == 1 else "record"
@@ -163,16 +171,31 @@ class Premises:
             takes = "takes" if self.semi_adjacency.exact else "takes, as far as is known, up to"
             raise GuaranteeError(
                 f"{setting('privacy', 'distance')} = {distance} does not cover one {who}: with these"
-                f" invariants one {who}'s change {takes} {self.whom.amount(least)}; give at least that many,"
-                " or leave it out."
+                f" invariants one {who}'s {'presence' if self.whom.presence else 'change'} {takes}"
+                f" {self.whom.apart(least)}; give at least that many, or leave it out."
             )
-        refuse_vacuous(self.universe, self._farthest, self.sensitivity, self.whom)
+        if self.whom.presence:  # one record is told from none, so no distance is too small
+            self._refuse_one_table()
+        else:
+            refuse_vacuous(self.universe, self._farthest, self.sensitivity, self.whom)
         return self
+
+    def _refuse_one_table(self) -> None:
+        """Raise where no two different tables are compared, whatever the distance."""
+        if not self.whom.presence:
+            refuse_one_table(self.universe)
+        elif self.metric.one_table(self.universe):
+            raise one_table_left(self.universe)
+
+    @property
+    def metric(self) -> Metric:
+        """How records are counted apart."""
+        return METRICS[self.whom.neighbours]
 
     @cached_property
     def semi_adjacency(self) -> SemiAdjacency:
-        """How many records one person's change takes."""
-        return semi_adjacency(self.universe)
+        """How many records one person's change, or presence, takes."""
+        return self.metric.semi_adjacency(self.universe, None)
 
     def semi_adjacency_within(self, work: int) -> SemiAdjacency:
         """Return the semi-adjacency, or a bound of it where the search takes more work than this.
@@ -180,7 +203,7 @@ class Premises:
         A search that ends says what a longer one would, and is not made again.
         """
         known = self.__dict__.get("semi_adjacency")  # where `cached_property` keeps it
-        found: SemiAdjacency = known or semi_adjacency(self.universe, work)
+        found: SemiAdjacency = known or self.metric.semi_adjacency(self.universe, work)
         if found.exact:
             self.__dict__["semi_adjacency"] = found
         return found
@@ -188,13 +211,14 @@ class Premises:
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """The largest differences of tables within the distance that is protected."""
-        return sensitivity(self.universe, self._farthest)
+        return self.metric.sensitivity(self.universe, self._farthest)
 
     @property
     def unit(self) -> Unit:
         """The unit of a guarantee on these premises."""
         whom, semi = self.whom, self.adjacency == "semi"
-        return Unit(whom.unit, self.adjacency, self._farthest if semi else whom.records, whom.records)
+        distance = self._farthest if semi else whom.records
+        return Unit(whom.unit, self.adjacency, distance, whom.records, whom.neighbours)
 
     def guarantee(
         self,
@@ -229,8 +253,10 @@ class Premises:
         Under adjacency "unit" that is, for the records of one unit, the largest ||x - x'|| / d(x, x').
         """
         if self.adjacency == "unit":
-            # ||u||_1 = 2 d(x, x') [theory, 1]; for l2 the largest ratio over the lattice.
-            return self.whom.records**2 * (Fraction(4) if norm == "l1" else spread(self.universe))
+            # ||u||_1 is 2 d(x, x') [theory, 1], or d [theory, 14]; for l2 the largest ratio over the lattice.
+            metric = self.metric
+            square = Fraction(metric.step**2) if norm == "l1" else metric.spread(self.universe)
+            return self.whom.records**2 * square
         return Fraction(self.sensitivity.l1) ** 2 if norm == "l1" else Fraction(self.sensitivity.l2_squared)
 
     @cached_property
@@ -248,8 +274,9 @@ class Premises:
 
     def _stretch(self, form: Form) -> Stretch:
         if self.adjacency == "unit":
-            return Stretch(self.whom.records**2 * per_record(self.universe, form), exact=False)
-        return within(self.universe, form, self._farthest, self.sensitivity)
+            each = per_record(self.universe, form, self.whom.neighbours)
+            return Stretch(self.whom.records**2 * each, exact=False)
+        return within(self.universe, form, self._farthest, self.sensitivity, self.whom.neighbours)
 
     def form_evidence(self, form: Form) -> tuple[Evidence, ...]:
         """Say why the stretch in a form is right."""
@@ -265,7 +292,10 @@ class Premises:
             space, farthest = self.sensitivity, self._farthest
             return semi_evidence(self.semi_adjacency, space, frozenset(norms), farthest, self.whom)
         return tuple(
-            Proved(_record_in_norm(self.whom, self.squared_stretch(norm), norm), "theory, 1")
+            Proved(
+                _record_in_norm(self.whom, self.squared_stretch(norm), norm),
+                "theory, 14" if self.whom.presence else "theory, 1",
+            )
             for norm in norms
         )
 
@@ -277,16 +307,18 @@ class Premises:
 
 @claim("record-in-norm")
 def _record_in_norm(whom: ProtectedUnit, squared: Fraction, norm: LaplaceNorm) -> str:
+    how = "added or removed" if whom.presence else "of distance"
     if whom.records == 1:
-        return f"one {whom.record} of distance is at most the root of {squared} in {norm}"
+        return f"one {whom.record} {how} is at most the root of {squared} in {norm}"
     step = f"{whom.amount(whom.records)}, the most that one {whom.one} has,"
-    return f"{step} of distance are at most the root of {squared} in {norm}"
+    return f"{step} {how} are at most the root of {squared} in {norm}"
 
 
 @claim("record-in-form")
 def _record_in_form(whom: ProtectedUnit, squared: Fraction) -> str:
     step = f"one {whom.record}" if whom.records == 1 else f"{whom.amount(whom.records)}, one {whom.one}'s,"
-    return f"{step} of distance moves the weighted sum of squares of all queries by at most {squared}"
+    how = "added or removed" if whom.presence else "of distance"
+    return f"{step} {how} moves the weighted sum of squares of all queries by at most {squared}"
 
 
 @claim("sensitivity-form")

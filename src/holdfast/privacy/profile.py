@@ -58,9 +58,9 @@ class NormLoss:
         square = sensitivity.l1**2 if self.norm == "l1" else sensitivity.l2_squared
         return Pure(ceil_root(self.kappa**2 * square))
 
-    def per_record(self, spread: Fraction) -> Pure:
-        """Return the loss for each record of distance: ||u||_1 is 2 d, ||u||_2^2 at most spread d^2."""
-        return Pure(2 * self.kappa if self.norm == "l1" else ceil_root(self.kappa**2 * spread))
+    def per_record(self, spread: Fraction, step: int = 2) -> Pure:
+        """Return the loss for each record of distance: ||u||_1 is step d, ||u||_2^2 at most spread d^2."""
+        return Pure(step * self.kappa if self.norm == "l1" else ceil_root(self.kappa**2 * spread))
 
     def to_dict(self) -> dict[str, str]:
         """Return what `profile_of` reads."""
@@ -79,8 +79,9 @@ class SquaredLoss:
         del distance
         return of_noise(sensitivity.l2_squared / (2 * self.sigma_squared), self.standard)
 
-    def per_record(self, spread: Fraction) -> GaussianNoise | GaussianDP:
+    def per_record(self, spread: Fraction, step: int = 2) -> GaussianNoise | GaussianDP:
         """Return rho for each record of distance: d records are worth d^2 of it, as ||u||_2^2 says."""
+        del step
         return of_noise(spread / (2 * self.sigma_squared), self.standard)
 
     def to_dict(self) -> dict[str, str]:
@@ -104,8 +105,9 @@ class FormLoss:
         """Return the loss for tables at most ``distance`` records apart."""
         return self._intensity(min(self.record * distance**2, self.largest * sensitivity.l2_squared))
 
-    def per_record(self, spread: Fraction) -> Intensity:
+    def per_record(self, spread: Fraction, step: int = 2) -> Intensity:
         """Return the loss for each record of distance, ||u||_2^2 being at most spread d^2."""
+        del step
         return self._intensity(min(self.record, self.largest * spread))
 
     def _intensity(self, size: Fraction) -> Intensity:
@@ -128,9 +130,9 @@ class PerRecord:
         del sensitivity
         return self.intensity.group(distance)
 
-    def per_record(self, spread: Fraction) -> Intensity:
+    def per_record(self, spread: Fraction, step: int = 2) -> Intensity:
         """Return the intensity itself."""
-        del spread
+        del spread, step
         return self.intensity
 
     def to_dict(self) -> dict[str, str]:

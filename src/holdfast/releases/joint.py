@@ -29,8 +29,8 @@ from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import canonical
 from holdfast.system.ways import setting
+from holdfast.universe.metrics import METRICS
 from holdfast.universe.semi_adjacency import SemiAdjacency
-from holdfast.universe.vacuous import one_table
 
 
 class JointPremises:
@@ -60,7 +60,8 @@ class JointPremises:
     def unit(self) -> Unit:
         """Which files are protected against each other."""
         whom = self.whom
-        return Unit(whom.unit, self.adjacency, whom.records * (self.distance or 1), whom.records)
+        distance = whom.records * (self.distance or 1)
+        return Unit(whom.unit, self.adjacency, distance, whom.records, whom.neighbours)
 
     @property
     def whom(self) -> ProtectedUnit:
@@ -85,16 +86,17 @@ class JointPremises:
             refuse_single(self.joint)
         elif self.distance_given is not None and self.distance_given < self.semi_adjacency.worst_case:
             who = self.whom.one if self.whom.records == 1 else "record"
-            least = self.whom.amount(self.semi_adjacency.worst_case)
+            what = "presence" if self.whom.presence else "change"
+            least = self.whom.apart(self.semi_adjacency.worst_case)
             raise GuaranteeError(
                 f"{setting('privacy', 'distance')} = {self.distance_given} does not cover one {who}: with the"
-                f" invariants of all tables one {who}'s change takes {least}; give at least that many, or"
-                " leave it out."
+                f" invariants of all tables one {who}'s {what} takes {least}; give at least that many,"
+                " or leave it out."
             )
         for release in self.joint.releases:
             over = release.attributes
             known = self.joint.knows_more(release) and self.joint.size(over) <= MOST_CELLS
-            if known and one_table(self.joint.universe(over)):
+            if known and METRICS[self.whom.neighbours].one_table(self.joint.universe(over)):
                 raise nothing_left(over)
         return self
 
@@ -127,7 +129,7 @@ def _charged(name: str, public: Public) -> ChargedTable:
     """Return what a joint scope has to know of a table; what it loses is not asked of these."""
     held = tuple(ChargedInvariant(public.schema, held.to_dict()) for held in public.invariants)
     bounds = tuple(ChargedInequality(public.schema, floor.to_dict()) for floor in public.binding)
-    unit, nothing = Unit("record", "semi", 1), Pure(Fraction(0))
+    unit, nothing = Unit("record", "semi", 1, 1, public.whom.neighbours), Pure(Fraction(0))
     return ChargedTable(_called(name), public.schema, held, unit, nothing, None, "", None, {}, bounds)
 
 

@@ -18,7 +18,7 @@ from holdfast.data.schema import Schema
 from holdfast.ledger.account import Ledger
 from holdfast.ledger.charge import records_charge
 from holdfast.ledger.rows import Charge
-from holdfast.mechanisms.catalogue import of_records, target_of
+from holdfast.mechanisms.catalogue import of_records, require_neighbours, target_of
 from holdfast.mechanisms.records import ConfidentialFile, RecordsMechanism
 from holdfast.releases.expected import AskedBudgets
 from holdfast.releases.part import Draw, PreparedPart
@@ -142,6 +142,7 @@ def prepare_records(spec: Spec, data: Any = None) -> PreparedRecords:
     """Look through the records of a spec, and settle their release and its guarantee."""
     kind = of_records(spec.mechanism.name)
     with about(spec.file):
+        require_neighbours(kind, spec.privacy.neighbours)
         file = kind.survey(spec, data)
         mechanism = kind.answer(file.public, target_of(spec.privacy), spec.mechanism)
     return PreparedRecords("records", spec, file, mechanism)

@@ -20,15 +20,23 @@ MOST_LETTERS = 40
 MOST_RECORDS = 10**6
 JOINTS = " -'\u2019"
 """What may stand between the letters of a noun."""
+Neighbours = Literal["replace", "add-remove"]
+"""What makes two tables neighbours: one record is another, or one is there or not [theory, 14]."""
 IRREGULAR = {"person": "people", "child": "children", "man": "men", "woman": "women"}
 
 
 @dataclass(frozen=True)
 class ProtectedUnit:
-    """A unit by its noun, and how many records it has at most."""
+    """A unit by its noun, how many records it has at most, and what becomes of them between neighbours."""
 
     unit: str = "record"
     records: int = 1
+    neighbours: Neighbours = "replace"
+
+    @property
+    def presence(self) -> bool:
+        """Whether it is protected that records are there at all: they come and go."""
+        return self.neighbours == "add-remove"
 
     @property
     def one(self) -> str:
@@ -53,6 +61,10 @@ class ProtectedUnit:
     def amount(self, count: int) -> str:
         """Return a number of what a table counts: "1 household", "3 households"."""
         return f"{count:,} {self.record if count == 1 else self.counted}"
+
+    def apart(self, count: int) -> str:
+        """Return a distance of tables: "1 household", "3 households added or removed"."""
+        return f"{self.amount(count)} added or removed" if self.presence else self.amount(count)
 
 
 RECORD = ProtectedUnit()
@@ -133,6 +145,7 @@ class Privacy(Part):
     rho: Rational | None = None
     mu: Rational | None = None
     adjacency: Literal["semi", "unit"] = "semi"
+    neighbours: Neighbours = "replace"
     distance: StrictInt | None = None
     laws: Text | None = None
     """For which laws of the data, given what is public, the guarantee is stated in terms of secrets, too: a
@@ -165,7 +178,7 @@ class Privacy(Part):
     @property
     def whom(self) -> ProtectedUnit:
         """Whom it protects, in words."""
-        return ProtectedUnit(self.unit, self.records_per_unit)
+        return ProtectedUnit(self.unit, self.records_per_unit, self.neighbours)
 
     @field_validator("laws")
     @classmethod
@@ -221,6 +234,11 @@ class Privacy(Part):
         if self.records_per_unit > 1:
             raise ValueError(
                 "laws speaks of the secrets of single records: leave it out, or records_per_unit"
+            )
+        if self.neighbours != "replace":
+            raise ValueError(
+                "laws speaks of the values of records, and not of who is there: leave it out, or set"
+                ' neighbours = "replace"'
             )
         if self.laws == "pairs" and self.adjacency == "unit":
             raise ValueError('laws = "pairs" goes with adjacency = "semi": choose other laws, or change it')

@@ -16,6 +16,7 @@ from scipy.special import log_ndtr, logsumexp
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.mechanism import Law
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.spec.privacy import Neighbours
 
 ORDERS = (1.01, 1.5, 2.0, 3.0)
 """The Renyi orders at which zCDP is held against a list."""
@@ -30,14 +31,17 @@ def losses(law: Callable[[IntArray], Law], tables: IntArray, outputs: IntArray) 
     return np.stack([(row - log_prob).max(axis=1) for row in log_prob])
 
 
-def record_distances(tables: IntArray) -> IntArray:
+def record_distances(tables: IntArray, neighbours: Neighbours = "replace") -> IntArray:
     """Return how many records apart each pair of tables of the same size is: ||x - x'||_1 / 2 [theory, 1].
 
-    Pairs of different sizes are no number of changed records apart: -1.
+    Pairs of different sizes are no number of changed records apart: -1. Where records are added and removed,
+    it is ||x - x'||_1 of any two [theory, 14].
     """
-    apart = np.abs(tables[:, None, :] - tables[None, :, :]).sum(axis=2) // 2
+    apart = np.abs(tables[:, None, :] - tables[None, :, :]).sum(axis=2)
+    if neighbours == "add-remove":
+        return np.asarray(apart)
     sizes = tables.sum(axis=1)
-    return np.where(sizes[:, None] == sizes[None, :], apart, -1)
+    return np.where(sizes[:, None] == sizes[None, :], apart // 2, -1)
 
 
 def log_shares(law: Law, outputs: NDArray[Any]) -> FloatArray:

@@ -101,6 +101,20 @@ WORLDS = {
         ({"total": True, "level": "state"},),
         geography=("nation", "state"),
     ),
+    "nothing kept": World(
+        {"level": "ab"}, (1, 1), (), weights="invariant,level,weight\ntwice,a,2\nboth,a,1\nboth,b,1\n"
+    ),
+    "women by county": World(
+        {"county": "pq", "sex": "fm"},
+        (2, 0, 1, 1),
+        ({"margin": ["county"], "where": {"sex": "f"}},),
+    ),
+    "women": World(
+        {"sex": "fm", "age": "yo"},
+        (1, 1, 1, 0),
+        ({"where": {"sex": "f"}, "name": "women"},),
+    ),
+    "nations": World({"nation": "n", "state": "ab"}, (1, 1), (), geography=("nation", "state")),
     "states alone": World(
         {"nation": "n", "state": "abc"}, (2, 1, 1), ({"total": True},), geography=("nation", "state")
     ),

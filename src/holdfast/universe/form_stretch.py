@@ -25,7 +25,9 @@ from scipy.sparse import csr_array, hstack, vstack
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading, below
 from holdfast.programs.solver import Sides, suggest
+from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import GuaranteeError
+from holdfast.universe.presence import loose_cells, presence_space
 from holdfast.universe.sensitivity import Sensitivity
 from holdfast.universe.space import SETS, sensitivity_space, steps_of_size
 from holdfast.universe.universe import Universe, product_of
@@ -49,8 +51,17 @@ class Stretch:
     exact: bool
 
 
-def per_record(universe: Universe, form: Form) -> Fraction:
-    """Return a bound on u'Fu / d^2 for tables d records apart, d any number."""
+def per_record(universe: Universe, form: Form, neighbours: Neighbours = "replace") -> Fraction:
+    """Return a bound on u'Fu / d^2 for tables d records apart, d any number.
+
+    Where records come and go, u is a sum of d = ||u||_1 cells with their signs, and the root of u'Fu a
+    seminorm: u'Fu <= d^2 max F_zz, which a cell in no invariant attains [theory, 14]. Where their number is
+    fixed, they are half as many that change.
+    """
+    if neighbours == "add-remove":
+        if universe.total is not None:
+            return per_record(universe, form) / 4
+        return max(_diagonal(form), default=Fraction(0))
     if form.margins is not None:
         return _margins_per_record(form.margins)
     gram = form.gram()
@@ -64,8 +75,18 @@ def per_record(universe: Universe, form: Form) -> Fraction:
     return found
 
 
-def within(universe: Universe, form: Form, distance: int, space: Sensitivity) -> Stretch:
+def within(
+    universe: Universe,
+    form: Form,
+    distance: int,
+    space: Sensitivity,
+    neighbours: Neighbours = "replace",
+) -> Stretch:
     """Return the largest u'Fu over S_a for a = ``distance``; ``space`` has the largest norms there."""
+    if neighbours == "add-remove":
+        if universe.total is None:
+            return _within_presence(universe, form, distance)
+        distance //= 2
     upper = distance**2 * per_record(universe, form)
     if form.margins is not None:
         upper = min(upper, form.margins.largest * space.l2_squared)
@@ -76,6 +97,28 @@ def within(universe: Universe, form: Form, distance: int, space: Sensitivity) ->
     if form.margins is not None and (moved := _moves(universe, form.margins, distance)) is not None:
         return min((Stretch(upper, exact=False), moved), key=lambda each: (each.squared, not each.exact))
     return Stretch(upper, exact=False)
+
+
+def _within_presence(universe: Universe, form: Form, distance: int) -> Stretch:
+    """Return the same where records come and go, and their number is not fixed."""
+    own = _diagonal(form)
+    upper = distance**2 * max(own, default=Fraction(0))
+    loose = loose_cells(universe)
+    alone = own if form.margins is not None else [one for one, free in zip(own, loose, strict=True) if free]
+    if universe.limits is None and loose.any() and upper == distance**2 * max(alone, default=-1):
+        return Stretch(upper, exact=True)
+    try:
+        listed = form.largest(presence_space(universe, distance))
+    except GuaranteeError:
+        return Stretch(upper, exact=False)
+    return Stretch(listed, exact=universe.limits is None)
+
+
+def _diagonal(form: Form) -> list[Fraction]:
+    """Return F_zz of all cells; of whole margins, in each of which every cell counts once, the one value."""
+    if form.margins is not None:
+        return [sum((strength for _, strength in form.margins.measured), Fraction(0))]
+    return [Fraction(int(one), form.denominator) for one in np.diagonal(form.gram())]
 
 
 def _margins_per_record(margins: MarginStrategy) -> Fraction:

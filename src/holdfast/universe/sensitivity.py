@@ -68,7 +68,7 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
             return trivial(int((part.patterns.size > 1).any()))
         if (known := _of_product(part, b)) is not None:
             return known.l1, known.l2_squared, known.linf
-        found = _norms(_MovePrograms(part, b, tables=False, symmetric=symmetric), upper)
+        found = norms_of(MovePrograms(part, b, tables=False, symmetric=symmetric), upper)
         return found.l1, found.l2_squared, found.linf
 
     def exact(part: Universe, b: int, upper: Norms) -> tuple[Norms, bool]:
@@ -76,7 +76,7 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
             return trivial(b), True
         if (known := _of_product(part, b)) is not None:
             return (known.l1, known.l2_squared, known.linf), known.exact
-        found = _norms(_MovePrograms(part, b), upper)
+        found = norms_of(MovePrograms(part, b), upper)
         return (found.l1, found.l2_squared, found.linf), found.exact
 
     product = Product(parts, a, bound, exact)
@@ -89,7 +89,7 @@ def _limited(universe: Universe, a: int) -> Sensitivity:
     upper = sensitivity(universe.unlimited, a)
     if universe.kinds.count > LIMITED:
         return replace(upper, exact=False)
-    return _norms(_MovePrograms(universe, a), (upper.l1, upper.l2_squared, upper.linf))
+    return norms_of(MovePrograms(universe, a), (upper.l1, upper.l2_squared, upper.linf))
 
 
 def _of_product(universe: Universe, a: int) -> Sensitivity | None:
@@ -107,7 +107,7 @@ def _of_product(universe: Universe, a: int) -> Sensitivity | None:
     matrix = small_product(levels)
     matrix = csr_array(matrix[independent_rows(matrix)])
     small = Universe(matrix, matrix @ np.full(matrix.shape[1], a), None)
-    found = _norms(_MovePrograms(small, a, tables=False, symmetric=True), trivial(a))
+    found = norms_of(MovePrograms(small, a, tables=False, symmetric=True), trivial(a))
     return replace(found, exact=found.exact and held)
 
 
@@ -124,7 +124,7 @@ def largest_part(universe: Universe, adjacency: int, cells: BoolArray, space: Se
         tables = True
         if universe.kinds.count > LIMITED:
             return space.l1
-    moves = _MovePrograms(universe, adjacency, tables=tables, apart=cells)
+    moves = MovePrograms(universe, adjacency, tables=tables, apart=cells)
     return moves.largest_part(max(1, min(space.linf, adjacency)), space.l1)
 
 
@@ -163,7 +163,7 @@ def least_distance(universe: Universe, above: int = 0) -> int | None:
         return None
     parts = None if universe.limits is not None else separate(universe, FARTHEST)
     universes = [universe] if parts is None else [part.universe for part in parts]
-    found = [_MovePrograms(part, FARTHEST).smallest_sum(above) for part in universes]
+    found = [MovePrograms(part, FARTHEST).smallest_sum(above) for part in universes]
     return None if None in found else min((distance for distance in found if distance), default=None)
 
 
@@ -171,11 +171,11 @@ def _together(universe: Universe, a: int, *, symmetric: bool) -> Sensitivity:
     """Return the norms from programs over all cells."""
     l1, square, linf = trivial(a)
     if symmetric:
-        linf, _ = _MovePrograms(universe, a, tables=False, symmetric=True).largest_entry(linf)
-    return _norms(_MovePrograms(universe, a), (l1, square, linf))
+        linf, _ = MovePrograms(universe, a, tables=False, symmetric=True).largest_entry(linf)
+    return norms_of(MovePrograms(universe, a), (l1, square, linf))
 
 
-def _norms(moves: "_MovePrograms", upper: Norms) -> Sensitivity:
+def norms_of(moves: "MovePrograms", upper: Norms) -> Sensitivity:
     """Return the largest norms of the moves, given upper bounds."""
     linf, linf_exact = moves.largest_entry(upper[ENTRY])
     l1, l1_exact = moves.largest_sum(linf, upper[L1])
@@ -203,11 +203,12 @@ def _one_cell_can_give_all_to_another(universe: Universe, a: int) -> bool:
     return any(program.solve(least={int(z): a}).point is not None for z in candidates if bound[z] >= a)
 
 
-class _MovePrograms:
+class MovePrograms:
     """Programs over (X, P, Q): X conforms, X - Q >= 0, and P - Q changes at most a records.
 
     Without tables X, programs over (P, Q): all moves in the lattice. Then, if symmetric, the first
-    pattern stands for all. Cells that are ``apart`` are no part of a pattern with others.
+    pattern stands for all. Cells that are ``apart`` are no part of a pattern with others. Where the
+    ``presence`` of records is told apart, P - Q adds and removes at most a records in all [theory, 14].
     """
 
     def __init__(
@@ -218,8 +219,9 @@ class _MovePrograms:
         tables: bool = True,
         symmetric: bool = False,
         apart: BoolArray | None = None,
+        presence: bool = False,
     ) -> None:
-        self._universe, self._a = universe, a
+        self._universe, self._a, self._presence = universe, a, presence
         self._groups = universe.kinds if tables else universe.patterns
         if apart is not None:
             self._groups, self._inside = _set_apart(self._groups, apart)
@@ -246,9 +248,9 @@ class _MovePrograms:
         """Return the largest ||u||_1 and whether it is attained."""
         program = self._program(*self._disjoint(*self._rows(), linf))
         objective = np.zeros(self._skip + 2 * self._count + self._single.size, dtype=np.int64)
-        objective[self._skip : self._skip + self._count] = 1
+        objective[self._skip : self._skip + 2 * self._count] = 1
         outcome = program.solve(maximise=objective)
-        reached = 0 if outcome.point is None else 2 * int(objective @ outcome.point)
+        reached = 0 if outcome.point is None else int(objective @ outcome.point)
         if outcome.status is Status.SOLVED or reached == upper:
             return reached, True
         return upper, False
@@ -333,23 +335,25 @@ class _MovePrograms:
     def _rows(self) -> tuple[csr_array, IntArray, IntArray]:
         """Return A X = t, b (P - Q) = 0, X - Q >= 0 and sum P <= a as rows over (X, P, Q).
 
-        Where there are bounds, X and X + P - Q keep them.
+        Where there are bounds, X and X + P - Q keep them. Where presence counts, the number of records may
+        change, and sum P + sum Q <= a.
         """
         rank, values = self._universe.rank, self._universe.values
         columns, bounds = csr_array(self._groups.columns[:rank]), csr_array(self._groups.columns[rank:])
         keep = eye_array(self._count, dtype=np.int64)
         ones = csr_array(np.ones((1, self._count), dtype=np.int64))
-        changes = csr_array(vstack([columns, ones]))
+        changes = columns if self._presence else csr_array(vstack([columns, ones]))
+        removed = ones if self._presence else 0 * ones
         same = np.zeros(changes.shape[0], dtype=np.int64)
         zeros = np.zeros(self._count, dtype=np.int64)
         if not self._skip:
-            rows = block_array([[changes, -changes], [ones, 0 * ones]], format="csr")
+            rows = block_array([[changes, -changes], [ones, removed]], format="csr")
             return csr_array(rows), np.append(same, 0), np.append(same, self._a)
         blocks: list[list[csr_array | None]] = [
             [columns, None, None],
             [None, changes, -changes],
             [csr_array(keep), None, csr_array(-keep)],
-            [None, ones, None],
+            [None, ones, removed],
         ]
         least: list[IntArray] = []
         if self._universe.limits is not None:

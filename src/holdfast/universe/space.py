@@ -188,15 +188,19 @@ def sensitivity_space(universe: Universe, adjacency: int, limit: int = 100_000) 
         found += [vectors, -vectors]
         held += 2 * len(vectors)
         if held > limit:
-            raise GuaranteeError(
-                f"the sensitivity space holds more than {limit} vectors: raise the limit or use a "
-                "smaller table."
-            )
+            raise too_many_vectors(limit)
         if held * universe.cells > MOST_ENTRIES:
             raise GuaranteeError(
                 f"the sensitivity space holds more than {MOST_ENTRIES:,} entries: use a smaller table."
             )
     return np.unique(np.concatenate(found), axis=0) if held else np.zeros((0, universe.cells), dtype=np.int64)
+
+
+def too_many_vectors(limit: int) -> GuaranteeError:
+    """Return the error that a sensitivity space holds more vectors than are listed."""
+    return GuaranteeError(
+        f"the sensitivity space holds more than {limit} vectors: raise the limit or use a smaller table."
+    )
 
 
 def _differences(universe: Universe, adjacency: int) -> Iterator[IntArray]:
@@ -207,7 +211,7 @@ def _differences(universe: Universe, adjacency: int) -> Iterator[IntArray]:
             "use a smaller table or fewer changes."
         )
     columns = universe.matrix.toarray().T
-    spare = _Spare(universe, adjacency)
+    spare = Spare(universe, adjacency)
     for size in range(1, adjacency + 1):
         sets = multisets(universe.cells, size)
         for group in _of_equal_sum(columns, sets):
@@ -236,7 +240,7 @@ def _of_equal_sum(columns: IntArray, sets: IntArray) -> Iterator[IntArray]:
     yield from (group for group in np.split(order, new) if group.size > 1)
 
 
-class _Spare:
+class Spare:
     """Whether some conforming table holds given records, at most ``most`` of them."""
 
     def __init__(self, universe: Universe, most: int) -> None:
@@ -249,6 +253,7 @@ class _Spare:
         self._known = self._roomy(most)
 
     def holds(self, cells: IntArray) -> bool:
+        """Whether some table has the records of these cells, each as often as it is named."""
         needed = np.bincount(self._of_cell[cells], minlength=self._count)
         if (self._known >= needed).all(axis=1).any():
             return True

@@ -33,14 +33,18 @@ PATTERNS = 1_000  # one program for each pattern of the blocks without a closed 
 def refuse_one_table(universe: Universe) -> None:
     """Raise where no two different conforming tables are compared, whatever the distance."""
     if one_table(universe):
-        of_each_size = "" if universe.total is not None else " of each size"
-        bounded = universe.declared is not None
-        what = "invariants and inequalities" if bounded else "invariants"
-        drop = "drop an inequality or an invariant" if bounded else "drop or coarsen an invariant"
-        raise GuaranteeError(
-            f"the {what} leave one possible table{of_each_size}, so nothing is left to protect and any"
-            f" guarantee would be vacuous: {drop}, or publish the table as it is."
-        )
+        raise one_table_left(universe, " of each size" if universe.total is None else "")
+
+
+def one_table_left(universe: Universe, of_each_size: str = "") -> GuaranteeError:
+    """Return the refusal of any guarantee where one table is left."""
+    bounded = universe.declared is not None
+    what = "invariants and inequalities" if bounded else "invariants"
+    drop = "drop an inequality or an invariant" if bounded else "drop or coarsen an invariant"
+    return GuaranteeError(
+        f"the {what} leave one possible table{of_each_size}, so nothing is left to protect and any"
+        f" guarantee would be vacuous: {drop}, or publish the table as it is."
+    )
 
 
 def refuse_vacuous(
@@ -96,7 +100,7 @@ def one_table(universe: Universe) -> bool:
     row, pattern = np.concatenate(rows), np.concatenate(patterns)
     if pattern.size > PATTERNS:
         return False
-    return _one_by_programs(csr_array(columns[row][:, pattern]), universe.values[row], several[pattern])
+    return one_by_programs(csr_array(columns[row][:, pattern]), universe.values[row], several[pattern])
 
 
 def _one_of_product(matrix: csr_array, values: IntArray, several: BoolArray) -> bool | None:
@@ -113,10 +117,10 @@ def _one_of_product(matrix: csr_array, values: IntArray, several: BoolArray) -> 
     return sum(int(use.sum()) > 1 for use in used) < 2 and not (held & several).any()
 
 
-def _one_by_programs(columns: csr_array, values: IntArray, several: BoolArray) -> bool:
-    """Whether no two tables X and Y of equal size differ: where they do, some Y_z > X_z."""
+def one_by_programs(columns: csr_array, values: IntArray, several: BoolArray, *, alike: bool = True) -> bool:
+    """Whether no two tables X and Y differ, of equal size if ``alike``: where they do, some Y_z > X_z."""
     count = several.size
-    ones = csr_array(np.ones((1, count), dtype=np.int64))
+    ones = csr_array(np.full((1, count), int(alike), dtype=np.int64))
     rows = block_array([[columns, None], [None, columns], [ones, -ones]], format="csr")
     sums = np.concatenate([values, values, [0]])
     pairs = Program(csr_array(rows), sums, sums, most=np.full(2 * count, UNBOUNDED))

@@ -209,6 +209,8 @@ class MeasurementDesign:
     queries: tuple[MarginalQuery, ...]
     kept: tuple[LevelInvariants, ...]
     bounded: tuple[tuple[LevelBounds, ...], ...]
+    presence: bool = False
+    """Whether records are added or removed, and none is another."""
 
     @classmethod
     def of(cls, public: Public, marginals: Sequence[Sequence[str]]) -> "MeasurementDesign":
@@ -218,7 +220,8 @@ class MeasurementDesign:
         for place, query in enumerate(queries):
             if query.marginal in [other.marginal for other in queries[:place]]:
                 raise SpecError(f"{setting('mechanism.queries')} asks for {query.name} twice: keep one.")
-        return cls(regions, queries, kept_by_level(public, regions), bounded_by_level(public, regions))
+        kept, bounded = kept_by_level(public, regions), bounded_by_level(public, regions)
+        return cls(regions, queries, kept, bounded, public.whom.presence)
 
     @cached_property
     def measured(self) -> tuple[MeasuredQuery, ...]:
@@ -240,13 +243,16 @@ class MeasurementDesign:
 
     def _sensitivity(self, level: int, query: MarginalQuery) -> int:
         """Return the l1 norm, which is the square of the l2 norm, of what one record moves at most."""
-        return 2 if self.regions.sizes[level] > 1 or query.rows.shape[0] > 1 else 1
+        moved = self.regions.sizes[level] > 1 or query.rows.shape[0] > 1
+        return 2 if moved and not self.presence else 1
 
     def _attained(self, level: int, query: MarginalQuery) -> bool:
         """Whether one record that changes, and no invariant with it, can move a query by its sensitivity."""
+        everything = csr_array(vstack([each.rows for each in self.kept], format="csr"))
+        if self.presence:  # a record comes to a cell that no invariant counts
+            return bool(self.regions.possible[:, np.diff(everything.tocsc().indptr) == 0].any())
         if self._sensitivity(level, query) == 1:
             return False  # only a record more or less would
-        everything = csr_array(vstack([each.rows for each in self.kept], format="csr"))
         row = _row_of(query.rows)
         possible = self.regions.possible
         # within a leaf: two cells that all invariants treat alike, in different rows of the query

@@ -70,6 +70,7 @@ from holdfast.privacy.tradeoff import EpsilonDelta, PiecewiseLinear, tensor
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
 from holdfast.spec.mechanism import MechanismOptions
+from holdfast.spec.privacy import Neighbours
 from holdfast.spec.values import PositiveRational, Rational
 from holdfast.system.checks import Check
 from holdfast.system.errors import GuaranteeError, SpecError
@@ -166,6 +167,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     Details: ClassVar[type[MechanismDetails] | None] = TopDownDetails
     page: ClassVar[str | None] = "topdown.html.j2"
     standards: ClassVar[tuple[Standard, ...]] = ("zcdp", "pure")
+    neighbours: ClassVar[tuple[Neighbours, ...]] = ("replace", "add-remove")
     output: ClassVar[str] = "measurements"
     estimated: ClassVar[tuple[str, ...]] = ("table",)
     extras: ClassVar[tuple[str, ...]] = (MICRODATA,)
@@ -425,7 +427,12 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             Proved(_gaussian(number, total), "canonne2020, Theorem 4; bun2016, Lemma 1.7")
             if gaussian
             else Proved(_laplace(number, total), "canonne2020; theory, 11"),
-            Proved(_one_record(attained=all(each.of.attained for each in self.measurements)), "theory, 11"),
+            Proved(
+                (_come_or_gone if self.premises.whom.presence else _one_record)(
+                    attained=all(each.of.attained for each in self.measurements)
+                ),
+                "theory, 11",
+            ),
             Proved(_along(self.noise_law, total, distance), "theory, 11; semi-dp, Proposition 15"),
             *self.premises.evidence(),
             Proved(_estimated(), "semi-dp, Proposition 23; swapping-slides, TopDown theorem"),
@@ -478,6 +485,15 @@ def _one_record(*, attained: bool) -> str:
     return (
         "one record leaves a cell of one node and enters a cell of that or another: it moves a marginal on a"
         f" level by at most 2 in l1 and by the root of 2 in l2{some}"
+    )
+
+
+@claim("presence-in-a-marginal")
+def _come_or_gone(*, attained: bool) -> str:
+    some = ", which some record attains without a change of invariants" if attained else ""
+    return (
+        "one record that is added or removed is in one cell of one node: it moves a marginal on a level by at"
+        f" most 1 in l1 and in l2{some}"
     )
 
 

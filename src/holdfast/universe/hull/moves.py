@@ -11,7 +11,7 @@ cells only; for r, c >= 3 these protect tables two records apart, not three [the
 Other universes are listed by `sensitivity_space`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
@@ -24,8 +24,10 @@ from holdfast.lattice.kernel import integer_kernel
 from holdfast.lattice.product import AxisMargins, product_features
 from holdfast.lattice.rows import independent_rows
 from holdfast.programs.solver import UNBOUNDED, Program, Status
+from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted
+from holdfast.universe.presence import presence_space
 from holdfast.universe.space import MOST_ENTRIES, SETS, sensitivity_space
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
@@ -111,16 +113,19 @@ def basic_moves(rows: int, columns: int) -> HullMoves:
 
 
 @lru_cache(maxsize=2)  # asked for to see whether it can be listed, and again by the noise
-def sensitivity_moves(universe: Universe, adjacency: int) -> HullMoves:
+def sensitivity_moves(universe: Universe, adjacency: int, neighbours: Neighbours = "replace") -> HullMoves:
     """Return the sensitivity space S_a of a universe, a = adjacency.
 
     Raises UnlistedError where S_a cannot be listed, GuaranteeError where nothing can change.
     """
+    if neighbours == "add-remove" and universe.total is not None:
+        return replace(sensitivity_moves(universe, adjacency // 2), adjacency=adjacency)
     table = _two_way(universe)
     if table is not None and adjacency <= 3:
         return _cycles(table, universe.cells, adjacency)
+    space = sensitivity_space if neighbours == "replace" else presence_space
     try:
-        vectors = sensitivity_space(universe, adjacency, MOST_LISTED)
+        vectors = space(universe, adjacency, MOST_LISTED)
     except GuaranteeError as error:
         raise _too_many(universe, counted(adjacency, "record")) from error
     first = vectors[np.arange(len(vectors)), (vectors != 0).argmax(axis=1)]
