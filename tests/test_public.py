@@ -106,8 +106,11 @@ def test_what_is_costly_is_worked_out_when_asked_for_and_once(
         return call
 
     usual = METRICS["replace"]
-    for name in ("semi_adjacency", "sensitivity"):
-        usual = replace(usual, **{name: counted(name, getattr(usual, name))})
+    usual = replace(
+        usual,
+        semi_adjacency=counted("semi_adjacency", usual.semi_adjacency),
+        sensitivity=counted("sensitivity", usual.sensitivity),
+    )
     monkeypatch.setitem(METRICS, "replace", usual)
     monkeypatch.setattr(Universe, "of", counted("universe", Universe.of))
     prepared = prepare(changed(example, privacy={"adjacency": adjacency}))

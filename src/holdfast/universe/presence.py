@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
-from holdfast.lattice.unimodular import is_totally_unimodular
+from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.ways import setting
 from holdfast.universe.bounds import Clique, junction_order, product_bound
@@ -131,12 +131,13 @@ def _of_tied(universe: Universe) -> SemiAdjacency:
     if only_table(universe):
         return replace(_exactly(0), searched=True)
     known = (margins_bound(universe.cliques), _products(universe), _unimodular(universe))
-    bound: int | None = min((one for one in known if one is not None), default=None)
+    bound = min((one for one in known if one is not None), default=None)
     if bound is None:
         raise _out_of_reach()
-    if (literal := _attained(universe, bound)) is not None:
-        return SemiAdjacency(bound, literal, exact=True, reference=PLACE)
-    return SemiAdjacency(bound, bound, exact=False, reference=PLACE)
+    least = _attained(universe, bound)
+    if least is None:
+        return SemiAdjacency(bound, bound, exact=False, reference=PLACE)
+    return SemiAdjacency(bound, least, exact=True, reference=PLACE)
 
 
 def margins_bound(cliques: Collection[Clique] | None) -> int | None:
