@@ -109,6 +109,12 @@ def _named(public: Public, wishes: Sequence[Wish]) -> Iterator[Wish]:
 
 
 def _spaces(public: Public, queries: Sequence[WeightedQueryRecord]) -> tuple[MarginAxes, Spaces]:
+    if public.whom.presence:
+        raise SpecError(
+            f"{setting(KEY)} finds the best weights where records are replaced: give"
+            f' {setting("mechanism.queries")} with weights, or set neighbours = "replace" in'
+            f" {setting('privacy')}."
+        )
     axes = MarginAxes.of(public, queries)
     if axes is None:
         raise SpecError(
