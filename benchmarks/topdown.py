@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from holdfast import Prepared, Release, SeededEntropy, prepare, verify
 from holdfast.estimation.hierarchy.family import FamilySolver
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.run import one_thread
 from holdfast.estimation.hierarchy.variances import variances
 from holdfast.mechanisms.topdown.best_linear import best_linear
@@ -181,7 +181,7 @@ def families(spec: Path) -> list[Family]:
     for name, number in SAMPLE.items():
         place = regions.levels.index(name)
         here = [pair for pair in zip(measurements, values, strict=True) if pair[0].of.level == place]
-        queries = [WeightedQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in here]
+        queries = [LevelQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in here]
         answers = [answers for _, answers in here]
         level = Level.of(name, regions.sizes[place], regions.width, queries=queries, answers=answers)
         solver, above = FamilySolver(level), counts[place - 1]

@@ -155,6 +155,15 @@ def test_public_names_are_there_and_told() -> None:
     assert [name for name in holdfast.__all__ if f"hf.{name}" not in guide] == []
 
 
+def test_a_class_name_stands_for_one_class() -> None:
+    named: dict[str, list[str]] = {}
+    for path in files():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: places for name, places in named.items() if len(places) > 1} == {}
+
+
 # mechanisms own what is asked of them
 
 VOCABULARY = ("__init__.py", "workshop.py")

@@ -16,7 +16,7 @@ from tests.small_releases import KINDS, prepared, released
 
 import holdfast
 from holdfast.data.microdata import Microdata
-from holdfast.data.read import Reading
+from holdfast.data.read import ReadTable
 from holdfast.data.table import Records, Table
 from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.swapping.public import Survey
@@ -28,7 +28,7 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec
 from holdfast.system.errors import HoldfastError
 
-CONFIDENTIAL = (Prepared, Reading, Table, Records, pl.DataFrame, pl.Series)
+CONFIDENTIAL = (Prepared, ReadTable, Table, Records, pl.DataFrame, pl.Series)
 OF_RECORDS = (
     PreparedRecords,
     Microdata,
@@ -96,7 +96,7 @@ def test_what_is_public_leads_to_nothing_confidential(kind: str) -> None:
 def test_what_would_lead_to_the_data_is_found() -> None:
     own = prepared("lattice-laplace")
     kinds = {type(here) for here in leaks(own, own)}
-    assert {Prepared, Reading, Table, np.ndarray} <= kinds
+    assert {Prepared, ReadTable, Table, np.ndarray} <= kinds
     release = another(own)
     assert not leaks(release, own)
     for carried in (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import holdfast.data.identity
 from holdfast.data.identity import _MAY_CHANGE, _STAYS, identity, plain_text
 from holdfast.data.parquet import parquet_batches
-from holdfast.data.read import Reading, read_table
+from holdfast.data.read import ReadTable, read_table
 from holdfast.spec.data import Data
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import Privacy
@@ -200,10 +200,10 @@ def test_values_of_several_types_have_one_too() -> None:
 
 
 def test_never_in_a_repr() -> None:
-    reading: Reading = read_table(SPEC, FRAME)
+    reading: ReadTable = read_table(SPEC, FRAME)
     assert reading.identity.hex() not in repr(reading)
     assert repr(reading) == (
-        "Reading(table=<confidential table: county (3), sex (2); 6 cells>, inferred=('county', 'sex'))"
+        "ReadTable(table=<confidential table: county (3), sex (2); 6 cells>, inferred=('county', 'sex'))"
     )
     assert "17031" not in repr(vars(reading)["columns"])
 

@@ -33,7 +33,7 @@ MOST_RECORDS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ReadTable:
     """A confidential table, and the attributes whose levels were taken from the data."""
 
     table: Table
@@ -63,7 +63,7 @@ class Reading:
         return {name: column_identity(self.columns.frame[name]) for name in names}
 
 
-def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Reading:
+def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> ReadTable:
     """Read the confidential table of a spec, from counts or from records.
 
     The data are a file or a frame; without any, the file that the spec names.
@@ -95,7 +95,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     inferred = tuple(name for name in names if name not in declared)
     if asked.count is None:
         _no_structural_zeros(columns, schema, records, np.ones(records.size, dtype=np.int64), names[0])
-        return Reading(records.table(schema), inferred, columns, doubts)
+        return ReadTable(records.table(schema), inferred, columns, doubts)
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
@@ -111,7 +111,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
             f"{source.name}, column {asked.count!r} sums to more than the {MOST_RECORDS:,} records that"
             " are handled: check the counts."
         )
-    return Reading(Table(schema, counts), inferred, columns, doubts)
+    return ReadTable(Table(schema, counts), inferred, columns, doubts)
 
 
 def _declared(spec: Spec) -> dict[str, Sequence[str]]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counts:
+class CellCounts:
     """Counts, one a cell in row-major order, none in a structural zero."""
 
     schema: Schema
@@ -73,7 +73,7 @@ class Counts:
         return sums
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Counts) or type(other) is not type(self):
+        if not isinstance(other, CellCounts) or type(other) is not type(self):
             return NotImplemented
         return self.schema == other.schema and np.array_equal(self.counts, other.counts)
 
@@ -81,7 +81,7 @@ class Counts:
         return hash((self.schema, self.counts.tobytes()))
 
 
-class Table(Counts):
+class Table(CellCounts):
     """A confidential table: it shows its attributes, and never a count."""
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PublicTable(Counts):
+class PublicTable(CellCounts):
     """A released table, whose counts may fall below zero, and the name of the column of its counts."""
 
     count: str

@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast.certificate.model import Certificate
 from holdfast.data.invariants import InvariantBlock
-from holdfast.data.read import Reading
+from holdfast.data.read import ReadTable
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.ledger.account import Ledger
@@ -26,7 +26,7 @@ from holdfast.system.ways import setting
 
 def charge_of(
     ledger: Ledger,
-    reading: Reading,
+    reading: ReadTable,
     public: Public,
     guarantee: Guarantee,
     certificate: Certificate,

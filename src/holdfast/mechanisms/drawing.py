@@ -10,47 +10,47 @@ Exactly = Literal["listed", "dynamic", "totals", "thinned", "lattice"]
 """How cells are drawn whose law depends on the table."""
 
 
-class Told(NamedTuple):
+class MethodWords(NamedTuple):
     """What is done, and why it can be."""
 
     words: str
     why: str
 
 
-METHODS: Mapping[Method, Told] = {
-    "independent": Told("independent cells", "no invariant touches them"),
-    "free-of-anchors": Told("independent cells", "anchors close what the invariants keep"),
-    "total-by-halving": Told(
+METHODS: Mapping[Method, MethodWords] = {
+    "independent": MethodWords("independent cells", "no invariant touches them"),
+    "free-of-anchors": MethodWords("independent cells", "anchors close what the invariants keep"),
+    "total-by-halving": MethodWords(
         "one total, by halving", "half of the cells are free, given what they leave to the others"
     ),
-    "total-by-compositions": Told("one total, by compositions", "one sum ties the cells"),
-    "total-half-last": Told(
+    "total-by-compositions": MethodWords("one total, by compositions", "one sum ties the cells"),
+    "total-half-last": MethodWords(
         "one total, half of the cells last", "one sum ties the cells, and free cells are drawn fastest"
     ),
-    "crossing-in-turn": Told(
+    "crossing-in-turn": MethodWords(
         "crossing invariants, one after the other", "the invariants cross, and each can be met in turn"
     ),
-    "crossing-by-rejection": Told(
+    "crossing-by-rejection": MethodWords(
         "crossing invariants, by rejection",
         "the invariants have weights or the noise is very wide, so they are solved for",
     ),
-    "crossing-by-angles": Told(
+    "crossing-by-angles": MethodWords(
         "crossing invariants, by angles on a torus", "the invariants cross, and all of them are met at once"
     ),
-    "crossing-by-halving-axes": Told(
+    "crossing-by-halving-axes": MethodWords(
         "crossing margins, by halving every axis", "sums over boxes are nearly Gaussian given others"
     ),
-    "crossing-cell-by-cell": Told(
+    "crossing-cell-by-cell": MethodWords(
         "crossing invariants, cell by cell", "a Gaussian law given some cells is nearly Gaussian"
     ),
-    "all-by-widths": Told(
+    "all-by-widths": MethodWords(
         "all cells together, by Gaussians of many widths", "one radius ties all cells in the l2 norm"
     ),
-    "weighted-by-halving-axes": Told(
+    "weighted-by-halving-axes": MethodWords(
         "weighted margins, by halving every axis",
         "sums over boxes are nearly Gaussian given others, each with the width of its margin",
     ),
-    "weighted-by-coordinates": Told(
+    "weighted-by-coordinates": MethodWords(
         "weighted queries, coordinate by coordinate", "a Gaussian law given some cells is nearly Gaussian"
     ),
 }

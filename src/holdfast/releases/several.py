@@ -13,7 +13,7 @@ from typing import Any
 
 from holdfast.certificate.certify import certify_tables
 from holdfast.certificate.model import Certificate
-from holdfast.data.read import Reading, read_table
+from holdfast.data.read import ReadTable, read_table
 from holdfast.ledger.charge import tables_charge
 from holdfast.ledger.rows import Charge
 from holdfast.mechanisms.catalogue import answer, mechanism_of, target_of
@@ -145,7 +145,7 @@ def _named(table: str) -> Iterator[None]:
         raise type(error)(f"{setting('tables')} {table!r}: {error}") from None
 
 
-def _require_one_file(readings: Mapping[str, Reading]) -> None:
+def _require_one_file(readings: Mapping[str, ReadTable]) -> None:
     """Raise where the file changed while its tables were read."""
     if len({int(reading.table.counts.sum()) for reading in readings.values()}) > 1:
         raise DataError("the data changed while they were read: run the command again.")

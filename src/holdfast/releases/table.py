@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.certificate.certify import certify
 from holdfast.certificate.model import Certificate
-from holdfast.data.read import Reading, read_table
+from holdfast.data.read import ReadTable, read_table
 from holdfast.lattice.arrays import IntArray
 from holdfast.laws import calibrated, secrets_of, stated_model
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
@@ -50,7 +50,7 @@ class PreparedTable(PreparedPart):
 
     name: str
     spec: Spec = field(repr=False)
-    reading: Reading = field(repr=False)
+    reading: ReadTable = field(repr=False)
     public: Public = field(repr=False)
     mechanism: AnyMechanism = field(repr=False)
     model: "StatedModel | None" = field(default=None, repr=False)
@@ -180,7 +180,7 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
     return settle(spec, reading, publish(spec, reading.table, reading.inferred), model)
 
 
-def settle(spec: Spec, reading: Reading, public: Public, model: "StatedModel | None") -> PreparedTable:
+def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel | None") -> PreparedTable:
     """Settle the mechanism and the guarantee of a spec for a table that was read."""
     spec = spec.model_copy(update={"privacy": calibrated(spec.privacy, model, public)})
     found = PreparedTable("table", spec, reading, public, answer(spec, public), model)

@@ -12,7 +12,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, mod
 from holdfast.spec.constraints import Constraints, Inequality, Invariant
 from holdfast.spec.data import Data
 from holdfast.spec.mechanism import MechanismChoice, MechanismOptions, options_of, suitable
-from holdfast.spec.part import Part, SaidError
+from holdfast.spec.part import Part, PlacedError
 from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
@@ -136,7 +136,7 @@ class Spec(Part):
         try:
             return options_of(given, partial(suitable, privacy.standard, bounds=bounds, records=records))
         except SpecError as error:
-            raise SaidError(str(error)) from None
+            raise PlacedError(str(error)) from None
 
     @property
     def of_records(self) -> bool:

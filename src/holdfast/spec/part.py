@@ -39,12 +39,12 @@ class Part(BaseModel):
         return values
 
 
-class SaidError(ValueError):
+class PlacedError(ValueError):
     """A whole sentence with its place, among the errors of a section that it lies in."""
 
 
 def _sentence(error: ErrorDetails, section: tuple[str, ...]) -> str:
-    if isinstance(whole := error.get("ctx", {}).get("error"), SaidError):
+    if isinstance(whole := error.get("ctx", {}).get("error"), PlacedError):
         return str(whole)
     path, complaint = (*section, *error["loc"]), _complaint(error)
     first, _, rest = complaint.partition(" ")

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array, eye_array
 
 from holdfast.estimation.hierarchy.conflict import Constraint, UnmetError, contradiction
 from holdfast.estimation.hierarchy.family import FamilySolution, FamilySolver
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery, spread
+from holdfast.estimation.hierarchy.level import Level, LevelQuery, spread
 from holdfast.estimation.hierarchy.subtree import Subtree
-from holdfast.programs.quadratic.squares import Estimate
+from holdfast.programs.quadratic.squares import BoundedEstimate
 from holdfast.programs.solver import UNBOUNDED
 
 Table = NDArray[np.int64]
@@ -23,7 +23,7 @@ Real = NDArray[np.float64]
 class Step:
     """The queries of a level, and the rows over a child's cells that are invariant or have bounds there."""
 
-    queries: tuple[WeightedQuery, ...]
+    queries: tuple[LevelQuery, ...]
     invariants: csr_array | None = None
     ranges: csr_array | None = None
 
@@ -43,7 +43,7 @@ class Step:
         return solved
 
 
-def estimate(queries: Sequence[tuple[WeightedQuery, Real]], parent: Table, **known: Any) -> Estimate:
+def estimate(queries: Sequence[tuple[LevelQuery, Real]], parent: Table, **known: Any) -> BoundedEstimate:
     """Return the real counts of children, given queries with what was measured; ``high`` may be infinite."""
     if (high := known.get("high")) is not None:
         known["high"] = np.where(
@@ -66,12 +66,12 @@ def children(
     total_weight: float = 0.0,
     totals: Table | None = None,
     **bounds: Any,
-) -> Estimate:
+) -> BoundedEstimate:
     """Return the real counts of children from a detailed query, and from totals, measured or known."""
     one = csr_array(np.ones((1, parent.size), dtype=np.int64))
-    queries = [(WeightedQuery(csr_array(eye_array(parent.size)), weight), cells)]
+    queries = [(LevelQuery(csr_array(eye_array(parent.size)), weight), cells)]
     if measured is not None:
-        queries.append((WeightedQuery(one, total_weight), measured[:, None]))
+        queries.append((LevelQuery(one, total_weight), measured[:, None]))
     kept: dict[str, Any] = {} if totals is None else {"invariants": one, "values": totals[:, None]}
     return estimate(queries, parent, **kept, **bounds)
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, csr_array, eye_array, kron, vstack
 
-from holdfast.estimation.hierarchy.level import WeightedQuery
+from holdfast.estimation.hierarchy.level import LevelQuery
 
 Real = NDArray[np.float64]
 
 
 def optimum(
-    queries: Sequence[tuple[WeightedQuery, Real]],
+    queries: Sequence[tuple[LevelQuery, Real]],
     parent: NDArray[np.int64],
     *,
     invariants: csr_array | None = None,

@@ -9,13 +9,13 @@ from scipy.sparse import csr_array, eye_array
 from tests.estimation.hierarchy.families import children
 from tests.estimation.hierarchy.independent import optimum
 
-from holdfast.estimation.hierarchy.level import WeightedQuery
-from holdfast.programs.quadratic.squares import Estimate
+from holdfast.estimation.hierarchy.level import LevelQuery
+from holdfast.programs.quadratic.squares import BoundedEstimate
 
 Table = NDArray[np.int64]
 
 
-def good(found: Estimate, digits: float = 1e-9) -> bool:
+def good(found: BoundedEstimate, digits: float = 1e-9) -> bool:
     """Whether the certificate says that nothing is better."""
     return found.gap <= digits * max(1.0, found.objective) and found.off <= digits * max(
         1.0, found.counts.max()
@@ -51,8 +51,8 @@ def test_the_optimum_is_that_of_another_solver(known: bool, bounded: bool) -> No
         one = csr_array(np.ones((1, cells)))
         best = optimum(
             [
-                (WeightedQuery(csr_array(eye_array(cells)), weight), detailed),
-                (WeightedQuery(one, total_weight), measured[:, None]),
+                (LevelQuery(csr_array(eye_array(cells)), weight), detailed),
+                (LevelQuery(one, total_weight), measured[:, None]),
             ],
             table.sum(axis=0),
             invariants=one if known else None,

@@ -15,7 +15,7 @@ from holdfast.data.geography import Spine
 from holdfast.data.schema import Attributes
 from holdfast.estimation.hierarchy import family
 from holdfast.estimation.hierarchy.descent import Descent, descend
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.propagation import propagated
 from holdfast.programs.quadratic.squares import float_bounds
 from holdfast.programs.solver import UNBOUNDED
@@ -124,7 +124,7 @@ def measured(
     """Return a level whose cells and totals were measured."""
     generator = np.random.default_rng(seed)
     cells = table.shape[1]
-    queries = WeightedQuery(rows(np.eye(cells)), 1.0), WeightedQuery(rows(np.ones((1, cells))), 1.0)
+    queries = LevelQuery(rows(np.eye(cells)), 1.0), LevelQuery(rows(np.ones((1, cells))), 1.0)
     answers = [
         table @ query.matrix.toarray().T
         + np.rint(generator.normal(0, spread, (len(table), query.matrix.shape[0])))
@@ -195,9 +195,7 @@ def test_weights_matter() -> None:
     """Of two measurements of the root's cells the one with more weight is nearer."""
     answers = np.array([[10.0, 10]]), np.array([[20.0, 20]])
     every = rows(np.eye(2))
-    level = Level.of(
-        "root", 1, 2, queries=(WeightedQuery(every, 1.0), WeightedQuery(every, 4.0)), answers=answers
-    )
+    level = Level.of("root", 1, 2, queries=(LevelQuery(every, 1.0), LevelQuery(every, 4.0)), answers=answers)
     assert descend((), (level,)).counts[0].tolist() == [[18, 18]]
 
 
@@ -210,7 +208,7 @@ def test_a_table_of_many_queries_without_a_geography() -> None:
         "table",
         1,
         120,
-        queries=[WeightedQuery(each, 1.0) for each in matrices],
+        queries=[LevelQuery(each, 1.0) for each in matrices],
         answers=[
             table @ each.toarray().T + generator.integers(-3, 4, (1, each.shape[0])) for each in matrices
         ],

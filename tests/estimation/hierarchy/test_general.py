@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, eye_array
 from tests.estimation.hierarchy.families import estimate
 from tests.estimation.hierarchy.independent import optimum
 
-from holdfast.estimation.hierarchy.level import WeightedQuery
+from holdfast.estimation.hierarchy.level import LevelQuery
 
 Real = NDArray[np.float64]
 DETAILED = csr_array(eye_array(6))
@@ -28,9 +28,9 @@ def test_the_optimum_is_that_of_another_formulation(name: str) -> None:
     for trial in range(15):
         count = int(generator.integers(1, 6))
         table = generator.poisson(generator.choice([0.3, 3, 30]), (count, 6))
-        queries: list[tuple[WeightedQuery, Real]] = [
+        queries: list[tuple[LevelQuery, Real]] = [
             (
-                WeightedQuery(each, float(generator.choice([0.1, 1.0, 10.0]))),
+                LevelQuery(each, float(generator.choice([0.1, 1.0, 10.0]))),
                 1.0 * table @ each.toarray().T + np.rint(generator.normal(0, 5, (count, each.shape[0]))),
             )
             for each in SETS[name]
@@ -52,7 +52,7 @@ def test_the_optimum_is_that_of_another_formulation(name: str) -> None:
 
 def test_what_no_counts_keep_is_off() -> None:
     found = estimate(
-        [(WeightedQuery(DETAILED, 1.0), np.ones((2, 6)))],
+        [(LevelQuery(DETAILED, 1.0), np.ones((2, 6)))],
         np.full(6, 2),
         invariants=ROWS,
         values=np.array([[9, 9], [9, 9]]),

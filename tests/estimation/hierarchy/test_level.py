@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from tests.estimation.hierarchy.trees import rows
 
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.system.errors import DataError
 
-TOTAL = WeightedQuery(rows([[1, 1]]), 1.0)
+TOTAL = LevelQuery(rows([[1, 1]]), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ TOTAL = WeightedQuery(rows([[1, 1]]), 1.0)
         ({"queries": (TOTAL,)}, "one line a node"),
         ({"queries": (TOTAL,), "answers": (np.zeros((2, 1)),)}, "one line a node"),
         ({"queries": (TOTAL,), "answers": (np.full((3, 1), np.nan),)}, "not a number"),
-        ({"queries": (WeightedQuery(rows([[1, 1]]), -1.0),), "answers": (np.zeros((3, 1)),)}, "weight"),
+        ({"queries": (LevelQuery(rows([[1, 1]]), -1.0),), "answers": (np.zeros((3, 1)),)}, "weight"),
         ({"invariants": rows([[1, 1, 1]]), "values": np.zeros((3, 1))}, "over the same cells"),
         ({"invariants": rows([[1, 1]])}, "one line a node"),
         ({"ranges": rows([[1, 1]]), "most": np.zeros((3, 2))}, "one line a node"),

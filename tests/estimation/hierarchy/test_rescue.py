@@ -16,7 +16,7 @@ from tests.estimation.hierarchy.trees import Tree, added, keeps, margin, rows
 
 from holdfast.estimation.hierarchy.conflict import Constraint, UnmetError
 from holdfast.estimation.hierarchy.descent import Descent, descend
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.subtree import Subtree
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.system.errors import DataError
@@ -36,7 +36,7 @@ LAST_TWO = np.array([0, 0, 1, 1, 1, 1, 0, 0])
 
 def level(name: str, answers: Table, **known: Any) -> Level:
     return Level.of(
-        name, *answers.shape, queries=(WeightedQuery(rows(np.eye(8)), 1.0),), answers=(answers,), **known
+        name, *answers.shape, queries=(LevelQuery(rows(np.eye(8)), 1.0),), answers=(answers,), **known
     )
 
 
@@ -56,7 +56,7 @@ def joint(found: Descent) -> list[tuple[str, ...]]:
 
 
 def test_the_plain_step_fails() -> None:
-    step = Step((WeightedQuery(rows(np.eye(8)), 1.0),), MARGINS)
+    step = Step((LevelQuery(rows(np.eye(8)), 1.0),), MARGINS)
     truth = np.array([A, B])
     with pytest.raises(UnmetError) as caught:
         step.solve([1.0 * truth], FIRST_TWO, values=truth @ MARGINS.toarray().T)
@@ -145,7 +145,7 @@ def test_random_trees_with_margins_that_cross() -> None:
         for parent in reversed(parents):
             truth.insert(0, added(parent, truth[0]))
         noisy = [table + np.rint(generator.normal(0, 4, table.shape)).astype(np.int64) for table in truth]
-        every = (WeightedQuery(rows(np.eye(10)), 1.0),)
+        every = (LevelQuery(rows(np.eye(10)), 1.0),)
         levels = [
             Level.of(f"level {k}", *each.shape, queries=every, answers=(each,))
             for k, each in enumerate(noisy)
@@ -195,7 +195,7 @@ def test_bounds_and_ranges_that_contradict_are_named() -> None:
 def test_what_only_fractions_keep_is_named_where_it_is() -> None:
     """Three sums of 1 over three pairs of cells: each cell would be a half. Their parent has whole counts."""
     pairs = rows([[1, 1, 0], [0, 1, 1], [1, 0, 1]])
-    every = (WeightedQuery(rows(np.eye(3)), 1.0),)
+    every = (LevelQuery(rows(np.eye(3)), 1.0),)
     levels = (
         Level.of("root", 1, 3, queries=every, answers=(np.array([[3, 3, 3]]),)),
         Level.of("county", 2, 3, queries=every, answers=(np.array([[2, 2, 2], [1, 1, 1]]),)),

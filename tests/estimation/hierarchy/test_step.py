@@ -12,23 +12,23 @@ from tests.estimation.hierarchy.independent import optimum
 
 from holdfast.estimation.hierarchy import family
 from holdfast.estimation.hierarchy.conflict import UnmetError
-from holdfast.estimation.hierarchy.level import WeightedQuery
+from holdfast.estimation.hierarchy.level import LevelQuery
 from holdfast.programs.quadratic.squares import float_bounds
 from holdfast.programs.solver import UNBOUNDED
 
-DETAILED = WeightedQuery(csr_array(eye_array(6)), 1.0)
-TOTAL = WeightedQuery(csr_array(np.ones((1, 6))), 0.5)
+DETAILED = LevelQuery(csr_array(eye_array(6)), 1.0)
+TOTAL = LevelQuery(csr_array(np.ones((1, 6))), 0.5)
 ROWS = csr_array(np.kron(np.eye(2, dtype=np.int64), np.ones((1, 3), dtype=np.int64)))
 COLUMNS = csr_array(np.kron(np.ones((1, 2), dtype=np.int64), np.eye(3, dtype=np.int64)))
 ONE = csr_array(np.ones((1, 6), dtype=np.int64))
 STEPS = {
     "simple": Step((DETAILED, TOTAL)),
     "total kept": Step((DETAILED, TOTAL), ONE),
-    "marginal": Step((DETAILED, WeightedQuery(COLUMNS, 2.0))),
+    "marginal": Step((DETAILED, LevelQuery(COLUMNS, 2.0))),
     "disjoint sums kept": Step((DETAILED, TOTAL), ROWS),
     "one sum kept": Step((DETAILED, TOTAL), csr_array(ROWS[:1])),
     "crossing sums kept": Step((DETAILED,), csr_array(np.vstack([ROWS.toarray(), COLUMNS.toarray()]))),
-    "no detailed query": Step((WeightedQuery(ROWS, 1.0), TOTAL)),
+    "no detailed query": Step((LevelQuery(ROWS, 1.0), TOTAL)),
 }
 
 
@@ -79,9 +79,7 @@ def test_what_contradicts_is_told(name: str) -> None:
 
 
 def test_weights_far_apart_are_certified_by_one_road_or_the_other() -> None:
-    step = Step(
-        (WeightedQuery(csr_array(eye_array(17)), 1.0), WeightedQuery(csr_array(np.ones((1, 17))), 1e4))
-    )
+    step = Step((LevelQuery(csr_array(eye_array(17)), 1.0), LevelQuery(csr_array(np.ones((1, 17))), 1e4)))
     for seed in (76, 494, 764):
         generator = np.random.default_rng(seed)
         table = generator.poisson(1.0, (17, 17))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.estimation.hierarchy.descent import Descent
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.programs.solver import UNBOUNDED
 
 Table = NDArray[np.int64]
@@ -61,7 +61,7 @@ def asked(
     return Level.of(
         f"level {level}",
         *truth.shape,
-        queries=[WeightedQuery(each, float(generator.choice([0.1, 1, 3]))) for each in queries],
+        queries=[LevelQuery(each, float(generator.choice([0.1, 1, 3]))) for each in queries],
         answers=[
             truth @ each.toarray().T + np.rint(generator.normal(0, spread, (len(truth), each.shape[0])))
             for each in queries

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from holdfast.sampling.decisions import toss_coins
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import radial
-from holdfast.sampling.lattice.radial import KAPPA, Radial
+from holdfast.sampling.lattice.radial import KAPPA, RadialSampler
 from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 SYSTEM = two_way(2, 3)
@@ -26,7 +26,7 @@ def test_the_envelope_stands_above_the_law() -> None:
 
 
 def test_enclosures_decide_as_floats_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    sampler = Radial(6, GROUPS, Fraction(1))
+    sampler = RadialSampler(6, GROUPS, Fraction(1))
     clear = sampler.sample(SeededEntropy(6), 40)
 
     def toss(log_chance, margin, exact, entropy):  # type: ignore[no-untyped-def]
@@ -40,7 +40,7 @@ def test_components_share_one_radius() -> None:
     total = np.ones((1, 2), dtype=np.int64)
     free = np.zeros((0, 1), dtype=np.int64)
     groups = [(csr_array(total), np.array([[0, 1], [2, 3]])), (csr_array(free), np.array([[4]]))]
-    draws = Radial(5, groups, Fraction(2)).sample(SeededEntropy(1), 40_000)
+    draws = RadialSampler(5, groups, Fraction(2)).sample(SeededEntropy(1), 40_000)
     matrix = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 0]])
     assert p_value(draws, lattice_law(matrix, 2.0, "l2", 7)) > LEVEL
     assert p_value(draws, lattice_law(matrix, 2.06, "l2", 7)) < LEVEL
@@ -51,7 +51,7 @@ def test_components_share_one_radius() -> None:
 )
 def test_floats_and_enclosures_are_of_one_number(system: NDArray[np.int64]) -> None:
     cells = system.shape[1]
-    sampler = Radial(cells, [(csr_array(system), np.arange(cells)[None])], Fraction(1, 3))
+    sampler = RadialSampler(cells, [(csr_array(system), np.arange(cells)[None])], Fraction(1, 3))
     entropy = SeededEntropy(3)
     j = np.arange(30) % 6
     z, proposal, squares = sampler._propose(j, entropy)

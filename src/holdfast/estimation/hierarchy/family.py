@@ -26,7 +26,7 @@ from holdfast.estimation.hierarchy.subtree import Subtree
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.programs.quadratic.inorder import dot, times
 from holdfast.programs.quadratic.program import Quadratic
-from holdfast.programs.quadratic.squares import Estimate, float_bounds, minimum
+from holdfast.programs.quadratic.squares import BoundedEstimate, float_bounds, minimum
 
 OFF = 1e-6
 """Sums that are farther off, relative to their size, are not those asked for."""
@@ -39,7 +39,7 @@ class FamilySolution:
     """The whole counts of the children, and the real ones they were rounded from."""
 
     counts: IntArray
-    estimate: Estimate
+    estimate: BoundedEstimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class FamilySolver:
         reals = alone.by_level(found.estimate.counts)[0]
         return FamilySolution(found.counts[0], replace(found.estimate, counts=reals))
 
-    def estimate(self, family: Level, parent: IntArray) -> Estimate:
+    def estimate(self, family: Level, parent: IntArray) -> BoundedEstimate:
         """Return the best real counts of the children; where there are none, what is returned is off."""
         count, cells = shape = family.nodes, family.cells
         sums = parent.astype(np.float64)
@@ -98,7 +98,7 @@ class FamilySolver:
         for each, answers in detailed:
             objective += each * dot(apart := point - answers.ravel(), apart)
         off = float(np.abs(errors[~give]).max(initial=0.0))
-        return Estimate(point.reshape(shape), objective, 2 * scale * gap, off)
+        return BoundedEstimate(point.reshape(shape), objective, 2 * scale * gap, off)
 
     @cached_property
     def _program(self) -> tuple[csr_array, FloatArray, float, float]:

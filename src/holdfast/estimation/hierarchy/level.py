@@ -19,7 +19,7 @@ from holdfast.system.errors import DataError
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedQuery:
+class LevelQuery:
     """Rows over the cells of a child, and the weight of what was measured of each: 1 / variance."""
 
     matrix: csr_array
@@ -55,7 +55,7 @@ class Level:
     name: str
     nodes: int
     cells: int
-    queries: tuple[WeightedQuery, ...]
+    queries: tuple[LevelQuery, ...]
     answers: tuple[IntArray | FloatArray, ...]
     invariants: csr_array
     values: IntArray
@@ -72,7 +72,7 @@ class Level:
         nodes: int,
         cells: int,
         *,
-        queries: Sequence[WeightedQuery] = (),
+        queries: Sequence[LevelQuery] = (),
         answers: Sequence[IntArray | FloatArray] = (),
         invariants: csr_array | None = None,
         values: IntArray | None = None,
@@ -250,4 +250,4 @@ def spread(level: Level, parent: IntArray, counts: IntArray) -> Level:
     """Return a level without queries as one whose cells were measured to be the parents' counts, spread."""
     found = KnownSums.of(level.invariants).below(level.values, parent, counts.astype(np.float64))
     every = csr_array(eye_array(level.cells, dtype=np.int64))
-    return replace(level, queries=(WeightedQuery(every, 1.0),), answers=(found,))
+    return replace(level, queries=(LevelQuery(every, 1.0),), answers=(found,))

@@ -110,7 +110,7 @@ NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Spaces:
+class QueryBases:
     """Orthonormal bases, one column a query, that together span all queries.
 
     Attributes:
@@ -129,7 +129,7 @@ class Spaces:
     given: FloatArray
 
 
-def spaces(measured: LevelMeasurements, below: Spaces | None) -> Spaces:
+def spaces(measured: LevelMeasurements, below: QueryBases | None) -> QueryBases:
     """Return the spaces of a level from its rows and the spaces of the level below, if there is one."""
     cells = measured.cells
     none = np.zeros((cells, 0))
@@ -143,9 +143,9 @@ def spaces(measured: LevelMeasurements, below: Spaces | None) -> Spaces:
     _, sizes, right = np.linalg.svd(noisy, full_matrices=False)
     known = right[sizes > NEGLIGIBLE].T
     if known.shape[1] == cells:  # nothing is fixed: keep the cells themselves
-        return Spaces(fixed, np.eye(cells), none, solve, given)
+        return QueryBases(fixed, np.eye(cells), none, solve, given)
     _, _, right = np.linalg.svd(np.vstack([fixed.T, known.T, np.zeros((1, cells))]))
-    return Spaces(fixed, known, right[fixed.shape[1] + known.shape[1] :].T, solve, given)
+    return QueryBases(fixed, known, right[fixed.shape[1] + known.shape[1] :].T, solve, given)
 
 
 def unit(rows: FloatArray) -> FloatArray:
@@ -200,7 +200,7 @@ class Upward:
 
     """
 
-    spaces: Spaces
+    spaces: QueryBases
     fixed: FloatArray
     mean: FloatArray
     covariance: FloatArray
@@ -282,7 +282,7 @@ def _combined(
 
 def _fixed(
     measured: LevelMeasurements,
-    bases: Spaces,
+    bases: QueryBases,
     below: tuple[Upward, Siblings] | None,
     names: tuple[str, tuple[str, ...]],
 ) -> FloatArray:

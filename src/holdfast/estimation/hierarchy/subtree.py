@@ -17,7 +17,7 @@ from scipy.sparse import coo_array, csr_array, eye_array, hstack, kron, vstack
 from holdfast.estimation.hierarchy.level import KnownSums, Level
 from holdfast.estimation.hierarchy.rounding import nearest_whole
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.programs.quadratic.squares import Aims, Estimate, IntegerSystem, least_squares
+from holdfast.programs.quadratic.squares import Aims, BoundedEstimate, IntegerSystem, least_squares
 from holdfast.programs.solver import Sides, suggest
 
 
@@ -64,7 +64,7 @@ class Joint:
     """Whole counts by level, and the estimate they were rounded from, all levels in one column."""
 
     counts: tuple[IntArray, ...]
-    estimate: Estimate
+    estimate: BoundedEstimate
 
 
 @dataclass(frozen=True, eq=False)

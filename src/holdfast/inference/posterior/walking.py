@@ -30,7 +30,7 @@ from holdfast.mechanisms.release_normaliser import Normaliser
 
 
 @dataclass(eq=False)
-class Walked:
+class MetropolisTable:
     """The table of one chain, and where it takes releases from."""
 
     counts: IntArray
@@ -48,11 +48,13 @@ class Walking:
 
     side_by_side: ClassVar[bool] = False
 
-    def start(self, table: IntArray) -> Walked:
+    def start(self, table: IntArray) -> MetropolisTable:
         """Return a chain's table."""
-        return Walked(table.copy())
+        return MetropolisTable(table.copy())
 
-    def sweep(self, table: Walked, numbers: PriorNumbers, times: int, generator: np.random.Generator) -> None:
+    def sweep(
+        self, table: MetropolisTable, numbers: PriorNumbers, times: int, generator: np.random.Generator
+    ) -> None:
         """Try as many moves as there are, twice the number of cells at most; in place."""
         moves, low, (rows, least) = self._listed, self.constraints.low, self._joint
         terms = self.model.terms(numbers)
@@ -71,7 +73,7 @@ class Walking:
             if prior - here + self.likelihood.log_ratio(table.counts, there, table.chances) >= -level:
                 table.counts[:], here = there, prior
 
-    def counts(self, table: Walked) -> IntArray:
+    def counts(self, table: MetropolisTable) -> IntArray:
         """Return the counts of a chain's table."""
         return table.counts
 

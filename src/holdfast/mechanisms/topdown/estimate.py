@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, vstack
 from holdfast.data.geography import Regions, Spine
 from holdfast.data.schema import Attributes
 from holdfast.estimation.hierarchy.descent import descend
-from holdfast.estimation.hierarchy.level import Level, WeightedQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.run import Run, here
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.topdown.design import LevelBounds, LevelInvariants, MeasurementDesign
@@ -47,9 +47,7 @@ def _level(
         regions.levels[place],
         nodes,
         regions.width,
-        queries=[
-            WeightedQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in measured
-        ],
+        queries=[LevelQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in measured],
         answers=[answers for _, answers in measured],
         invariants=kept.rows,
         values=kept.values,

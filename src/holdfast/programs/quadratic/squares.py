@@ -35,7 +35,7 @@ SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class BoundedEstimate:
     """Real counts with how good they are.
 
     Attributes:
@@ -104,7 +104,7 @@ class Aims:
         return cells + dot(self.row_weights, (times(self.rows, counts) - self.values) ** 2)
 
 
-def least_squares(aims: Aims, system: IntegerSystem) -> Estimate:
+def least_squares(aims: Aims, system: IntegerSystem) -> BoundedEstimate:
     """Return the best counts, in one line; where there are none, what is returned is off."""
     low, high, least, most = (
         float_bounds(each) for each in (system.low, system.high, system.least, system.most)
@@ -120,7 +120,7 @@ def least_squares(aims: Aims, system: IntegerSystem) -> Estimate:
             counts[~forced], gap = point[: counts.size - int(forced.sum())], 2 * part.scale * above
     sums = times(system.rows, counts)
     off = float(np.maximum(least - sums, sums - most).max(initial=0.0))
-    return Estimate(counts, aims.objective(counts), gap, off)
+    return BoundedEstimate(counts, aims.objective(counts), gap, off)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from holdfast.sampling.lattice.plan import (
     halved_total,
     plan_components,
 )
-from holdfast.sampling.lattice.radial import Radial
+from holdfast.sampling.lattice.radial import RadialSampler
 from holdfast.sampling.lattice.rejection import Rejection, splits
 from holdfast.sampling.lattice.torus import Torus
 from holdfast.sampling.numbers.exponential import DoubleGeometric, checked_rate
@@ -104,7 +104,7 @@ class LatticeLaplaceLaw(Planned):
         # the l2 law is no product: one radius ties all components, and they are drawn together
         cells = self.matrix.shape[1]
         parts = [(self.matrix, np.arange(cells)[None])] if self.form is not None else groups(self.matrix)
-        radial = Radial(cells, list(parts), self.epsilon, self._margins, self.form)
+        radial = RadialSampler(cells, list(parts), self.epsilon, self._margins, self.form)
         together = Block.by_rejection(np.arange(cells)[None], radial, "all-by-widths")
         return feasible(Plan(cells, (together,)))
 

@@ -49,7 +49,7 @@ PILOT = 512
 """Proposals that tell an acceptance: one in four to a tenth of itself, or better."""
 
 
-class Shape(Protocol):
+class GaussianProposals(Protocol):
     """Proposals for the Gaussian laws of all variances on one lattice."""
 
     @property
@@ -64,10 +64,10 @@ class ShapedCells(NamedTuple):
     """Components that share a lattice: their cells, one component a row, and proposals for one of them."""
 
     cells: IntArray
-    shape: Shape
+    shape: GaussianProposals
 
 
-class Radial:
+class RadialSampler:
     """Exact draws of exp(-epsilon ||z||_2) on the product of some lattices.
 
     With a ``form`` F, of which one lattice is drawn, the norm is the root of z'Fz.
@@ -235,7 +235,9 @@ class Radial:
         return max(float(np.exp(self._log_chance(j, proposal, squares)[0]).mean()), 1e-300)
 
 
-def _shape_of(system: csr_array, sigma: float, margins: AxisMargins | None, form: Form | None) -> Shape:
+def _shape_of(
+    system: csr_array, sigma: float, margins: AxisMargins | None, form: Form | None
+) -> GaussianProposals:
     """Return proposals for the kernel of a full-rank integer matrix, good ones at a standard deviation."""
     rows, cells = system.shape
     if form is not None:
