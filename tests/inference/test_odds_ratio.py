@@ -18,7 +18,7 @@ from holdfast.inference.count_test import (
     power_of,
 )
 from holdfast.inference.odds_ratio import odds_ratio_test
-from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap
+from holdfast.mechanisms.canonical import CanonicalNoise, Constructed, Normal, Tulap
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import (
     Approximate,
@@ -28,9 +28,9 @@ from holdfast.privacy.intensity import (
     Pure,
     ZeroConcentrated,
 )
-from holdfast.privacy.tradeoff import EpsilonDelta
+from holdfast.privacy.tradeoff import EpsilonDelta, group
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.system.errors import DataError, GuaranteeError, SpecError
+from holdfast.system.errors import DataError, GuaranteeError, SamplingError, SpecError
 from holdfast.testing.goodness import LEVEL
 from holdfast.universe.sensitivity import sensitivity
 
@@ -41,6 +41,7 @@ NOISES: dict[str, CanonicalNoise] = {
     "pure": Tulap(Fraction(1)),
     "approximate": Tulap(Fraction(1, 2), Fraction(1, 20)),
     "gaussian": Normal(Fraction(1)),
+    "general": Constructed(group(EpsilonDelta(0.4, 0.001), 3)),
 }
 
 
@@ -315,9 +316,13 @@ def test_every_standard(intensity: Intensity) -> None:
     assert test.confidence.lower < test.estimate < test.confidence.upper
 
 
-def test_general_functions_are_refused() -> None:
-    with pytest.raises(GuaranteeError, match="needs epsilon, mu or rho"):
-        odds_ratio_test(TABLE, Functional(EpsilonDelta(0.4, 0.001)))
+def test_general_functions_serve_studies_only() -> None:
+    intensity = Functional(group(EpsilonDelta(0.4, 0.001), 3))
+    with pytest.raises(SamplingError, match="not safe to release"):
+        odds_ratio_test(TABLE, intensity)
+    test = odds_ratio_test(TABLE, intensity, entropy=SeededEntropy(1))
+    assert not test.certified
+    assert any(item.kind == "assumed" for item in test.guarantee.evidence)
 
 
 @pytest.mark.parametrize(

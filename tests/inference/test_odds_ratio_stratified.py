@@ -8,10 +8,11 @@ from scipy import stats
 from holdfast.data.two_by_two import TwoByTwo
 from holdfast.inference.count_test import CountLaw, p_values, power
 from holdfast.inference.odds_ratio import odds_ratio_test, stratified_odds_ratio_test, summed
-from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap
+from holdfast.mechanisms.canonical import CanonicalNoise, Constructed, Normal, Tulap
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.composition import parallel
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.tradeoff import EpsilonDelta
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import GuaranteeError
 from holdfast.testing.goodness import LEVEL
@@ -106,3 +107,8 @@ def test_a_stratum_with_one_possible_table_adds_nothing_to_the_counts() -> None:
     assert 0 < test.p_value < 1
     with pytest.raises(GuaranteeError, match="nothing to test"):
         stratified_odds_ratio_test([fixed, fixed], Pure(Fraction(1)))
+
+
+def test_general_functions_are_refused() -> None:
+    with pytest.raises(GuaranteeError, match="not worked out"):
+        summed(Constructed(EpsilonDelta(0.0, 0.2)), 2)

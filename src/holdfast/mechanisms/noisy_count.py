@@ -25,7 +25,7 @@ from pydantic import model_validator
 
 from holdfast.data.two_by_two import Margins
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap
+from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap, canonical
 from holdfast.mechanisms.canonical.noise import LARGEST
 from holdfast.mechanisms.mechanism import (
     AT_ONCE,
@@ -44,7 +44,7 @@ from holdfast.outputs import Output, StatisticOutput
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
-from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, PerRecord, Profile, SquaredLoss
 from holdfast.privacy.roots import floor_root
@@ -194,8 +194,8 @@ class NoisyCount(TableMechanism[NoisyCountOptions, NoisyCountRecord]):
 
     @property
     def traits(self) -> Traits:
-        """A real number, drawn on a grid in integers."""
-        return Traits(kind="exact", whole=False)
+        """A real number, drawn on a grid in integers: exact but for functions that have no sampler."""
+        return Traits(kind="exact" if self.canonical.certified else "floating", whole=False)
 
     @property
     def noise(self) -> None:
@@ -335,7 +335,8 @@ def _noise(intensity: Intensity, steps: int) -> tuple[CanonicalNoise, Intensity]
             return Normal(mu / steps), ZeroConcentrated(mu**2 / 2)
         case Approximate(epsilon, delta) if steps == 1:
             return Tulap(epsilon, delta), intensity
+        case Functional(f) if steps == 1:
+            return canonical(f), intensity
     raise GuaranteeError(
-        "the noise of a count needs epsilon, mu or rho, and without delta where it moves by more than 1: give"
-        " one of these."
+        "counts that move by more than 1 need epsilon without delta, mu or rho: give one of these."
     )

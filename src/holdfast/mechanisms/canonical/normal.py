@@ -16,6 +16,7 @@ coin get further bits, with enclosures, until they part.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import flint
 import numpy as np
@@ -44,6 +45,8 @@ class Normal(CanonicalNoise):
     """The canonical noise N(0, 1 / mu^2)."""
 
     mu: Fraction
+
+    certified: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.mu <= 0:

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from math import sqrt
+from typing import ClassVar
 
 import flint
 import numpy as np
@@ -72,6 +73,8 @@ class Tulap(CanonicalNoise):
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+
+    certified: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon <= LARGEST_EPSILON:
