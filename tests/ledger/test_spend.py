@@ -10,8 +10,10 @@ from tests.ledger.releases import Made, charged, digest, records
 from holdfast.ledger import Charge, LedgerError
 from holdfast.ledger.charge import new_charge
 from holdfast.ledger.charged import ChargedTable
-from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
-from holdfast.privacy.profile import NormLoss, PerRecord, SquaredLoss
+from holdfast.privacy.integer_gaussian import mu_of
+from holdfast.privacy.intensity import Approximate, GaussianDP, GaussianNoise, Pure, ZeroConcentrated
+from holdfast.privacy.profile import NormLoss, PerRecord, SquaredLoss, profile_of
+from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError
 
 FILE = records("000", "010", "011", "101", "110", "111")
@@ -118,6 +120,22 @@ def test_no_refusal_sends_to_another_ledger() -> None:
 def test_an_approximate_target_met_by_rho_is_charged_by_its_rho() -> None:
     charge = _charge(ZeroConcentrated(Fraction(1, 8)))
     assert (charge.standard, charge.intensity) == ("zcdp", Fraction(1, 8))
+
+
+def test_a_ledger_in_mu_takes_gaussian_noise_of_any_target() -> None:
+    one = replace(SEX, profile=SquaredLoss(Fraction(16)))  # ||u||_2^2 is 8 at 2 records: rho 1/4
+    stated = replace(SEX, profile=SquaredLoss(Fraction(16), "gaussian"))
+    alone = charged([one.charge(FILE)], "gaussian")
+    assert alone == charged([stated.charge(FILE)], "gaussian") == [mu_of(Fraction(1, 4))]
+    (_, both) = charged([one.charge(FILE), stated.charge(FILE)], "gaussian")
+    assert both == ceil_root(2 * mu_of(Fraction(1, 4)) ** 2)
+    assert both <= mu_of(Fraction(1, 2))
+    (_, rho) = charged([one.charge(FILE), stated.charge(FILE)], "zcdp")
+    assert Fraction(1, 2) < rho < Fraction(1, 2) * (1 + Fraction(1, 20))  # a mu counts as mu^2 / 2
+    each = PerRecord(GaussianNoise(Fraction(1, 16), Fraction(36, 100)))
+    assert profile_of(each.to_dict()) == each
+    (levels,) = charged([replace(SEX, profile=each).charge(FILE)], "zcdp")
+    assert levels == Fraction(1, 4)
 
 
 def test_a_charge_says_all_that_is_read_back() -> None:

@@ -90,9 +90,10 @@ def _words(report: LedgerReport) -> None:
     """Print the account, and a line for each row."""
     console, measure = terminal(), MEASURES[report.opening.standard]
     budget = f"{measure} {rational(report.opening.budget)}"
-    console.print(
-        titled((("Budget", budget), ("Spent", rational(report.spent)), ("Left", rational(report.left))))
-    )
+    account = [("Budget", budget), ("Spent", rational(report.spent)), ("Left", rational(report.left))]
+    if report.tight is not None and report.opening.standard != "pure":
+        account.append(("Worth", report.tight.words))
+    console.print(titled(account))
     if report.rows:
         console.width = max(console.width, WIDE)
         console.print(_table(report))

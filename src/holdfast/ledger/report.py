@@ -13,7 +13,10 @@ from typing import Any
 
 from holdfast.ledger.account import Ledger, spent
 from holdfast.ledger.chain import exposed
+from holdfast.ledger.charged import intensity_stated, parts_of
 from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row
+from holdfast.privacy.intensity import GaussianDP, GaussianNoise, Pure, ZeroConcentrated
+from holdfast.privacy.tight import Tight, tight
 from holdfast.system.text import canonical
 
 _COLUMNS = (*dict.fromkeys((*OPENING_COLUMNS[:-2], *ROW_COLUMNS)), "completion")
@@ -71,6 +74,24 @@ class LedgerReport:
         return self.opening.budget - self.spent
 
     @property
+    def tight(self) -> Tight | None:
+        """The most that is known of all releases together; None of none, and of releases of secrets.
+
+        Gaussian noise of all rows is noise on the product of their lattices: rho adds up, and mu is never
+        more than that of the sum, whatever was asked for after what was seen [theory, 13].
+        """
+        match self.opening.standard, self.spent:
+            case ("tp" | "rho-tp", _) | (_, 0):
+                return None
+            case "pure", epsilon:
+                return tight(Pure(epsilon))
+            case "gaussian", mu:
+                return tight(GaussianDP(mu))
+        stated = [intensity_stated(part) for row in self.rows for part in parts_of(row.charge)]
+        known = all(isinstance(one, GaussianNoise | GaussianDP) for one in stated)
+        return tight(GaussianNoise.of(self.spent) if known else ZeroConcentrated(self.spent))
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The file of each row, by the first digits of its fingerprint."""
         return tuple(row.charge.dataset[:DIGITS] for row in self.rows)
@@ -88,6 +109,7 @@ class LedgerReport:
             "budget": str(self.opening.budget),
             "spent": str(self.spent),
             "left": str(self.left),
+            "tight": None if self.tight is None else self.tight.to_dict(),
             "rows": [
                 {**row.to_dict(), "file": file, "released": released}
                 for row, file, released in zip(self.rows, self.files, self.released, strict=True)

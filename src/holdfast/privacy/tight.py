@@ -8,7 +8,7 @@ function [dong2022, Section 2.1], several measurements by the product of what ea
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -31,6 +31,8 @@ NEGLIGIBLE = 690.0
 """Probabilities below exp(-690) are not listed: floats have hardly any less."""
 
 STANDARD = NormalDist()
+DELTA = 1e-10
+"""At which epsilon is told."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,19 @@ class Tight:
     def evidence(self) -> Literal["exact", "upper bound"]:
         """On which side of the truth its numbers are."""
         return "exact" if self.exact else "upper bound"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return mu, None where none holds, and epsilon at a small delta, with the side they are on."""
+        mu = None if self.mu is None else float(self.mu)
+        return {"mu": mu, "epsilon": self.epsilon_at(DELTA), "delta": DELTA, "evidence": self.evidence}
+
+    @property
+    def words(self) -> str:
+        """The same in words."""
+        told = [f"epsilon {self.epsilon_at(DELTA):.4g} at delta {DELTA:g}"]
+        if self.mu is not None:
+            told.append(f"mu {'' if self.exact else 'at most '}{float(self.mu):.4g}")
+        return ", ".join(told)
 
     def epsilon_at(self, delta: float) -> float:
         """Return an epsilon that holds at a delta, the least where the evidence is exact."""
