@@ -149,6 +149,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "invariants": [{"margin": ["sex"]}],
     },
     "lattice-gaussian, approximate": {"mechanism": {"name": "lattice-gaussian"}, "privacy": APPROXIMATE},
+    "lattice-gaussian, in mu": {"mechanism": {"name": "lattice-gaussian"}, "privacy": GAUSSIAN},
     "k-norm": {"mechanism": {"name": "k-norm"}},
     "conditioned": {"mechanism": CONDITIONED, "constraints": {"nonnegative": True}},
     "conditioned, inequalities": {

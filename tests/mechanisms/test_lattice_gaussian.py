@@ -1,11 +1,14 @@
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.privacy.conversion import largest_rho, zcdp_to_epsilon
 from holdfast.privacy.guarantee import Adjacency
+from holdfast.privacy.tight import tight
 from holdfast.system.errors import GuaranteeError
 from holdfast.testing.contract import Subject, the_loss_is_within_the_guarantee
 from holdfast.testing.worlds import WORLDS, Case
@@ -28,3 +31,31 @@ def test_the_largest_rho_that_implies_a_target() -> None:
     assert zcdp_to_epsilon(rho=rho * 1.001, delta=1e-9).value > 1
     with pytest.raises(GuaranteeError, match="larger epsilon or delta"):
         largest_rho(epsilon=Fraction(1, 10**6), delta=Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize(
+    ("target", "least"),
+    [
+        ({"standard": "gaussian", "mu": "1/3"}, 36.0),
+        ({"standard": "approximate", "epsilon": "1", "delta": "1e-5"}, 55.66),
+    ],
+)
+def test_calibrations_invert_and_noise_is_hardly_more_than_real_noise_takes(
+    target: dict[str, str], least: float, tmp_path: Path
+) -> None:
+    """On 2 x 2 the lattice has one dimension: the guarantee is exact, and a percent less noise breaks it."""
+    subject = Subject.of(Case("2 x 2", target), LatticeGaussian, tmp_path)
+    mechanism = subject.mechanism
+    assert isinstance(mechanism, LatticeGaussian)
+    assert least < mechanism.sigma_squared < 1.01 * least
+    wanted = target_of(subject.ready.table.spec.privacy)
+    assert mechanism.guarantee.meets(wanted)
+    known = mechanism.guarantee.tight
+    narrower = replace(mechanism, sigma_squared=Fraction(99, 100) * mechanism.sigma_squared)
+    assert known.exact
+    assert known.mu is not None
+    assert not narrower.guarantee.meets(wanted)
+    bound = tight(mechanism.guarantee.intensity)
+    assert bound.mu is not None
+    assert Fraction(999, 1000) * bound.mu < known.mu <= bound.mu
+    assert known.epsilon_at(1e-5) <= bound.epsilon_at(1e-5) < 1.01 * known.epsilon_at(1e-5)
