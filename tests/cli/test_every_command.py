@@ -34,7 +34,7 @@ ledger verify census.ledger --release release
 ledger export census.ledger --csv --out account.csv
 intervals release
 export release --to csv --out counts.csv
-postprocess release --method integers-l1 --out tidy
+postprocess release --method integers-l1 --bias-draws 20 --out tidy
 infer release --model model.toml --out posterior
 audit guarantee --rho 2.56 --delta 1e-10 --semi-adjacency 2
 audit compose --epsilon 1/2 --mu 1/2 --semi-adjacency 3 --delta 1e-6
