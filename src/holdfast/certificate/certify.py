@@ -38,6 +38,7 @@ from holdfast.certificate.parts import (
     AnyPart,
     ErrorSection,
     ExpectedErrorSection,
+    GoalSection,
     RecordsPart,
     SemiAdjacencySection,
     SensitivitySection,
@@ -56,6 +57,7 @@ from holdfast.laws import secrets_of
 from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.details import MechanismDetails, epsilon_at
+from holdfast.mechanisms.least_budget import Goal
 from holdfast.mechanisms.records import RecordsMechanism
 from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import evidence_dict
@@ -116,6 +118,7 @@ def certify(
     model: "StatedModel | None" = None,
     created: str | None = None,
     name: str | None = None,
+    accuracy_goals: Sequence[Goal] = (),
 ) -> Certificate:
     """Record a release of one table, or of a statistic of one; ``details`` are those of its mechanism.
 
@@ -146,6 +149,7 @@ def certify(
         ),
         universe=_universe(public, semi),
         expected_error=expected,
+        accuracy=tuple(map(_goal, accuracy_goals)) or None,
     )
     return headed(
         privacy,
@@ -318,6 +322,10 @@ def _expected(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSectio
             shares=tuple(round(share, 6) for share in accuracy.shares.tolist()),
         ),
     )
+
+
+def _goal(goal: Goal) -> GoalSection:
+    return GoalSection(margin=goal.of.names, where=dict(goal.of.where), within=goal.within, level=goal.level)
 
 
 def _caveats(public: Public, mechanism: AnyMechanism, *, secure: bool) -> tuple[Claim, ...]:

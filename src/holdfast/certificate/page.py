@@ -171,6 +171,7 @@ def _table_of(certificate: Certificate, *, parquet: bool) -> dict[str, Any]:
             f"{_short(item.name)} ({counted(len(item.values), 'number')})" for item in part.invariants
         ],
         "bounds": _bounds(part.constraints),
+        "goals": part.accuracy or (),
         "floors": sum(len(item.labels) for item in inequalities),
         "uppers": any(item.at_most is not None for item in inequalities),
         "statistic": kind.published()[0] == "statistic",

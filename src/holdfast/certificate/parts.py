@@ -34,6 +34,8 @@ from holdfast.mechanisms.catalogue import named, record_of
 from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.mechanism import MechanismRecord
 from holdfast.privacy.claims import Claim
+from holdfast.spec.values import PositiveRational
+from holdfast.system.text import plain_number
 
 
 class SemiAdjacencySection(Section):
@@ -192,6 +194,26 @@ class DrawnPart(PartSection):
         return {**values, "details": kind.model_validate(said)}
 
 
+class GoalSection(Section):
+    """How far counts may be off, and with which probability each is no farther off."""
+
+    margin: tuple[StrictStr, ...]
+    where: Mapping[StrictStr, tuple[StrictStr, ...]] = Field(
+        default_factory=dict, exclude_if=lambda where: not where
+    )
+    within: PositiveRational
+    level: PositiveRational
+
+    @property
+    def words(self) -> str:
+        """What was asked for."""
+        within = " and ".join(f"{name} = {' or '.join(levels)}" for name, levels in self.where.items())
+        counts = " within ".join(filter(None, (" by ".join(self.margin) or "total", within)))
+        return (
+            f"{counts}: each within {plain_number(float(self.within))} with probability {float(self.level):g}"
+        )
+
+
 class TablePart(DrawnPart):
     """A table of counts, or a statistic or an estimate of one."""
 
@@ -201,6 +223,8 @@ class TablePart(DrawnPart):
     constraints: ConstraintsSection
     universe: UniverseSection
     expected_error: ExpectedErrorSection | None
+    accuracy: Annotated[tuple[GoalSection, ...] | None, IF_SAID] = None
+    """What the budget follows from, where accuracy was asked for."""
 
 
 class RecordsPart(DrawnPart):

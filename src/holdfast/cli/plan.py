@@ -118,6 +118,8 @@ def _print_measured(report: "PartPlan") -> None:
 def _print_expected(report: "PartPlan") -> None:
     """Print how far counts are expected to be off, at this budget and at others."""
     expected, console = report.expected, terminal()
+    for line in () if report.budget is None else report.budget.words():
+        console.print(line, soft_wrap=True)
     if expected is None:
         console.print("How far counts are off is not told: it depends on the confidential table.")
         return

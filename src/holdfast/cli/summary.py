@@ -71,6 +71,7 @@ def _rows(certificate: Certificate) -> dict[str, list[str]]:
     return {
         "Kept exactly": _kept(part) or ["nothing: the spec names no invariants"],
         "Kept within": _bounds(part),
+        "Accuracy asked": [goal.words for goal in part.accuracy or ()],
         "Protected": _protected(certificate, part),
         **strongly,
         "Expected error": _errors(part),

@@ -25,7 +25,9 @@ from holdfast.certificate.public import public_of
 from holdfast.certificate.verdict import unchanged_section, verdict
 from holdfast.derivation.labels import misnamed
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
+from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
+from holdfast.mechanisms.least_budget import Goal, least_budget
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.pufferfish.of_model import StatedModel
 from holdfast.public import Public
@@ -34,7 +36,7 @@ from holdfast.system.checks import Check
 from holdfast.system.errors import HoldfastError
 from holdfast.system.machine import require_memory
 from holdfast.system.progress import steps
-from holdfast.system.text import rational
+from holdfast.system.text import counted, rational
 from holdfast.version import VERSION, is_version
 
 HEAD = ("target", "guarantee", "secrets", "randomness", "verdict", "caveats")
@@ -48,6 +50,8 @@ PART = (
     "mechanism",
     "details",
 )
+SAME_BUDGET = Fraction(1, 1000)
+"""How far the least budget may differ from machine to machine, by rounding and in simulations."""
 DERIVED = (*PART, *HEAD)
 """The sections that must equal what follows, beside the expected error and the page."""
 FAILURES = (
@@ -108,7 +112,7 @@ class Derivation:
             self._forms,
             self._target_checks,
             self._sections,
-            *((self._expected_error,) if simulate else ()),
+            *((self._accuracy, self._expected_error) if simulate else ()),
         ):
             found = list(_caught("guarantee", step()))
             yield from found
@@ -274,7 +278,31 @@ class Derivation:
             model=self.model,
             created=self.claimed.created,
             name=self.name,
+            accuracy_goals=self._goals,
         )
+
+    @property
+    def _goals(self) -> tuple[Goal, ...]:
+        """What the budget is claimed to follow from."""
+        return tuple(
+            Goal(Counts(one.margin, tuple(sorted(one.where.items()))), one.within, one.level)
+            for one in self.part.accuracy or ()
+        )
+
+    def _accuracy(self) -> Iterator[Check]:
+        """Work out the budget again where it follows from how accurate the release has to be."""
+        goals = self._goals
+        if not goals:
+            return
+        spent = getattr(self.privacy, self.privacy.budget)
+        for goal in goals:
+            if not goal.level < 1 or Counts.of(goal.of.names, dict(goal.of.where), self.public) != goal.of:
+                yield Check("accuracy", holds=False, detail=f"no spec asks for {goal.words}")
+                return
+        found = least_budget(self.mechanism, self.public, self.privacy, goals)
+        holds = spent is not None and abs(spent / found.value - 1) < SAME_BUDGET
+        told = f"{found.name} {found.value} is the least for {counted(len(goals), 'target')}"
+        yield Check("accuracy", holds=holds, detail=told)
 
     @staticmethod
     def _as_json(certificate: Certificate) -> dict[str, Any]:

@@ -163,7 +163,12 @@ def _mechanism_of(spec: Spec) -> ChosenMechanism:
             f" or set name = {able} in {setting('mechanism')}."
         )
     require_neighbours(kind, spec.privacy.neighbours)
-    if _intensity(spec.privacy) is None and options.sets_intensity is None:
+    if spec.accuracy and options.sets_intensity is not None:
+        raise SpecError(
+            f"{setting('mechanism', options.sets_intensity)} settles the noise, and so does"
+            f" {setting('accuracy')}: leave out one of the two."
+        )
+    if _intensity(spec.privacy) is None and options.sets_intensity is None and not spec.accuracy:
         raise missing("epsilon")
     return kind, options
 

@@ -16,7 +16,7 @@ from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
 from holdfast.mechanisms.error_laws import CountErrors
 from holdfast.mechanisms.simulated_errors import count_errors
 from holdfast.public import Public
-from holdfast.spec.privacy import NEEDS, Privacy
+from holdfast.spec.privacy import Privacy
 from holdfast.spec.values import parse_rational
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import option, setting
@@ -101,14 +101,13 @@ class AskedBudgets:
 
 def checked(what_if: WhatIf, privacy: Privacy) -> AskedBudgets:
     """Return the budgets that are asked for; raises SpecError where the spec has no budget of the name."""
-    able = [name for name in NEEDS[privacy.standard] if name != "delta"]
-    if list(what_if) != able:
+    name = privacy.budget
+    if list(what_if) != [name]:
         given = " and ".join(map(repr, what_if)) or "nothing"
         raise SpecError(
             f"{option('what_if')} is of {given}, and the budget of the standard {privacy.standard!r} is"
-            f" {able[0]}: write {able[0]}=1/2,1,2."
+            f" {name}: write {name}=1/2,1,2."
         )
-    (name,) = able
     values = what_if[name]
     if not 0 < len(values) <= MOST_BUDGETS:
         raise SpecError(f"{option('what_if')} has {len(values)} budgets: name 1 to {MOST_BUDGETS}.")
@@ -118,13 +117,8 @@ def checked(what_if: WhatIf, privacy: Privacy) -> AskedBudgets:
             found.append(parse_rational(value))
         except ValueError as error:
             raise SpecError(f"{option('what_if')}: {name} {error}.") from None
-        with_budget(privacy, name, found[-1])  # a budget out of reach is refused
+        privacy.spending(found[-1])  # a budget out of reach is refused
     return AskedBudgets(name, tuple(dict.fromkeys(found)))
-
-
-def with_budget(privacy: Privacy, name: str, value: Fraction) -> Privacy:
-    """Return the same target with another budget."""
-    return Privacy(**{**dict(privacy), name: value})
 
 
 def at_budgets(
@@ -133,7 +127,7 @@ def at_budgets(
     """Return what is expected of a table at other budgets."""
     found = []
     for value in asked.values:
-        target = target_of(with_budget(privacy, asked.name, value * asked.share))
+        target = target_of(privacy.spending(value * asked.share))
         own = at_target(mechanism, public, target)
         if own is None:
             raise SpecError(

@@ -16,6 +16,7 @@ from holdfast.certificate.verdict import unchanged_section, verdict
 from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.drawing import METHODS
+from holdfast.mechanisms.least_budget import AccuracyBudget
 from holdfast.mechanisms.mechanism import Mechanism, NoiseLaw
 from holdfast.releases.expected import BudgetErrors, Expected
 from holdfast.sampling.entropy import SeededEntropy
@@ -82,6 +83,8 @@ class PartPlan:
     """How far counts are expected to be off; None where nothing public tells."""
     what_if: tuple[BudgetErrors, ...] = ()
     """The same at other budgets that were asked for."""
+    budget: AccuracyBudget | None = None
+    """What the budget follows from, where that is how accurate the release has to be."""
 
     @property
     def steps(self) -> tuple[Block, ...]:
@@ -123,6 +126,7 @@ class PartPlan:
             "verdict": self.verdict.model_dump(mode="json"),
             "costs": None if self.costs is None else self.costs.to_dict(),
             "expected_error": None if self.expected is None else [each.to_dict() for each in self.expected],
+            **({} if self.budget is None else {"budget": self.budget.to_dict()}),
             **({"what_if": [each.to_dict() for each in self.what_if]} if self.what_if else {}),
             "warnings": list(self.warnings),
         }
@@ -165,6 +169,7 @@ def plan_of(
     warnings: tuple[str, ...],
     expected: Expected | None,
     what_if: tuple[BudgetErrors, ...],
+    budget: AccuracyBudget | None,
 ) -> PartPlan:
     """Return the plan of a table on which so many seconds were spent.
 
@@ -181,7 +186,7 @@ def plan_of(
         costs = _of_estimates(simulated, cells, planned)
     details = {**mechanism.record().parameters(), **mechanism.plan_details}
     told = (*planned_warnings(said), *warnings)
-    return PartPlan(mechanism, said, costs, told, details, expected=expected, what_if=what_if)
+    return PartPlan(mechanism, said, costs, told, details, expected=expected, what_if=what_if, budget=budget)
 
 
 def _of_estimates(simulated: Callable[[], int], cells: int, planned: float) -> ReleaseCosts:

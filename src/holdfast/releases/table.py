@@ -4,6 +4,7 @@ spec -> public -> mechanism -> guarantee -> release -> certificate
 """
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,10 @@ from holdfast.data.read import ReadTable, read_table
 from holdfast.lattice.arrays import IntArray
 from holdfast.laws import calibrated, secrets_of, stated_model
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
+from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
 from holdfast.mechanisms.details import MechanismDetails
+from holdfast.mechanisms.least_budget import AccuracyBudget, goals_of, least_budget
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
@@ -27,6 +30,7 @@ from holdfast.releases.plan import PartPlan, plan_of
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.machine import require_room
 from holdfast.system.text import counted
@@ -55,6 +59,8 @@ class PreparedTable(PreparedPart):
     mechanism: AnyMechanism = field(repr=False)
     model: "StatedModel | None" = field(default=None, repr=False)
     """The laws of the data, where the spec names a file of them."""
+    budget: AccuracyBudget | None = field(default=None, repr=False)
+    """What the budget follows from, where the spec says how accurate the release has to be."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -112,6 +118,7 @@ class PreparedTable(PreparedPart):
             extras=extras,
             model=self.model,
             name=None if self.name == "table" else self.name,
+            accuracy_goals=() if self.budget is None else self.budget.goals,
         )
 
     def sample(self, entropy: Entropy | None = None, size: int = 1) -> DrawArray:
@@ -157,6 +164,18 @@ class PreparedTable(PreparedPart):
 
         return charge_of(ledger, self.reading, self.public, self.guarantee, certificate, self.secrets)
 
+    @property
+    def _also(self) -> tuple[Counts, ...]:
+        return () if self.budget is None else tuple(goal.of for goal in self.budget.goals)
+
+    @property
+    def _priced(self) -> AccuracyBudget | None:
+        """The budget, with what more accuracy would cost."""
+        if self.budget is None:
+            return None
+        goals = self.budget.goals
+        return least_budget(self.mechanism, self.public, self.spec.privacy, goals, priced=True)
+
     def plan(self, spent: float, what_if: AskedBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it."""
         mechanism, public = self.mechanism, self.public
@@ -166,9 +185,20 @@ class PreparedTable(PreparedPart):
             spent,
             simulated=lambda: 0 if self.details is None else self.details.simulated,
             warnings=self.warnings,
-            expected=expected_errors(mechanism, public),
+            expected=expected_errors(mechanism, public, self._also),
+            budget=self._priced,
             what_if=() if what_if is None else at_budgets(mechanism, public, self.spec.privacy, what_if),
         )
+
+
+def budget_of(spec: Spec, privacy: Privacy, public: Public) -> tuple[Privacy, AccuracyBudget | None]:
+    """Return a target with its budget, which may follow from how accurate the release has to be."""
+    if not spec.accuracy:
+        return privacy, None
+    any_budget = spec.model_copy(update={"privacy": privacy.spending(Fraction(1))})
+    goals = goals_of(spec.accuracy, public)
+    budget = least_budget(answer(any_budget, public), public, privacy, goals)
+    return privacy.spending(budget.value), budget
 
 
 def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
@@ -182,8 +212,9 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
 
 def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel | None") -> PreparedTable:
     """Settle the mechanism and the guarantee of a spec for a table that was read."""
-    spec = spec.model_copy(update={"privacy": calibrated(spec.privacy, model, public)})
-    found = PreparedTable("table", spec, reading, public, answer(spec, public), model)
+    privacy, budget = budget_of(spec, calibrated(spec.privacy, model, public), public)
+    spec = spec.model_copy(update={"privacy": privacy})
+    found = PreparedTable("table", spec, reading, public, answer(spec, public), model, budget)
     found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
     return found
 

@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
+from holdfast.spec.accuracy import AccuracyTarget, targets
 from holdfast.spec.constraints import Constraints, Inequality, Invariant
 from holdfast.spec.data import Data
 from holdfast.spec.mechanism import MechanismChoice, MechanismOptions, options_of, suitable
 from holdfast.spec.part import Part, PlacedError
-from holdfast.spec.privacy import Privacy
+from holdfast.spec.privacy import OpenPrivacy, Privacy
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file, setting
@@ -83,6 +84,8 @@ class Spec(Part):
     data: Data
     invariants: tuple[Invariant, ...] = ()
     constraints: Constraints = Constraints()
+    accuracy: tuple[AccuracyTarget, ...] = ()
+    """What the release is to tell how exactly, where the budget follows from that."""
     privacy: Privacy = Privacy()
     mechanism: SerializeAsAny[MechanismOptions] = Field(default_factory=MechanismChoice)
     """The options of a mechanism, such as `LatticeLaplace(norm="l2")`, or a mapping with its name."""
@@ -122,6 +125,22 @@ class Spec(Part):
             raise ValueError(f"is one table: write each invariant under its own {setting('invariants')}")  # noqa: TRY004
         return invariants
 
+    _targets = field_validator("accuracy", mode="before")(targets)
+
+    @field_validator("privacy", mode="before")
+    @classmethod
+    def _budget(cls, given: object, info: ValidationInfo) -> object:
+        """Let the budget be open where accuracy settles it."""
+        if not info.data.get("accuracy"):
+            return given
+        values = dict(given) if isinstance(given, Privacy) else given
+        if not isinstance(values, Mapping):
+            return given
+        try:
+            return OpenPrivacy(**values)
+        except SpecError as error:
+            raise PlacedError(str(error)) from None
+
     @field_validator("mechanism", mode="before")
     @classmethod
     def _options(cls, given: object, info: ValidationInfo) -> object:
@@ -146,6 +165,11 @@ class Spec(Part):
     @model_validator(mode="after")
     def _says_what_is_counted(self) -> Self:
         if self.of_records:
+            if self.accuracy:
+                raise SpecError(
+                    f"{setting('accuracy')} is for tables of counts, and {self.mechanism.name!r} releases"
+                    " records: leave it out."
+                )
             return self
         if not self.data.attributes:
             given = "cells" in self.data.model_fields_set

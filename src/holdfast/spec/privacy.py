@@ -155,6 +155,19 @@ class Privacy(Part):
 
         def __init__(self, **values: Any) -> None: ...
 
+    def _follows(self, key: str) -> bool:  # noqa: ARG002 - of a target whose budget is given
+        """Whether a number of the budget is worked out, and need not be given."""
+        return False
+
+    @property
+    def budget(self) -> str:
+        """The name of the number that accuracy is bought with."""
+        return next(name for name in NEEDS[self.standard] if name != "delta")
+
+    def spending(self, budget: Fraction) -> "Privacy":
+        """Return the same target with a budget."""
+        return Privacy(**{**dict(self), self.budget: budget})
+
     @field_validator("unit")
     @classmethod
     def _a_noun(cls, unit: str) -> str:
@@ -256,10 +269,26 @@ class Privacy(Part):
                     f" {' and '.join(needed)}, but to {own}: change the standard, or"
                     + (f" give {' and '.join(lacking)} in its place" if lacking else " leave it out")
                 )
-        missing = [key for key in needed if getattr(self, key) is None]
+        missing = [key for key in needed if getattr(self, key) is None and not self._follows(key)]
         # A pure epsilon may follow from the mechanism's own parameter: the mechanism decides.
         if missing and self.standard != "pure":
             raise ValueError(
                 f'{missing[0]} is missing: the standard "{self.standard}" needs {" and ".join(needed)}'
+            )
+        return self
+
+
+class OpenPrivacy(Privacy):
+    """A target whose budget follows from how accurate a release has to be."""
+
+    def _follows(self, key: str) -> bool:
+        return key == self.budget
+
+    @model_validator(mode="after")
+    def _has_no_budget(self) -> Self:
+        if getattr(self, self.budget) is not None:
+            raise ValueError(
+                f"{self.budget} is given, and so is the accuracy that it would follow from: leave out one of"
+                " the two"
             )
         return self

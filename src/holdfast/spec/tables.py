@@ -117,6 +117,12 @@ class TablesSpec(Part):
                         f"the spec has {key} beside {setting('tables')}: move them into the tables they are"
                         f" of, as {setting(f'tables.{key}')}."
                     )
+            if key == "accuracy":
+                with of_a_file():
+                    raise SpecError(
+                        f"the spec has {setting('accuracy')} beside {setting('tables')}, whose budget is one:"
+                        " give it in their place."
+                    )
             if key not in (*own, *shared):
                 raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, [*own, *shared])}")
         others = {key: value for key, value in values.items() if key in shared}

@@ -1,0 +1,202 @@
+"""The least budget at which counts are as accurate as was asked for.
+
+Every law of noise here gets narrower as the budget grows, and all else of a mechanism stays. So each target
+has a least budget of its own: it is bracketed, halved in logarithms until both ends agree in `CLOSE`, and
+rounded up, where it is tried once more. The largest of all is the budget, and its target binds. Where laws
+are simulated the draws have one seed, and the same words serve at every budget.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from math import exp, log
+from typing import Any
+
+from holdfast.data.selection import chosen_levels
+from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
+from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.public import Public
+from holdfast.spec.accuracy import AccuracyTarget
+from holdfast.spec.privacy import LEAST, MOST, Privacy
+from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.system.text import closest, plain_number, rational
+from holdfast.system.ways import setting
+
+CLOSE, DIGITS = 1e-5, 5
+"""How near to the least a budget is, and its digits."""
+STEP = 4.0
+"""By which a bracket grows."""
+UP = Fraction(1001, 1000)
+"""What a budget is raised by where rounding in a simulation has it miss its target."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Counts, how far each may be off, and with which probability it is no farther off."""
+
+    of: Counts
+    within: Fraction
+    level: Fraction
+
+    @property
+    def words(self) -> str:
+        """What is asked for."""
+        return f"{self.of.words} within {plain_number(float(self.within))}, {float(self.level):.6g} likely"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {**self.of.to_dict(), "within": str(self.within), "level": str(self.level)}
+
+
+@dataclass(frozen=True)
+class AccuracyBudget:
+    """A budget that follows from goals: the largest of what each needs."""
+
+    name: str
+    value: Fraction
+    goals: tuple[Goal, ...]
+    needs: tuple[Fraction, ...]
+    one_less: tuple[Fraction | None, ...] = ()
+    """What each would need to be within one less, where that can be."""
+
+    @property
+    def binds(self) -> int:
+        """The place of the goal that needs most."""
+        return max(range(len(self.needs)), key=lambda place: self.needs[place])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        rest = self.one_less or (None,) * len(self.goals)
+        return {
+            self.name: str(self.value),
+            "binds": list(self.goals[self.binds].of.names),
+            "binding_target": self.binds + 1,
+            "targets": [
+                {**goal.to_dict(), "needs": str(need), "one_less": None if less is None else str(less)}
+                for goal, need, less in zip(self.goals, self.needs, rest, strict=True)
+            ],
+        }
+
+    def words(self) -> list[str]:
+        """Return it in sentences."""
+        binding = self.goals[self.binds].words
+        found = [f"Budget: {self.name} {rational(self.value)}, the least for {binding}, which binds."]
+        for goal, need, less in zip(self.goals, self.needs, self.one_less, strict=True):
+            said = f"{goal.words}: needs {self.name} {rational(need)}"
+            more = f"; one less, {rational(less)}" if less is not None else ""
+            found.append(f"    {said}{more}.")
+        return found
+
+
+def goals_of(targets: Sequence[AccuracyTarget], public: Public) -> tuple[Goal, ...]:
+    """Return what a spec asks for; raises SpecError where it does not fit the table, or is kept exactly."""
+    return tuple(_goal(target, public, number) for number, target in enumerate(targets, 1))
+
+
+def _goal(target: AccuracyTarget, public: Public, number: int) -> Goal:
+    known = public.schema.names
+    for name in target.marginal or ():
+        if name not in known:
+            raise SpecError(
+                f"{setting('accuracy', number, 'marginal')} names {name!r}, which is no attribute of the"
+                f" table: {closest(name, known)}"
+            )
+    if target.place is not None and target.place not in public.geography:
+        way = closest(target.place, public.geography) if public.geography else "write a probability, or none."
+        raise SpecError(
+            f"{setting('accuracy', number, 'level')} is {target.place!r}, which is no level of the geography:"
+            f" {way}"
+        )
+    names = known if target.cells else (*(target.marginal or ()), *filter(None, [target.place]))
+    place = setting("accuracy", number, "where")
+    where = dict(chosen_levels(public.schema, target.where, place=place)) if target.where else {}
+    counts = Counts.of(names, where, public)
+    if counts.fixed(public):
+        raise SpecError(
+            f"{setting('accuracy', number)} asks for {counts.words}, which the invariants keep exactly: leave"
+            " it out."
+        )
+    return Goal(counts, target.most, target.chance)
+
+
+def least_budget(
+    mechanism: AnyMechanism, public: Public, privacy: Privacy, goals: Sequence[Goal], *, priced: bool = False
+) -> AccuracyBudget:
+    """Return the least budget for all goals; ``mechanism`` is calibrated to any budget.
+
+    Raises SpecError where no budget meets one of them.
+    """
+    needs = tuple(_need(mechanism, public, privacy, goal, n) for n, goal in enumerate(goals, 1))
+    found = AccuracyBudget(privacy.budget, max(needs), tuple(goals), needs)
+    if not priced:
+        return found
+    less = []
+    for number, goal in enumerate(goals, 1):
+        closer = Goal(goal.of, goal.within - 1, goal.level)
+        try:
+            less.append(_need(mechanism, public, privacy, closer, number) if closer.within > 0 else None)
+        except SpecError:
+            less.append(None)
+    return AccuracyBudget(found.name, found.value, found.goals, found.needs, tuple(less))
+
+
+def _need(mechanism: AnyMechanism, public: Public, privacy: Privacy, goal: Goal, number: int) -> Fraction:
+    """Return the least budget for one goal."""
+
+    def holds(budget: Fraction) -> bool:
+        own = at_target(mechanism, public, target_of(privacy.spending(budget)))
+        found = None if own is None else count_errors(own, public, [goal.of])
+        if found is None:
+            raise SpecError(
+                f"how far counts of {mechanism.name} are off is not told here at any budget:"
+                f" leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
+            )
+        if found[0].unknown:
+            raise SpecError(
+                f"{setting('accuracy', number)} asks for {goal.of.words}, which nothing measures at any"
+                f" budget: add it to {setting('mechanism.queries')}."
+            )
+        return found[0].within(goal.level) <= goal.within
+
+    try:
+        return _least(holds)
+    except (OverflowError, SamplingError, GuaranteeError) as error:
+        raise _out_of_reach(goal, number) from error
+
+
+def _out_of_reach(goal: Goal, number: int) -> SpecError:
+    return SpecError(
+        f"{setting('accuracy', number)} asks for {goal.words}, which no budget meets that noise can be drawn"
+        " for: allow more, or keep these counts as an invariant."
+    )
+
+
+def _least(holds: Callable[[Fraction], bool]) -> Fraction:
+    """Return a budget that holds and is the least but for rounding; raises OverflowError without one."""
+    good = bad = 1.0
+    if holds(Fraction(1)):
+        while holds(_up(bad / STEP)):
+            bad /= STEP
+            if bad < float(LEAST):
+                raise OverflowError
+        good, bad = bad, bad / STEP
+    else:
+        while not holds(_up(good * STEP)):
+            good *= STEP
+            if good * STEP > float(MOST):
+                raise OverflowError
+        good, bad = good * STEP, good
+    while good / bad > 1 + CLOSE:
+        middle = exp((log(good) + log(bad)) / 2)
+        good, bad = (middle, bad) if holds(Fraction(middle)) else (good, middle)
+    found = _up(good)
+    while not holds(found):
+        found = _up(float(found * UP))
+    return found
+
+
+def _up(value: float) -> Fraction:
+    """Return a decimal of few digits that is no less."""
+    return Fraction(Context(prec=DIGITS, rounding=ROUND_CEILING).create_decimal(Decimal(value)))
