@@ -11,12 +11,13 @@ from scipy.sparse import csr_array
 from tests.mechanisms.test_weighted import county_spec, public_of
 
 from holdfast import release, verify
+from holdfast.estimation.conforming import Conforming
+from holdfast.estimation.l2 import real_l2
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.optimised import optimised, proved
 from holdfast.mechanisms.queries import OptimumRecord, Wish
 from holdfast.mechanisms.spaces import Spaces
-from holdfast.privacy.intensity import ZeroConcentrated
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
@@ -125,7 +126,7 @@ def test_unequal_nodes_are_drawn_with_the_variances_that_were_planned(tmp_path: 
     assert mechanism.strategy is not None
     assert mechanism.strategy.optimum is not None
     best = mechanism.strategy.optimum
-    assert mechanism.guarantee.intensity == ZeroConcentrated(Fraction(1, 8))
+    assert mechanism.guarantee.intensity.parameters()["rho"] == Fraction(1, 8)
     draws = mechanism.noise.sample(SeededEntropy(8), 4000)
     assert not (ready.public.universe.matrix @ draws.T).any()
     drawn = sum(
@@ -201,3 +202,23 @@ def test_squares_with_negative_strengths_are_a_form_and_its_law_is_drawn() -> No
     assert 6 * (whole**2).mean() == pytest.approx(10, rel=0.05)
     assert in_rows == pytest.approx(1, rel=0.05)
     assert in_columns == pytest.approx(2, rel=0.05)
+
+
+def test_a_table_is_processed_in_a_norm_with_negative_strengths() -> None:
+    """No step towards another table that is not negative comes nearer: the condition of the minimum."""
+    axes = tuple(axis for axis in (LevelledAxis.of(2, []), LevelledAxis.of(3, [])) if axis is not None)
+    spaces = Spaces.of(MarginStrategy(axes, ((0, 0),), ()))
+    weights = {(1, 0): Fraction(1, 8), (0, 1): Fraction(1, 9), (1, 1): Fraction(1)}
+    margins = MarginStrategy(axes, ((0, 0),), spaces.strengths(weights))
+    form = Form(tuple((margins.rows(each), c) for each, c in margins.measured if any(each)), margins)
+    assert min(c for _, c in form.parts) < 0
+    noisy = np.array([5, -4, 3, 6, 1, 2])
+    total = csr_array(np.ones((1, 6), dtype=np.int64))
+    near = Conforming.of(total, np.array([13]))
+    found = real_l2(noisy, near, form)
+    assert (found >= -1e-9).all()
+    assert found.sum() == pytest.approx(13)
+    gram = sum(float(c) * (rows.T @ rows).toarray() for rows, c in form.parts)
+    slope = gram @ (found - noisy)
+    for other in np.random.default_rng(1).dirichlet(np.ones(6), 200) * 13:
+        assert slope @ (other - found) >= -1e-5

@@ -77,6 +77,9 @@ DIGITS = 9
 """Decimal places that are told of the real solution: what is beyond is rounding, and differs by machine."""
 OFF = 1e-7
 """Sums that are farther off, relative to their size, are not kept: nothing keeps them, or none is found."""
+MOST_DENSE = 1500
+"""Cells of a form whose eigenvectors are worked out."""
+EIGEN = 1e-9
 NEAR = 2
 """How many units of the last place a cell may move in the rounding, where that suffices."""
 
@@ -134,10 +137,7 @@ def _aims(counts: IntArray | FloatArray, form: Form) -> "Aims":
 
     rows, strengths = form.rows, np.array([float(each) for each in form.strengths])
     if (strengths < 0).any():
-        raise DataError(
-            "weights that were worked out for a workload take some sums away from others, which the nearest"
-            " table in their norm is not solved for: use the method nonnegative-l2."
-        )
+        return _dense_aims(np.asarray(counts, dtype=np.float64), form)
     single = np.diff(rows.indptr) == 1
     alone = csr_array(rows[np.flatnonzero(single)])
     weights: FloatArray = np.zeros(form.cells)
@@ -145,6 +145,27 @@ def _aims(counts: IntArray | FloatArray, form: Form) -> "Aims":
     several = csr_array(rows[np.flatnonzero(~single)].astype(np.float64))
     target = np.asarray(counts, dtype=np.float64)
     return Aims(target, weights, several, np.asarray(several @ target), strengths[~single])
+
+
+def _dense_aims(target: FloatArray, form: Form) -> "Aims":
+    """Return a form with negative strengths as aims, by its eigenvectors.
+
+    Sums that are kept are those of the target, so that weights of theirs, 0 in the form, may be anything.
+    """
+    from holdfast.programs.quadratic.squares import Aims  # noqa: PLC0415 - loaded late
+
+    if form.cells > MOST_DENSE or form.margins is None:
+        raise DataError(
+            "weights that were worked out for a workload take some sums away from others, and the nearest"
+            f" table in their norm is found for {MOST_DENSE:,} cells at most: use the method nonnegative-l2."
+        )
+    whole = Form.of(form.margins)  # with what is kept, so that no eigenvalue is below 0
+    rows, strengths = whole.rows.toarray(), np.array([float(each) for each in whole.strengths])
+    values, vectors = np.linalg.eigh(rows.T @ (rows * strengths[:, None]))
+    least = float(values[values > EIGEN * values.max()].min())
+    above = values > least * (1 + EIGEN)
+    sums = csr_array(vectors[:, above].T)
+    return Aims(target, np.full(target.size, least), sums, np.asarray(sums @ target), values[above] - least)
 
 
 def _solved(aims: "Aims", block: Conforming) -> FloatArray:
