@@ -13,7 +13,7 @@ from tests.mechanisms.test_weighted import county_spec, public_of
 from holdfast import release, verify
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import real_l2
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
+from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.optimised import optimised, proved
 from holdfast.mechanisms.queries import OptimumRecord, Wish
@@ -183,7 +183,12 @@ def test_squares_with_negative_strengths_are_a_form_and_its_law_is_drawn() -> No
     """Weights of residual spaces that no sum of whole margins has: chi-square of its squares, by the law."""
     axes = tuple(axis for axis in (LevelledAxis.of(2, []), LevelledAxis.of(3, [])) if axis is not None)
     spaces = Spaces.of(MarginStrategy(axes, (), ()))
-    weights = {(0, 0): Fraction(1, 10), (1, 0): Fraction(1), (0, 1): Fraction(1), (1, 1): Fraction(1, 4)}
+    weights: dict[Reading, Fraction] = {
+        (0, 0): Fraction(1, 10),
+        (1, 0): Fraction(1),
+        (0, 1): Fraction(1),
+        (1, 1): Fraction(1, 4),
+    }
     form = Form.of(MarginStrategy(axes, (), spaces.strengths(weights)))
     assert min(c for _, c in form.parts) < 0
     points = np.random.default_rng(3).integers(-9, 10, size=(200, 6))
@@ -208,7 +213,7 @@ def test_a_table_is_processed_in_a_norm_with_negative_strengths() -> None:
     """No step towards another table that is not negative comes nearer: the condition of the minimum."""
     axes = tuple(axis for axis in (LevelledAxis.of(2, []), LevelledAxis.of(3, [])) if axis is not None)
     spaces = Spaces.of(MarginStrategy(axes, ((0, 0),), ()))
-    weights = {(1, 0): Fraction(1, 8), (0, 1): Fraction(1, 9), (1, 1): Fraction(1)}
+    weights: dict[Reading, Fraction] = {(1, 0): Fraction(1, 8), (0, 1): Fraction(1, 9), (1, 1): Fraction(1)}
     margins = MarginStrategy(axes, ((0, 0),), spaces.strengths(weights))
     form = Form(tuple((margins.rows(each), c) for each, c in margins.measured if any(each)), margins)
     assert min(c for _, c in form.parts) < 0
