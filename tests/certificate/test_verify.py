@@ -11,8 +11,11 @@ import pytest
 from tests.certificate.places import ABSURD, changed, content_of, put, tried
 from tests.small_releases import KINDS, released
 
+from holdfast.certificate.certify import certify
+from holdfast.certificate.model import Certificate
 from holdfast.certificate.text import digest
 from holdfast.certificate.write import sha256
+from holdfast.derivation import derive
 from holdfast.system.checks import Verification
 from holdfast.system.errors import ReleaseError
 from holdfast.verification.verify import verify
@@ -229,3 +232,22 @@ def test_there_is_one_form(release: Path, form: object) -> None:
     for quick in (True, False):
         with pytest.raises(ReleaseError, match="not a certificate of the form holdfast-certificate/4"):
             verify(release, quick=quick)
+
+
+def test_the_work_of_a_verification_is_done_once(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The certificate is read once, and what follows from its facts is made once."""
+    work: list[str] = []
+    bytes_of = Path.read_bytes
+
+    def certified(*facts: Any, **how: Any) -> Certificate:
+        work.append("certify")
+        return certify(*facts, **how)
+
+    def read(path: Path) -> bytes:
+        work.append(path.name)
+        return bytes_of(path)
+
+    monkeypatch.setattr(derive, "certify", certified)
+    monkeypatch.setattr(Path, "read_bytes", read)
+    assert verify(release).kept
+    assert (work.count("certify"), work.count("certificate.json")) == (1, 1)

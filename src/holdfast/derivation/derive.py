@@ -18,13 +18,13 @@ from functools import cached_property
 from math import sqrt
 from typing import Any
 
-from holdfast.certificate.certify import certify
+from holdfast.certificate.certify import certify, expected_error
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ErrorSection, ExpectedErrorSection, TablePart
 from holdfast.certificate.public import public_of
 from holdfast.certificate.verdict import unchanged_section, verdict
 from holdfast.derivation.labels import misnamed
-from holdfast.mechanisms.accuracy import Accuracy, accuracy
+from holdfast.mechanisms.accuracy import accuracy
 from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
 from holdfast.mechanisms.least_budget import Goal, least_budget
@@ -240,7 +240,7 @@ class Derivation:
             same = details == self.mechanism.details(public, self._extras)
             yield Check.that("details", same, "a simulation gives other numbers than the certificate claims")
         size = None if noise is None else accuracy(noise, public.schema, public.universe)
-        follows = self._follows(self.mechanism, size).table.expected_error
+        follows = None if size is None else expected_error(size, public.schema.names)
         claimed = self.part.expected_error
         if claimed == follows:
             yield Check("expected error", holds=True)
@@ -265,13 +265,13 @@ class Derivation:
             else self.part.outputs[len(NAMED[self.part.mechanism.name].published()) :]
         )
 
-    def _follows(self, mechanism: AnyMechanism, size: Accuracy | None = None) -> Certificate:
+    def _follows(self, mechanism: AnyMechanism) -> Certificate:
         """Return the certificate that follows; what takes a simulation is taken from the claimed one."""
         return certify(
             self.privacy,
             self.public,
             mechanism,
-            size,
+            None,
             secure=self.claimed.randomness.secure,
             details=mechanism.details(self.public, self._extras, self.part.details),
             extras=self._extras,
