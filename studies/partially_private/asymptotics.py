@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
+from holdfast.calculus import congenial_errors
 from holdfast.inference.projected_power import ProjectionDesign, ProjectionNoise
 from holdfast.privacy.pufferfish.families import DependentCounts
 from studies.outcome import Bar, Number, Outcome, mean
-from studies.partially_private.closed_forms import congenial_errors, projected_variance
+from studies.partially_private.closed_forms import projected_variance
 from studies.picture import BLUE, GREY, ORANGE, panels
 
 TITLE = "Theorem 11, Corollary 13 and Lemma 14: errors and posterior variances"

@@ -7,13 +7,9 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
-from studies.partially_private.closed_forms import (
-    congenial_errors,
-    expected_variance,
-    gradient_tail,
-    projected_variance,
-)
+from studies.partially_private.closed_forms import projected_variance
 
+from holdfast.calculus import congenial_errors, expected_variance, gradient_tail
 from holdfast.privacy.pufferfish.families.joint import JointLaws, Outcome
 from holdfast.system.errors import GuaranteeError
 

@@ -34,11 +34,18 @@ from holdfast.privacy.pufferfish.tables import (
     framework_of_tables,
     tp_of_tables,
 )
+from holdfast.privacy.pufferfish.utility import (
+    CongenialErrors,
+    congenial_errors,
+    expected_variance,
+    gradient_tail,
+)
 from holdfast.spec.privacy import LawKind
 
 __all__ = [
     "COUNT",
     "RECORDS",
+    "CongenialErrors",
     "DeltaZ",
     "Framework",
     "LawClass",
@@ -50,8 +57,11 @@ __all__ = [
     "TPGuarantee",
     "TableLaws",
     "conditioned_intensity",
+    "congenial_errors",
     "delta_of_tables",
+    "expected_variance",
     "framework_of_tables",
+    "gradient_tail",
     "in_parallel",
     "in_sequence",
     "post_processed",
