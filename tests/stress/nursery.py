@@ -20,7 +20,7 @@ from typing import Any, Self
 ROOT = Path(__file__).parents[2]
 PATIENCE = 900.0
 """A command that takes longer hangs, however busy the machine is."""
-COMMANDS = ("release", "ledger", "verify", "init", "keygen", "census", "compare")
+MODULES = ("release", "ledger", "verify", "example", "certificate", "census", "compare")
 GO = getattr(signal, "SIGUSR1", signal.SIGTERM)
 ANY_TRACER = (0x59616D61, 2**64 - 1)
 
@@ -168,7 +168,7 @@ class Nursery:
 
 def serve() -> None:
     """Fork a command for every line that is read, and tell how each ends."""
-    for name in COMMANDS:
+    for name in MODULES:
         importlib.import_module(f"holdfast.cli.{name}")
     for name in ("holdfast.ledger.verify", "holdfast.verification.verify", "matplotlib.pyplot"):
         importlib.import_module(name)
