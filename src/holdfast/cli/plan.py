@@ -85,6 +85,8 @@ def _part_words(report: "PartPlan") -> None:
     _print_expected(report)
     console.print(KINDS[mechanism.traits.kind])
     console.print(meaning(report.verdict), soft_wrap=True)
+    if mechanism.guarantee.intensity.standard not in ("pure", "approximate"):
+        console.print(f"The noise is worth {mechanism.guarantee.tight.words}.")
     if not mechanism.traits.additive and report.costs is None:
         console.print("The law depends on the confidential table, and so does the time: it is not told.")
     elif report.costs is not None:

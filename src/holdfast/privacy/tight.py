@@ -7,6 +7,7 @@ function [dong2022, Section 2.1], several measurements by the product of what ea
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -51,8 +52,9 @@ class Tight:
 
     def to_dict(self) -> dict[str, Any]:
         """Return mu, None where none holds, and epsilon at a small delta, with the side they are on."""
-        mu = None if self.mu is None else float(self.mu)
-        return {"mu": mu, "epsilon": self.epsilon_at(DELTA), "delta": DELTA, "evidence": self.evidence}
+        mu, epsilon = None if self.mu is None else float(self.mu), self.epsilon_at(DELTA)
+        at = {"epsilon": epsilon if isfinite(epsilon) else None, "delta": DELTA}
+        return {"mu": mu, **at, "evidence": self.evidence}
 
     @property
     def words(self) -> str:

@@ -123,6 +123,7 @@ class PartPlan:
             "thinning": 1.0 if mechanism.noise is None else mechanism.noise.acceptance,
             "work": self.work,
             "seconds": self.seconds,
+            "tight": mechanism.guarantee.tight.to_dict(),
             "verdict": self.verdict.model_dump(mode="json"),
             "costs": None if self.costs is None else self.costs.to_dict(),
             "expected_error": None if self.expected is None else [each.to_dict() for each in self.expected],
