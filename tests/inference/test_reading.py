@@ -32,8 +32,8 @@ def reading(tmp_path_factory: pytest.TempPathFactory) -> Reading:
 
 
 def test_a_release_is_a_table_with_what_is_exact(reading: Reading) -> None:
-    assert reading.frame.columns == ["county", "sex", "age", "n", "exact"]
-    exact = reading.frame.filter("exact")
+    assert reading.table.columns == ["county", "sex", "age", "n", "exact"]
+    exact = reading.table.filter("exact")
     assert exact.select("county", "sex", "age", "n").rows() == [("A", "f", "0", 3), ("B", "m", "18", 0)]
     assert reading.certificate.digest == reading.certificate_of_table.digest
     assert reading.law.sample(holdfast.SeededEntropy(1), 2).shape == (2, 7)
@@ -42,7 +42,7 @@ def test_a_release_is_a_table_with_what_is_exact(reading: Reading) -> None:
 
 
 def test_estimates_by_mappings_are_those_by_words(reading: Reading) -> None:
-    counts = reading.frame
+    counts = reading.table
     one = reading.interval({"sex": "f", "age": [18, 99]})
     assert one.estimate == counts.filter(sex="f", age="18")["n"].sum()
     assert one.low < one.estimate < one.high
@@ -94,8 +94,8 @@ def test_reports_are_shown_and_drawn(reading: Reading) -> None:
 def test_nodes_are_read_from_their_measurements(tmp_path: Path) -> None:
     holdfast.release(spec(tmp_path), tmp_path / "out", seed=1)
     found = holdfast.read(tmp_path / "out")
-    assert found.frame.columns[-2:] == ["people", "exact"]
-    assert not found.frame["exact"].any()
+    assert found.table.columns[-2:] == ["people", "exact"]
+    assert not found.table["exact"].any()
     assert found.ratio("county=91", "total").rows[0].kept_exactly
     assert found.intervals(place="tract", margin=[]).plot().get_yticklabels()[0].get_text() == "911"
     (tmp_path / "out" / "table.csv").write_text("")

@@ -111,12 +111,12 @@ def _over(each: Intervals, place: int, below: int, *, certain: bool) -> RatioInt
     )
     if certain:
         return RatioInterval(estimate, estimate, estimate, determined=True)
-    return RatioInterval(estimate, _cut(nextafter(low, -inf)), _cut(nextafter(high, inf)), determined=False)
+    return RatioInterval(estimate, *_cut(nextafter(low, -inf), nextafter(high, inf)), determined=False)
 
 
-def _cut(end: float) -> float:
-    """Return an end that is not below 0."""
-    return max(end, 0.0)
+def _cut(low: float, high: float) -> tuple[float, float]:
+    """Return an interval that does not begin below 0, unless all of it is there: then the release says so."""
+    return (low, high) if high < 0 else (max(low, 0.0), high)
 
 
 def hull(A: int, B: int, a: IntArray, b: IntArray, most: int) -> tuple[float, float]:
@@ -200,9 +200,9 @@ def bounded_ratio(asked: NodeQueries, level: Fraction) -> RatioInterval:
     proved = usable & (np.abs(found.estimate) > found.half_width)
     proved &= np.where(np.arange(tried.size) < lows.size, tried < ratio, tried > ratio)
     below, above = np.split(proved, 2)
-    low = float(lows[int(np.argmax(below))]) if below.any() else 0.0
+    low = float(lows[int(np.argmax(below))]) if below.any() else -inf
     high = float(highs[int(np.argmax(above))]) if above.any() else inf
-    return RatioInterval(ratio, _cut(low), _cut(high), determined=False)
+    return RatioInterval(ratio, *_cut(low, high), determined=False)
 
 
 def _of_known(pair: NodeIntervals, below: int) -> RatioInterval:
@@ -212,7 +212,7 @@ def _of_known(pair: NodeIntervals, below: int) -> RatioInterval:
         exact = float(Fraction(round(estimate), below))
         return RatioInterval(exact, exact, exact, determined=True)
     low, high = nextafter((estimate - half) / below, -inf), nextafter((estimate + half) / below, inf)
-    return RatioInterval(estimate / below, _cut(low), _cut(high), determined=False)
+    return RatioInterval(estimate / below, *_cut(low, high), determined=False)
 
 
 def _guessed(

@@ -49,7 +49,7 @@ class Reading:
         return f"<release by {self.certificate_of_table.table.mechanism.name}: {levels}>"
 
     def _repr_html_(self) -> str:
-        return as_html(self.frame)
+        return as_html(self.table)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -62,8 +62,8 @@ class Reading:
         return self._estimator.released.certificate
 
     @property
-    def table(self) -> PublicTable:
-        """The released counts."""
+    def released(self) -> PublicTable:
+        """The released counts, as a release has them."""
         return self._estimator.released.table
 
     @property
@@ -72,11 +72,11 @@ class Reading:
         return self._estimator.released.noise
 
     @cached_property
-    def frame(self) -> pl.DataFrame:
+    def table(self) -> pl.DataFrame:
         """A row for each cell: its levels, its count, and whether that is exact."""
-        if EXACT in (*self.table.schema.names, self.table.count):
-            raise SpecError(f"the column {EXACT!r} is also an attribute: take the counts from the table.")
-        return self.table.to_frame().with_columns(pl.Series(EXACT, self._exact()))
+        if EXACT in (*self.released.schema.names, self.released.count):
+            raise SpecError(f"the column {EXACT!r} is also an attribute: take the counts from released.")
+        return self.released.to_frame().with_columns(pl.Series(EXACT, self._exact()))
 
     def _exact(self) -> BoolArray:
         """Return which cells the invariants fix, structural zeros among them."""
