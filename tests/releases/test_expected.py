@@ -1,6 +1,7 @@
 """What a plan tells of errors: from public values alone, and at other budgets."""
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 from tests.mechanisms.test_errors import SIZES, of_sizes
 
 import holdfast as hf
+from holdfast.mechanisms.asked_counts import Counts
 from holdfast.releases.prepare import prepare
-from holdfast.system.errors import SpecError
+from holdfast.system.errors import SamplingError, SpecError
 
 
 def test_tables_with_the_same_invariants_have_the_same_report() -> None:
@@ -69,3 +71,18 @@ def test_noise_that_no_budget_gave_has_no_other(example: Path) -> None:
     assert hf.plan(example).to_dict()["expected_error"]
     with pytest.raises(SpecError, match="and not from a budget"):
         hf.plan(example, what_if={"epsilon": ["1"]})
+
+
+def test_noise_that_cannot_be_drawn_is_refused_with_what_the_ways_out_cost() -> None:
+    sizes = {"a": 40, "b": 30}
+    with pytest.raises(SamplingError, match='name = "anchored-laplace"') as refused:
+        of_sizes(sizes, [["a"], ["b"]], {"name": "lattice-laplace"}, epsilon="1")
+    found = [float(each) for each in re.findall(r"a cell is off by ([\d.]+)", str(refused.value))]
+    assert len(found) == 2
+    assert found == sorted(found)
+    for number, options in enumerate(
+        ({"name": "anchored-laplace"}, {"name": "lattice-laplace", "norm": "l2"})
+    ):
+        prepared = of_sizes(sizes, [["a"], ["b"]], options, epsilon="1")  # what is advised is accepted
+        (error,) = prepared.mechanism.errors(prepared.public, [Counts(("a", "b"))])
+        assert error.mean_absolute == pytest.approx(found[number], rel=0.01)

@@ -13,7 +13,7 @@ from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.system.files import require_file, require_picture
 from holdfast.system.progress import doing
-from holdfast.system.text import counted
+from holdfast.system.text import counted, plain_number
 
 if TYPE_CHECKING:
     from holdfast.comparison.swaps import SwapComparison, SwapRow
@@ -165,7 +165,7 @@ def _swap_errors(comparison: "SwapComparison") -> Table:
 
 
 def _number(size: "Size") -> str:
-    return f"{size.value:.3g}" if size.value < 1000 else f"{size.value:,.0f}"
+    return plain_number(size.value)
 
 
 def _yes(so: bool) -> str:

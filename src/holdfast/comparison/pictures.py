@@ -10,7 +10,7 @@ from holdfast.comparison.terms import format_intensity
 from holdfast.mechanisms.accuracy import Size
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import require_picture, save_figure
-from holdfast.system.text import counted
+from holdfast.system.text import counted, plain_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,22 +35,28 @@ def _draw_tables(comparison: Comparison, path: Path) -> None:
     rows = [row for row in comparison.rows if row.deviation is not None]
     if not rows:
         raise ReleaseError("none of the mechanisms can be used, so there is nothing to draw: name others.")
-    figure = Figure(figsize=(8, 1.6 + 0.5 * len(rows)), layout="constrained")
-    axes = figure.subplots()
+    panels = _panels(rows)
+    figure = Figure(figsize=(5 + 3 * len(panels), 2 + 0.5 * len(rows)), layout="constrained")
+    every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     places = list(range(len(rows), 0, -1))
-    bars = axes.barh(
-        places,
-        [row.l2 for row in rows],
-        xerr=[2 * _standard_error(row) for row in rows],
-        color=[CHOSEN if row.name == comparison.choice else OTHER if row.lacks else FIT for row in rows],
-        hatch=["//" if row.lacks else "" for row in rows],
-        edgecolor="white",
-        error_kw={"ecolor": "#333333", "elinewidth": 1, "capsize": 3},
-    )
-    axes.bar_label(bars, [f"{row.l2:.3g}" for row in rows], padding=6, fontsize=9)
-    axes.set_yticks(places, [f"{row.name}\n{_guarantee_of_noise(row)}" for row in rows], fontsize=8)
-    axes.set_xlabel("L2 error of the table: root of the expected sum of squares, with two standard errors")
-    axes.set_title(f"Noise for {format_intensity(comparison.intensity)}", fontsize=11)
+    for axes, (title, sizes) in zip(every, panels, strict=True):
+        bars = axes.barh(
+            places,
+            [size.value for size in sizes],
+            xerr=[2 * size.standard_error for size in sizes],
+            color=[CHOSEN if row.name == comparison.choice else OTHER if row.lacks else FIT for row in rows],
+            hatch=["//" if row.lacks else "" for row in rows],
+            edgecolor="white",
+            error_kw={"ecolor": "#333333", "elinewidth": 1, "capsize": 3},
+        )
+        labels = ["exact" if size.exact else plain_number(size.value) for size in sizes]
+        axes.bar_label(bars, labels, padding=6, fontsize=9)
+        axes.set_xlabel(title, fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+        axes.margins(x=0.25)
+    every[0].set_yticks(places, [f"{row.name}\n{_guarantee_of_noise(row)}" for row in rows], fontsize=8)
+    figure.suptitle(f"Expected errors at {format_intensity(comparison.intensity)}", fontsize=11)
     kinds = [
         Patch(color=CHOSEN, label="chosen"),
         Patch(color=FIT, label="meets all"),
@@ -61,14 +67,23 @@ def _draw_tables(comparison: Comparison, path: Path) -> None:
             label="falls short: invariants, whole numbers or target",
         ),
     ]
-    axes.legend(handles=kinds, fontsize=8, frameon=False, loc="upper right")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.margins(x=0.12)
+    figure.legend(handles=kinds, fontsize=8, frameon=False, loc="outside lower center", ncols=3)
     save_figure(figure, path)
 
 
-def _standard_error(row: MechanismRow) -> float:
-    return 0.0 if row.deviation is None else row.deviation.l2.standard_error
+MOST_PANELS = 3
+"""Margins beside the cells and the whole table."""
+
+
+def _panels(rows: Sequence[MechanismRow]) -> list[tuple[str, list[Size]]]:
+    """Return what is drawn: mean absolute errors of cells and of margins that noise moves, and L2."""
+    found = [row.deviation for row in rows if row.deviation is not None]
+    moved = [name for name in found[0].margins if not all(each.margins[name].exact for each in found)]
+    return [
+        ("a cell is off by", [each.cell for each in found]),
+        *((f"{name} is off by", [each.margins[name] for each in found]) for name in moved[:MOST_PANELS]),
+        ("L2 of the whole table", [each.l2 for each in found]),
+    ]
 
 
 def _guarantee_of_noise(row: MechanismRow) -> str:
@@ -111,7 +126,7 @@ def _bars(axes: "Axes", rows: Sequence[SwapRow], sizes: Sequence[Size], title: s
         edgecolor="white",
         error_kw={"ecolor": "#333333", "elinewidth": 1, "capsize": 3},
     )
-    axes.bar_label(bars, [f"{size.value:.3g}" for size in sizes], padding=6, fontsize=9)
+    axes.bar_label(bars, [plain_number(size.value) for size in sizes], padding=6, fontsize=9)
     axes.set_xlabel(title, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.15)

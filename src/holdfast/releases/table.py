@@ -18,7 +18,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.laws import calibrated, secrets_of, stated_model
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.catalogue import AnyMechanism, answer, mechanism_of
+from holdfast.mechanisms.catalogue import AnyMechanism, mechanism_of
 from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.least_budget import AccuracyBudget, goals_of, least_budget
 from holdfast.mechanisms.mechanism import DrawArray
@@ -27,6 +27,7 @@ from holdfast.public import Public, publish
 from holdfast.releases.expected import AskedBudgets, at_budgets, expected_errors
 from holdfast.releases.part import SPARE, Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, plan_of
+from holdfast.releases.ways_out import answered
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec
@@ -197,7 +198,7 @@ def budget_of(spec: Spec, privacy: Privacy, public: Public) -> tuple[Privacy, Ac
         return privacy, None
     any_budget = spec.model_copy(update={"privacy": privacy.spending(Fraction(1))})
     goals = goals_of(spec.accuracy, public)
-    budget = least_budget(answer(any_budget, public), public, privacy, goals)
+    budget = least_budget(answered(any_budget, public), public, privacy, goals)
     return privacy.spending(budget.value), budget
 
 
@@ -214,7 +215,7 @@ def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel |
     """Settle the mechanism and the guarantee of a spec for a table that was read."""
     privacy, budget = budget_of(spec, calibrated(spec.privacy, model, public), public)
     spec = spec.model_copy(update={"privacy": privacy})
-    found = PreparedTable("table", spec, reading, public, answer(spec, public), model, budget)
+    found = PreparedTable("table", spec, reading, public, answered(spec, public), model, budget)
     found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
     return found
 

@@ -1,0 +1,74 @@
+"""What to take in place of noise that cannot be drawn, with its errors at the same guarantee, best first."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.mechanisms.asked_counts import Counts, usual
+from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, answer, target_of
+from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.privacy.guarantee import Target
+from holdfast.public import Public
+from holdfast.sampling.lattice.laplace import CrossingsError
+from holdfast.spec.model import Spec
+from holdfast.system.errors import HoldfastError, SamplingError
+from holdfast.system.text import plain_number
+from holdfast.system.ways import setting
+
+INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("anchored-laplace", {}),
+    ("lattice-laplace", {"norm": "l2"}),
+)
+"""Pure noise that is drawn where l1 noise is not."""
+MARGINS = 2
+"""Margins that are told beside the cells."""
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """A mechanism with the mean error of a cell and of margins that it moves."""
+
+    words: str
+    cell: float
+    margins: tuple[tuple[Counts, float], ...]
+
+    @property
+    def told(self) -> str:
+        """What to set, and what that costs."""
+        more = "".join(f", {counts.words} by {plain_number(size)}" for counts, size in self.margins)
+        return f"{self.words} (a cell is off by {plain_number(self.cell)} on average{more})"
+
+
+def answered(spec: Spec, public: Public) -> AnyMechanism:
+    """Calibrate the mechanism of a spec; where it cannot be drawn, errors say what each way out costs."""
+    try:
+        return answer(spec, public)
+    except CrossingsError as error:
+        ways = ways_out(public, target_of(spec.privacy))
+        if not ways:
+            raise
+        fact = str(error).partition(":")[0]
+        told = ", or ".join(way.told for way in ways)
+        raise SamplingError(
+            f"{fact}: in {setting('mechanism')} set {told}, or keep fewer margins or coarser attributes."
+        ) from None
+
+
+def ways_out(public: Public, target: Target) -> list[WayOut]:
+    """Return what could be drawn for a target, the least error of a cell first."""
+    if target.intensity is None:
+        return []
+    found = []
+    for name, options in INSTEAD:
+        kind = NAMED[name]
+        try:
+            mechanism = kind.answer(public, target, kind.Options(name=name, **options))
+            asked = list(usual(public))
+            errors = count_errors(mechanism, public, asked)
+        except HoldfastError:
+            continue
+        if errors is not None:
+            pairs = zip(asked[:-1], errors[:-1], strict=True)
+            margins = tuple((counts, each.mean_absolute) for counts, each in pairs if not each.is_exact)
+            said = " and ".join(f'{key} = "{value}"' for key, value in {"name": name, **options}.items())
+            found.append(WayOut(said, errors[-1].mean_absolute, margins[:MARGINS]))
+    return sorted(found, key=lambda way: way.cell)
