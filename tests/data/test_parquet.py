@@ -53,3 +53,10 @@ def test_decimals_that_no_frame_has_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"n": pa.array([Decimal(1)], pa.decimal256(50, 0))}), path)
     with pytest.raises(DataError, match="column 'n' has decimals of 76 digits"):
         loaded(path)
+
+
+def test_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({"a": pa.array([b"one", b"\xff\xfe"]).cast(pa.string(), safe=False)}), path)
+    with pytest.raises(DataError, match="it is damaged: write it anew"):
+        loaded(path)

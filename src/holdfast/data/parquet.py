@@ -39,6 +39,7 @@ def parquet_batches(
         names = None if columns is None else list(columns)
         size = batch_rows(file.schema_arrow)
         for batch in file.iter_batches(size, row_groups=row_groups, columns=names, use_threads=True):
+            batch.validate(full=True)  # text that is no UTF-8 is read without a word
             table = pa.Table.from_batches([batch])
             yield table if names is None else table.select(names)
 
