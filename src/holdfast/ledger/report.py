@@ -9,15 +9,15 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.account import Ledger, spent
 from holdfast.ledger.chain import exposed
-from holdfast.ledger.charged import intensity_stated, parts_of
 from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row
-from holdfast.privacy.intensity import GaussianDP, GaussianNoise, Pure, ZeroConcentrated
-from holdfast.privacy.tight import Tight, tight
 from holdfast.system.text import canonical
+
+if TYPE_CHECKING:
+    from holdfast.privacy.tight import Tight
 
 _COLUMNS = (*dict.fromkeys((*OPENING_COLUMNS[:-2], *ROW_COLUMNS)), "completion")
 
@@ -74,15 +74,24 @@ class LedgerReport:
         return self.opening.budget - self.spent
 
     @property
-    def tight(self) -> Tight | None:
+    def tight(self) -> "Tight | None":
         """The most that is known of all releases together; None of none, and of releases of secrets.
 
         Gaussian noise of all rows is noise on the product of their lattices: rho adds up, and mu is never
         more than that of the sum, whatever was asked for after what was seen [theory, 13].
         """
+        if self.spent == 0 or self.opening.standard in ("tp", "rho-tp"):
+            return None
+        from holdfast.ledger.charged import intensity_stated, parts_of  # noqa: PLC0415 - loads numpy
+        from holdfast.privacy.intensity import (  # noqa: PLC0415
+            GaussianDP,
+            GaussianNoise,
+            Pure,
+            ZeroConcentrated,
+        )
+        from holdfast.privacy.tight import tight  # noqa: PLC0415
+
         match self.opening.standard, self.spent:
-            case ("tp" | "rho-tp", _) | (_, 0):
-                return None
             case "pure", epsilon:
                 return tight(Pure(epsilon))
             case "gaussian", mu:
