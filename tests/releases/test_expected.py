@@ -86,3 +86,16 @@ def test_noise_that_cannot_be_drawn_is_refused_with_what_the_ways_out_cost() -> 
         prepared = of_sizes(sizes, [["a"], ["b"]], options, epsilon="1")  # what is advised is accepted
         (error,) = prepared.mechanism.errors(prepared.public, [Counts(("a", "b"))])
         assert error.mean_absolute == pytest.approx(found[number], rel=0.01)
+
+
+def test_a_comparison_tries_what_is_drawn_where_the_usual_law_is_not(tmp_path: Path) -> None:
+    rows = "".join(f"c{i},a{j},{i + j}\n" for i in range(40) for j in range(30))
+    (tmp_path / "big.csv").write_text("c,a,n\n" + rows)
+    spec = {
+        "data": {"path": "big.csv", "cells": ["c", "a"], "count": "n"},
+        "invariants": [{"margin": ["c"]}, {"margin": ["a"]}],
+        "privacy": {"epsilon": "1"},
+    }
+    found = hf.compare(hf.Spec.of(spec, folder=tmp_path), ["lattice-laplace"], draws=20)
+    assert [row.name for row in found.rows] == ['lattice-laplace, norm = "l2"', "lattice-laplace"]
+    assert found.choice == found.rows[0].name

@@ -134,6 +134,11 @@ def compare_tables(
     found = [
         _row(name, own, public, target, of, draws, seed) for name in steps(names, "comparing mechanisms")
     ]
+    for row in [row for row in found if row.deviation is None and CONTENDERS[row.name].drawable]:
+        options = CONTENDERS[row.name].Options(name=row.name, **CONTENDERS[row.name].drawable)
+        drawn = _row(row.name, options, public, target, of, draws, seed)
+        said = ", ".join(f'{key} = "{value}"' for key, value in CONTENDERS[row.name].drawable.items())
+        found.append(replace(drawn, name=f"{row.name}, {said}"))
     wanted = f"keep every invariant, release whole numbers and meet {format_intensity(intensity)}"
     if public.nonnegative or public.inequalities:
         wanted += " without negative counts" if public.nonnegative else " within the inequalities"
