@@ -29,10 +29,17 @@ WIDE = 400.0
 """A variance from which on sums over whole numbers are told by areas, to 1e-4 of the chance."""
 REACH = 12
 """Standard deviations that are listed."""
-POINTS = np.polynomial.legendre.leggauss(400)
-"""Places and weights for a mean over the radius."""
+POINTS = 400
+"""Places of a mean over the radius."""
 DIGITS = 4
 """Variances that agree in so many digits are taken as one, the largest of all as it is."""
+
+
+@lru_cache(maxsize=1)
+def _rule() -> tuple[FloatArray, FloatArray]:
+    """Return places and weights for that mean; they take a tenth of a second, so not where nobody asks."""
+    places, weights = np.polynomial.legendre.leggauss(POINTS)
+    return places, weights
 
 
 class ErrorLaw(Protocol):
@@ -159,7 +166,7 @@ def _radial(dimension: int, level: Fraction) -> float:
     """Return the x with P(|G U| <= x) = level, by a mean over quantiles of G."""
     if dimension == 1:  # U is 1 or -1, and G exponential
         return -log(1 - float(level))
-    places, weights = POINTS
+    places, weights = _rule()
     radius = gammaincinv(dimension, (places + 1) / 2)
 
     def reached(x: float) -> float:
