@@ -9,6 +9,7 @@ import pytest
 from tests.mechanisms.test_errors import SIZES, of_sizes
 
 import holdfast as hf
+from holdfast.comparison.tables import Comparison
 from holdfast.mechanisms.asked_counts import Counts
 from holdfast.releases.prepare import prepare
 from holdfast.system.errors import SamplingError, SpecError
@@ -97,5 +98,6 @@ def test_a_comparison_tries_what_is_drawn_where_the_usual_law_is_not(tmp_path: P
         "privacy": {"epsilon": "1"},
     }
     found = hf.compare(hf.Spec.of(spec, folder=tmp_path), ["lattice-laplace"], draws=20)
+    assert isinstance(found, Comparison)
     assert [row.name for row in found.rows] == ['lattice-laplace, norm = "l2"', "lattice-laplace"]
     assert found.choice == found.rows[0].name
