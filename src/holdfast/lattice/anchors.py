@@ -35,8 +35,8 @@ from functools import cached_property
 from itertools import chain, combinations
 
 import numpy as np
+import scipy
 from scipy.sparse import coo_array, csc_array, csr_array, vstack
-from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.components import Patterns, canonical, components, patterns
@@ -79,7 +79,7 @@ def two_families(columns: csr_array) -> IntArray:
     crossing = (common.data != 0) & (common.data < smaller) & (common.row != common.col)
     one, other = common.row[crossing], common.col[crossing]
     graph = _graph(np.ones(one.size), one, other + count, 2 * count)
-    _, label = connected_components(graph, directed=False)
+    _, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
     plain = np.ones(count, dtype=np.bool_)
     plain[by_column.indices[by_column.data != 1]] = False
     side = np.where(label[:count] < label[count:], 0, 1)
@@ -104,9 +104,9 @@ def forest(columns: csr_array, weight: FloatArray, sides: IntArray) -> Basis:
     rank[np.argsort(-weight, kind="stable")] = np.arange(1, count + 1)
     edges = np.flatnonzero(one != other)  # a column without rows is no edge
     graph = _graph(rank[edges], one[edges], other[edges], rows + 1)
-    tree = minimum_spanning_tree(graph).tocoo()
+    tree = scipy.sparse.csgraph.minimum_spanning_tree(graph).tocoo()
     at = np.argsort(rank)[tree.data.astype(np.int64) - 1]
-    reached, before = breadth_first_order(tree.tocsr(), 0, directed=False)
+    reached, before = scipy.sparse.csgraph.breadth_first_order(tree.tocsr(), 0, directed=False)
     column = np.full(rows + 1, -1, dtype=np.int64)
     below = np.where(before[tree.row] == tree.col, tree.row, tree.col)
     column[below] = at

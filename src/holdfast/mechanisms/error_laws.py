@@ -20,7 +20,7 @@ from math import ceil, exp, lgamma, log, pi, sqrt
 from typing import Protocol
 
 import numpy as np
-from scipy.special import betainc, gammaincinv, ndtri
+import scipy
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.sampling.lattice.linear_law import MixedSumLaw, SumLaw
@@ -167,11 +167,11 @@ def _radial(dimension: int, level: Fraction) -> float:
     if dimension == 1:  # U is 1 or -1, and G exponential
         return -log(1 - float(level))
     places, weights = _rule()
-    radius = gammaincinv(dimension, (places + 1) / 2)
+    radius = scipy.special.gammaincinv(dimension, (places + 1) / 2)
 
     def reached(x: float) -> float:
         ratio = np.minimum(x / radius, 1.0) ** 2
-        return float(weights @ betainc(0.5, (dimension - 1) / 2, ratio) / 2)
+        return float(weights @ scipy.special.betainc(0.5, (dimension - 1) / 2, ratio) / 2)
 
     low, high = 0.0, float(radius.max())
     for _ in range(60):
@@ -289,4 +289,4 @@ class CountErrors:
 
 
 def _normal(level: Fraction) -> float:
-    return float(ndtri((1 + float(level)) / 2))
+    return float(scipy.special.ndtri((1 + float(level)) / 2))
