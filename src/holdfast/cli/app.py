@@ -23,7 +23,7 @@ COMPARE = (
 )
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "holdfast": {
-        "init": ("example:init", "Write a commented example that runs as it is."),
+        "init": ("init:init", "Write a first spec for your file, or a commented example that runs."),
         "release": ("release", "Draw a release that keeps every invariant, and certify it."),
         "keygen": (
             "certificate:keygen",

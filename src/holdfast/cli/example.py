@@ -1,4 +1,4 @@
-"""`holdfast init`, a commented example; `holdfast demo`, the four counties of [fcsm2005], margins kept."""
+"""`holdfast demo`, the four counties of [fcsm2005], margins kept."""
 
 import tempfile
 from pathlib import Path
@@ -9,7 +9,6 @@ from rich.table import Table as Grid
 
 from holdfast.cli.arguments import SEED, Json, Quiet
 from holdfast.cli.console import columns
-from holdfast.cli.reports import print_values
 from holdfast.cli.summary import print_summary
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import print_verification
@@ -77,27 +76,3 @@ def _before_after(prepared: Prepared, release: Release) -> Grid:
     grid.add_section()
     grid.add_row("Total", *map(str, after.sum(axis=0)), str(after.sum()))
     return grid
-
-
-def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write the example.")] = Path(),
-    full: Annotated[
-        bool, typer.Option("--full", help="A larger one, with every kind of invariant and its weights.")
-    ] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="The same as DIR.")] = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Write the example files, none of which may exist."""
-    spec, *tables = write_example(folder if out is None else out, full=full)
-    if as_json:
-        print_values(spec=spec, files=[str(path) for path in (spec, *tables)])
-        return
-    console = terminal()
-    console.print(f"Wrote {spec} and its {_tables(tables)}.", soft_wrap=True)
-    console.print(f"Next: holdfast release {spec} --out release", soft_wrap=True)
-
-
-def _tables(paths: list[Path]) -> str:
-    names = " and ".join(map(str, paths))
-    return f"table {names}" if len(paths) == 1 else f"tables {names}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 
+from holdfast.lattice.arrays import IntArray
 from holdfast.system.errors import DataError
 from holdfast.system.files import special
 from holdfast.system.text import counted, in_quotes
@@ -38,9 +39,12 @@ class Source:
     frame."""
     hint: str = ""
     """What to do where a column is missing, if the header lets one guess: it has another separator."""
+    places: IntArray | None = None
+    """Where each record stood before some were left out; None where all are there."""
 
     def row(self, record: int) -> str:
         """Return the words for a row; frames count theirs from 0, so that is said."""
+        record = record if self.places is None else int(self.places[record])
         return f"row {record + self.first_row}" + ("" if self.first_row else " (from 0)")
 
     def place(self, record: int, column: str) -> str:

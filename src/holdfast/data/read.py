@@ -17,6 +17,7 @@ from holdfast.data.grid import count as cells_of
 from holdfast.data.levels import number
 from holdfast.data.schema import MOST_CELLS, Attributes, Schema, quoted_schema
 from holdfast.data.selection import schema_of
+from holdfast.data.shape import shaped
 from holdfast.data.table import Records, Table, first_repeat
 from holdfast.data.warnings import alike_levels, nested_in_words, nested_pairs
 from holdfast.lattice.arrays import IntArray
@@ -80,7 +81,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     source = open_source(spec.data_path if data is None else data, most_rows=rows, writing=writing)
     numbers = () if asked.count is None else (asked.count,)
     names = asked.attributes
-    source = unfolded(source, asked.geography)
+    source = unfolded(shaped(source, asked), asked.geography)
     columns = Columns.of(source, names, numbers, missing=asked.missing, recode=asked.recode)
     if columns.frame.is_empty():
         raise DataError(

@@ -3,6 +3,7 @@
 The sentences name attributes, levels and numbers of cells, which a release publishes anyhow, and no count.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from math import log
@@ -19,11 +20,38 @@ from holdfast.system.ways import setting
 
 NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "nil", ".", "?", "-"})
 """How missing values are written, in small letters."""
+TOTALS = frozenset(
+    {"total", "totals", "all", "sum", "overall", "grand total", "subtotal", "both", "both sexes"}
+)
+"""How sums of other rows are called, in small letters."""
+COUNTS = frozenset(
+    {
+        *("count", "counts", "n", "freq", "frequency", "number", "cases", "deaths", "births", "people"),
+        *("persons", "population", "pop", "vap", "households", "total", "tot", "records", "obs"),
+    }
+)
+"""Words in the name of a column of counts."""
+IDS = frozenset({"id", "ids", "uuid", "guid", "serial", "ssn", "pid", "key", "rowid", "nr"})
+"""Words in the name of a column that tells who a row is of."""
 SHOWN = 3
 LUCK = log(1e-3)
 """Records are called nested where chance alone would hardly make them so."""
 FIRST = 10_000
 """Most attributes that are not nested show it in the first rows."""
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a column's name, in small letters and without numbers.
+
+    >>> sorted(words_of("Pop2010_white"))
+    ['pop', 'white']
+    """
+    return set(re.findall(r"[^\W\d_]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).casefold()))
+
+
+def looks_like_id(name: str, values: int, rows: int) -> bool:
+    """Whether a column with so many values on so many rows tells who each is of."""
+    return bool(words_of(name) & IDS) and values > max(20, rows / 20)
 
 
 def alike_levels(attributes: Attributes) -> Iterator[str]:
@@ -75,14 +103,15 @@ def nested_pairs(records: Records, within: Mapping[str, str], *, listed: bool) -
                 continue
             codes = records.codes[place], records.codes[other]
             nearer = best is None or len(outer.levels) > len(best.levels)
-            if nearer and _looks_nested(*codes, len(inner.levels), listed=listed):
+            if nearer and looks_nested(*codes, len(inner.levels), listed=listed):
                 best = outer
         if best is not None and inner.name not in within:
             found[inner.name] = best.name
     return list(found.items())
 
 
-def _looks_nested(inner: LevelCodes, outer: LevelCodes, levels: int, *, listed: bool) -> bool:
+def looks_nested(inner: LevelCodes, outer: LevelCodes, levels: int, *, listed: bool) -> bool:
+    """Whether each level of one lies in one of the other on all rows, beyond what chance would do."""
     for rows in (slice(FIRST), slice(None)):
         parents = np.full(levels, -1, dtype=np.int64)
         parents[inner[rows]] = outer[rows]

@@ -98,6 +98,8 @@ class Data(Part):
     aggregate: StrictBool = False
     """Whether counts of a cell that is listed several times are summed."""
     recode: Recode = Field(default_factory=dict)
+    omit: Mapping[str, tuple[Text, ...]] = {}
+    """Rows that are sums of others and left out, by columns and the levels that tell."""
     id: Text | None = None
     """Where records are swapped: the column that tells which unit a row belongs to."""
     persons: Text | None = None
@@ -161,6 +163,14 @@ class Data(Part):
                 raise ValueError(f"{attribute} has an empty level: give every level a name")
             require_distinct(names, f"{attribute} ")
         return levels
+
+    @field_validator("omit")
+    @classmethod
+    def _some_levels(cls, omit: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+        for column, levels in omit.items():
+            if not levels:
+                raise ValueError(f"{column} is empty: name the levels of rows that are sums, or leave it out")
+        return omit
 
     @model_validator(mode="after")
     def _columns_agree(self) -> Self:

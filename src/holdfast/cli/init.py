@@ -1,0 +1,117 @@
+"""`holdfast init`: a commented example, or a first spec for a file."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from holdfast.cli.arguments import Json, Quiet, number
+from holdfast.cli.reports import print_values
+from holdfast.cli.terminal import print_json, terminal
+from holdfast.spec.example import write_example
+from holdfast.system.errors import SpecError
+from holdfast.system.progress import doing
+
+if TYPE_CHECKING:
+    from holdfast.releases.first_spec import Wishes
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write the example.")] = Path(),
+    full: Annotated[
+        bool, typer.Option("--full", help="A larger one, with every kind of invariant and its weights.")
+    ] = False,
+    file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="Write a first spec for this file of data.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ATTRIBUTE", help="Counts that are published exactly, or total: any number of them."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH", help="The same as DIR; with --from, the spec, beside FILE unless given."
+        ),
+    ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", help="With --from: ask four questions first, in a terminal.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the example files, or a first spec for a file; nothing is overwritten."""
+    if file is not None:
+        if full or folder != Path():
+            raise SpecError(
+                "--from FILE writes a spec for a file: leave out --full and DIR, and name the spec by --out."
+            )
+        _from(file, tuple(keep or ()), out, interactive=interactive, as_json=as_json)
+        return
+    if keep or interactive:
+        raise SpecError("--keep and --interactive are for a file of yours: name it with --from FILE.")
+    spec, *tables = write_example(folder if out is None else out, full=full)
+    if as_json:
+        print_values(spec=spec, files=[str(path) for path in (spec, *tables)])
+        return
+    console = terminal()
+    console.print(f"Wrote {spec} and its {_tables(tables)}.", soft_wrap=True)
+    console.print(f"Next: holdfast release {spec} --out release", soft_wrap=True)
+
+
+def _tables(paths: list[Path]) -> str:
+    names = " and ".join(map(str, paths))
+    return f"table {names}" if len(paths) == 1 else f"tables {names}"
+
+
+def _from(file: Path, keep: tuple[str, ...], out: Path | None, *, interactive: bool, as_json: bool) -> None:
+    """Write a first spec for a file, and say what it has."""
+    from holdfast.releases.first_spec import Wishes, first_spec, require_source
+
+    require_source(file)
+    wishes = Wishes(keep)
+    if interactive:
+        if not in_a_terminal():
+            raise SpecError(
+                "--interactive asks in a terminal, and this is none: leave it out, and use --keep."
+            )
+        wishes = _asked(keep)
+    with doing("looking at the file"):
+        written = first_spec(file, out, wishes)
+    if as_json:
+        print_json(written)
+        return
+    console = terminal()
+    what = "records" if written.count is None else f"counts in {written.count}"
+    console.print(
+        f"Wrote {written.spec}: {what}, by {', '.join(written.cells) or 'a geography'}.", soft_wrap=True
+    )
+    for name, reason in written.left_out.items():
+        console.print(f"Left out {name}: {reason}.", soft_wrap=True)
+    console.print(
+        "Names and levels in it come from the file: read it before anybody else does.", soft_wrap=True
+    )
+    console.print(f"Next: holdfast plan {written.spec}", soft_wrap=True)
+
+
+def in_a_terminal() -> bool:
+    """Return whether somebody is there to answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _asked(keep: tuple[str, ...]) -> "Wishes":
+    """Ask who is protected, what is exact, for whom the table is, and which budget it has."""
+    from holdfast.releases.first_spec import Wishes
+
+    unit = typer.prompt("Who is protected? The noun for whom a row or a count stands", default="person")
+    exact = typer.prompt(
+        "What must be exact? Attributes with commas, total, or nothing", default=", ".join(keep) or "nothing"
+    )
+    readers = typer.prompt("For whom is the table?", default="the public")
+    budget = typer.prompt("Which budget (epsilon)? 1/2 protects more, 2 is more accurate", default="1")
+    names = tuple(name.strip() for name in exact.split(",") if name.strip() not in ("", "nothing"))
+    unit = "record" if unit.strip() == "person" else unit.strip()
+    return Wishes(names, unit, number("the budget", budget), readers)
