@@ -83,7 +83,7 @@ WRONG: dict[str, tuple[str, Mapping[str, str | bytes], list[str]]] = {
     "zero bytes": (spec(), {"data.csv": b"\x00\x00\x00"}, ["data.csv"]),
     "missing file": (spec(data=DATA.replace("data.csv", "none.csv")), {}, ["none.csv", "does not exist"]),
     "data is a folder": (spec(data=DATA.replace("data.csv", "d.csv")), {"d.csv/x": ""}, ["is a folder"]),
-    "neither CSV nor Parquet": (spec(data=DATA.replace("csv", "xlsx")), {}, ["neither CSV nor Parquet"]),
+    "neither CSV nor Parquet": (spec(data=DATA.replace("csv", "ods")), {}, ["neither CSV nor Parquet"]),
     "broken Parquet": (
         spec(data=DATA.replace("csv", "parquet")),
         {"data.parquet": b"PAR1 what is this PAR1"},

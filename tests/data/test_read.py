@@ -219,14 +219,19 @@ def test_what_is_wrong_with_parquet(tmp_path: Path, frame: pl.DataFrame, words: 
     [
         ("none.csv", "does not exist"),
         ("folder.csv", "is a folder"),
-        ("data.xlsx", "neither CSV nor Parquet"),
+        ("data.ods", "neither CSV nor Parquet"),
+        ("data.xlsx", "is no Excel file"),
+        ("data.dta", "cannot be read, or is damaged"),
+        ("data.csv.gz", "is no gzip file"),
+        ("none*.csv", "stands for no file"),
         ("damaged.parquet", "is not a Parquet file"),
         ("empty.parquet", "is not a Parquet file"),
     ],
 )
 def test_a_file_that_does_not_open(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "data.xlsx").write_bytes(b"")
+    for kind in ("ods", "xlsx", "dta", "csv.gz"):
+        (tmp_path / f"data.{kind}").write_bytes(b"no such file")
     (tmp_path / "empty.parquet").write_bytes(b"")
     whole = io.BytesIO()
     pl.DataFrame({"x": ["a"] * 99}).write_parquet(whole)

@@ -69,9 +69,8 @@ def _tables(paths: list[Path]) -> str:
 
 def _from(file: Path, keep: tuple[str, ...], out: Path | None, *, interactive: bool, as_json: bool) -> None:
     """Write a first spec for a file, and say what it has."""
-    from holdfast.releases.first_spec import Wishes, first_spec, require_source
+    from holdfast.releases.first_spec import Wishes, first_spec
 
-    require_source(file)
     wishes = Wishes(keep)
     if interactive:
         if not in_a_terminal():

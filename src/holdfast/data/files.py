@@ -6,17 +6,21 @@ it is said what is wrong, and in which row.
 
 import codecs
 import csv
+import gzip
+import zlib
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import polars as pl
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.data.packaged import PACKAGED
 from holdfast.system.errors import DataError
 from holdfast.system.files import special
 from holdfast.system.text import counted, in_quotes
@@ -39,12 +43,13 @@ class Source:
     frame."""
     hint: str = ""
     """What to do where a column is missing, if the header lets one guess: it has another separator."""
-    places: IntArray | None = None
-    """Where each record stood before some were left out; None where all are there."""
+    spoken: Callable[[int], str] | None = None
+    """The words for a row, where its number alone does not tell: of several files, of rows left out."""
 
     def row(self, record: int) -> str:
         """Return the words for a row; frames count theirs from 0, so that is said."""
-        record = record if self.places is None else int(self.places[record])
+        if self.spoken is not None:
+            return self.spoken(record)
         return f"row {record + self.first_row}" + ("" if self.first_row else " (from 0)")
 
     def place(self, record: int, column: str) -> str:
@@ -114,18 +119,92 @@ _SEPARATORS = {";": '";"', "\t": '"\\t"', ",": '","', "|": '"|"'}
 def open_file(
     path: Path, *, most_rows: int = MOST_ROWS, released: bool = False, writing: Writing = PLAIN
 ) -> Source:
-    """Return a CSV or Parquet file as a source; CSV is read at once and as text, Parquet by columns.
+    """Return a file, or the files of a folder or a pattern, as a source; text is read at once as text.
 
     A Parquet file that says it has more rows than ``most_rows`` is refused before any of them is read. Of a
     file that was ``released`` by somebody else no more than one row above it is read, and it may be no link.
     """
-    kind = path.suffix.lower()
-    if kind not in {".csv", ".parquet"}:
+    kind, packed = kind_of(path)
+    if released and (packed or kind not in (".csv", ".parquet")):
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
+    if not released and (parts := _parts(path)):
+        return _together(path, [open_file(part, most_rows=most_rows, writing=writing) for part in parts])
+    if kind not in KINDS or (packed and kind not in TEXTS):
+        raise DataError(
+            f"{path} is neither CSV nor Parquet, nor what else is read: name a file in {_LISTED}."
+        )
     require_plain(path, links=not released)
     if kind == ".parquet":
         return _open_parquet(path, most_rows)
+    if kind not in TEXTS:
+        frame = PACKAGED[kind](path)
+        columns = frame.get_columns()
+        return Source(str(path), tuple(frame.columns), lambda at: [columns[one] for one in at], first_row=2)
+    if kind == ".tsv" and writing.separator == ",":
+        writing = replace(writing, separator="\t")
     return _open_csv(path, most_rows + 1 if released else None, writing)
+
+
+TEXTS = (".csv", ".tsv")
+"""Kinds of text, which may be packed."""
+KINDS = (*TEXTS, ".parquet", *PACKAGED)
+"""The kinds of files that are read, by how their names end."""
+PACKED = ".gz"
+_LISTED = f"{', '.join(KINDS)}, or {' or '.join(kind + PACKED for kind in TEXTS)}"
+
+
+def kind_of(path: Path) -> tuple[str, bool]:
+    """Return how a file's name ends, and whether it is packed.
+
+    >>> kind_of(Path("people.CSV.gz")), kind_of(Path("people.parquet"))
+    (('.csv', True), ('.parquet', False))
+    """
+    packed = path.suffix.lower() == PACKED
+    return (path.with_suffix("") if packed else path).suffix.lower(), packed
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return the files in a folder, or that a pattern with * stands for; none where a path is one file."""
+    if path.is_dir():
+        found = [one for one in sorted(path.iterdir()) if kind_of(one)[0] in KINDS and one.is_file()]
+        if not found:
+            raise DataError(f"{path} is a folder that has no file of data: name one in {_LISTED}.")
+        return found
+    if "*" not in path.name or path.exists():
+        return []
+    found = sorted(one for one in path.parent.glob(path.name) if one.is_file())
+    if not found:
+        raise DataError(f"{path} stands for no file: check the path.")
+    return found
+
+
+def _together(path: Path, parts: Sequence[Source]) -> Source:
+    """Return several files of the same columns as one source."""
+    first = parts[0]
+    for part in parts:
+        if part.hint:
+            raise DataError(part.hint)
+        if part.header != first.header:
+            raise DataError(
+                f"{part.name} has other columns than {first.name}, and both are in {path}: give all files the"
+                " same header."
+            )
+    ends: list[int] = []
+
+    def load(places: Sequence[int]) -> list[pl.Series]:
+        loaded = [part.load(places) for part in parts]
+        ends[:] = accumulate(len(columns[0]) for columns in loaded if columns)
+        texts = [len({columns[at].dtype for columns in loaded}) > 1 for at in range(len(places))]
+        return [
+            pl.concat([columns[at].cast(pl.String) if texts[at] else columns[at] for columns in loaded])
+            for at in range(len(places))
+        ]
+
+    def spoken(record: int) -> str:
+        at = bisect_right(ends, record)
+        return f"{Path(parts[at].name).name}, {parts[at].row(record - (ends[at - 1] if at else 0))}"
+
+    return Source(str(path), first.header, load, first_row=first.first_row, spoken=spoken)
 
 
 def require_plain(path: Path, *, links: bool = True) -> None:
@@ -144,7 +223,7 @@ def require_plain(path: Path, *, links: bool = True) -> None:
 
 def _open_csv(path: Path, read_rows: int | None, writing: Writing) -> Source:
     with readable(path):
-        text = None if writing.utf8 else _decoded(path, writing.encoding)
+        text = None if writing.utf8 and not kind_of(path)[1] else _decoded(path, writing.encoding)
         header = _csv_header(path, writing, text)
         hint = _other_separator(path, header, writing.separator)
         source = path if text is None else text.encode()
@@ -162,7 +241,7 @@ def _open_csv(path: Path, read_rows: int | None, writing: Writing) -> Source:
 
 
 def _decoded(path: Path, encoding: str) -> str:
-    content = path.read_bytes()
+    content = _unpacked(path) if kind_of(path)[1] else path.read_bytes()
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except UnicodeError as error:
@@ -172,6 +251,13 @@ def _decoded(path: Path, encoding: str) -> str:
             f"{path}, row {row} is not {encoding} text: name the one that the file has in"
             f" {setting('data', 'encoding')}."
         ) from None
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataError(f"{path} is no gzip file, or is damaged: pack it anew.") from None
 
 
 @contextmanager

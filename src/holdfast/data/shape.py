@@ -34,4 +34,4 @@ def without_rows(source: Source, omit: Mapping[str, tuple[str, ...]]) -> Source:
     def load(places: Sequence[int]) -> list[pl.Series]:
         return [column.filter(mask) for column in source.load(places)]
 
-    return replace(source, load=load, places=rows)
+    return replace(source, load=load, spoken=lambda record: source.row(int(rows[record])))

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.data.files import PLAIN, Writing, open_file
-from holdfast.data.files import require_plain as require_source
+from holdfast.data.files import PLAIN, TEXTS, Writing, kind_of, open_file, require_plain
 from holdfast.data.read import read_table
 from holdfast.data.survey import survey
 from holdfast.data.table import Table
@@ -126,13 +125,14 @@ def require_new_spec(out: Path) -> None:
 
 def written_as(path: Path) -> Writing:
     """Return the separator and the encoding that a file of text seems to have."""
-    if not {".csv", ".tsv"} & set(path.suffixes[-2:]):
+    kind, packed = kind_of(path)
+    if kind not in TEXTS or path.is_dir() or "*" in path.name:
         return PLAIN
-    require_source(path)
+    require_plain(path)
     encoding, begin = "utf-8", b""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with gzip.open(path) if packed else path.open("rb") as file:
             while block := file.read(1 << 22):
                 begin = begin or block
                 try:
