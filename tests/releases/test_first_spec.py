@@ -1,6 +1,7 @@
 """A first spec for a file: what it says of files of many kinds, and that it releases as it is."""
 
 import csv
+import gzip
 import io
 from pathlib import Path
 
@@ -132,6 +133,20 @@ def test_nested_attributes_and_census_codes(tmp_path: Path) -> None:
     found = first_spec(written(tmp_path / "b.csv", blocks), tmp_path / "b.toml", Wishes(keep=("county",)))
     assert "prefixes = { state = 2, county = 5, tract = 11, block_group = 12, block = 15 }" in found.text
     hf.prepare(found.spec).sample(SeededEntropy(1))
+
+
+def test_a_packed_file_and_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in ("a", "b"):
+        text = f"sex;county;n\nf;{name}é;3\nm;{name}é;4\n".encode()
+        (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text))
+    one = first_spec(folder / "a.csv.gz", tmp_path / "one.toml")
+    assert 'separator = ";"' in one.text
+    assert (one.cells, one.count) == (("sex",), "n")
+    both = first_spec(folder, tmp_path / "both.toml")
+    assert (both.cells, both.count) == (("sex", "county"), "n")
+    assert hf.prepare(both.spec).public.schema.size == 4
 
 
 def test_parquet_with_fractions(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def open_file(
     kind, packed = kind_of(path)
     if released and (packed or kind not in (".csv", ".parquet")):
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
-    if not released and (parts := _parts(path)):
+    if not released and (parts := parts_of(path)):
         return _together(path, [open_file(part, most_rows=most_rows, writing=writing) for part in parts])
     if kind not in KINDS or (packed and kind not in TEXTS):
         raise DataError(
@@ -163,7 +163,7 @@ def kind_of(path: Path) -> tuple[str, bool]:
     return (path.with_suffix("") if packed else path).suffix.lower(), packed
 
 
-def _parts(path: Path) -> list[Path]:
+def parts_of(path: Path) -> list[Path]:
     """Return the files in a folder, or that a pattern with * stands for; none where a path is one file."""
     if path.is_dir():
         found = [one for one in sorted(path.iterdir()) if kind_of(one)[0] in KINDS and one.is_file()]

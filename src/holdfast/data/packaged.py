@@ -13,8 +13,6 @@ import polars as pl
 
 from holdfast.system.errors import DataError
 
-EXTRA = "holdfast-dp[files]"
-
 
 def sheet(path: Path) -> pl.DataFrame:
     """Return the first sheet of an Excel file, whose first row names the columns."""
@@ -52,13 +50,13 @@ def _cell(value: object) -> str | None:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _statistical(read: str) -> Callable[[Path], pl.DataFrame]:
+def _statistical(read: str, *, labels: bool = True) -> Callable[[Path], pl.DataFrame]:
+    keys = {"apply_value_formats": True, "formats_as_category": False} if labels else {}
+
     def open_one(path: Path) -> pl.DataFrame:
         pyreadstat = _library("pyreadstat", path)
         try:
-            frame, _ = getattr(pyreadstat, read)(
-                path, apply_value_formats=True, formats_as_category=False, output_format="polars"
-            )
+            frame, _ = getattr(pyreadstat, read)(path, output_format="polars", **keys)
         except Exception:
             raise DataError(f"{path} cannot be read, or is damaged: save it anew, or as CSV.") from None
         return pl.DataFrame([_whole(column) for column in frame.get_columns()])
@@ -84,8 +82,8 @@ PACKAGED: Mapping[str, Callable[[Path], pl.DataFrame]] = {
     ".sav": _statistical("read_sav"),
     ".zsav": _statistical("read_sav"),
     ".por": _statistical("read_por"),
-    ".sas7bdat": _statistical("read_sas7bdat"),
-    ".xpt": _statistical("read_xport"),
+    ".sas7bdat": _statistical("read_sas7bdat", labels=False),
+    ".xpt": _statistical("read_xport", labels=False),
 }
 
 
@@ -94,5 +92,6 @@ def _library(name: str, path: Path) -> Any:
         return import_module(name)
     except ImportError:
         raise DataError(
-            f"{path} needs the library {name}, which is not here: install {EXTRA}, or save the file as CSV."
+            f"{path} needs the library {name}, which is not here: install the extra"
+            " files of holdfast-dp, or save the file as CSV."
         ) from None

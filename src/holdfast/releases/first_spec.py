@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.data.files import PLAIN, TEXTS, Writing, kind_of, open_file, require_plain
+from holdfast.data.files import PLAIN, TEXTS, Writing, kind_of, open_file, parts_of, require_plain
 from holdfast.data.read import read_table
 from holdfast.data.survey import survey
 from holdfast.data.table import Table
@@ -125,8 +125,9 @@ def require_new_spec(out: Path) -> None:
 
 def written_as(path: Path) -> Writing:
     """Return the separator and the encoding that a file of text seems to have."""
+    path = (parts_of(path) or [path])[0]
     kind, packed = kind_of(path)
-    if kind not in TEXTS or path.is_dir() or "*" in path.name:
+    if kind not in TEXTS:
         return PLAIN
     require_plain(path)
     encoding, begin = "utf-8", b""
