@@ -6,12 +6,12 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test quick check java r lowest stress studies format schema lock bundle clean
+.PHONY: demo test quick check java r node wheels lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
 
-test: check java r
+test: check java r node
 	$(BIN)/pytest
 	$(BIN)/python -m tests.stress --short
 
@@ -36,6 +36,12 @@ r:
 	@{ Rscript --version || { test "$$(id -u)" = 0 && apt-get update && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends r-base-core; }; } > /dev/null 2>&1 || \
 		echo 'R is missing and could not be installed: the test of its package is skipped.'
+
+# The page that verifies in a browser is tried with Node: it is installed where it is missing and may be.
+node:
+	@{ node --version || { test "$$(id -u)" = 0 && apt-get update && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs; }; } > /dev/null 2>&1 || \
+		echo 'Node is missing and could not be installed: tests of verify.html are skipped.'
 
 # Races, kills, faults at system calls, power cuts, tampering, fuzzing, places; `make test` runs a short part of it.
 stress: $(READY)
@@ -108,5 +114,10 @@ bundle: $(READY)
 	.venv/$(PIP) download --dest bundle --constraint bundle/versions.txt "$$(ls bundle/holdfast_dp-*.whl)[$(EXTRAS)]"
 	@cd bundle && sha256sum *.whl > SHA256SUMS
 
+# The wheel of Holdfast, and that of the verifier, which needs Python alone.
+wheels: $(READY)
+	@rm -rf wheels
+	.venv/$(PIP) wheel --no-deps --no-build-isolation --wheel-dir wheels . ./verify
+
 clean:
-	rm -rf .venv .venv-lowest .venv-lock bundle demo-release
+	rm -rf .venv .venv-lowest .venv-lock bundle wheels demo-release

@@ -182,6 +182,13 @@ def test_odd_invariants_are_violations(release: Path, invariant: int, change: di
     assert whole
 
 
+def test_a_part_without_outputs_is_a_violation(release: Path) -> None:
+    content = content_of(release)
+    content["parts"][0]["outputs"] = []
+    write(release, content, page=False)
+    assert all(both(release))
+
+
 ODD = ["a b", " lead", "a,b", 'q"q', "n\nl", "c\rr", "tab\t", "#x", "'s", "1.5", "\u2028", "\u00e9"]
 
 

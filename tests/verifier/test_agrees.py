@@ -151,6 +151,7 @@ def test_the_wheel_stands_alone(tmp_path: Path) -> None:
     where = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = subprocess.run([python, "-c", where], capture_output=True, text=True, check=True).stdout.strip()
     shutil.unpack_archive(wheel, site, "zip")
+    assert (Path(site) / "holdfast_verify" / "verify.html").is_file()
     nothing = "import holdfast_verify, sys; print([m for m in sys.modules if m in ('numpy', 'holdfast')])"
     told = subprocess.run([python, "-c", nothing], capture_output=True, text=True, check=True).stdout
     assert told.strip() == "[]"

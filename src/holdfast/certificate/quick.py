@@ -60,6 +60,8 @@ def seal_checks(folder: Path, text: str, content: Mapping[str, Any], *, page: bo
 def files_of(content: Mapping[str, Any]) -> dict[str, str]:
     """Return the file of every output that the parts of a certificate name; raises where one has none."""
     files, found = content["files"], dict[str, str]()
+    if not all(part["outputs"] for part in content["parts"]):
+        raise DamagedCertificateError("a part of the certificate has no outputs")
     for output in (output for part in content["parts"] for output in part["outputs"]):
         named = [file for end in ENDINGS if (file := f"{output}{end}") in files]
         if len(named) != 1 or output in found or not plain_name(named[0]):

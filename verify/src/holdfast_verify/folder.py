@@ -151,6 +151,8 @@ def _files(content: dict[str, Any]) -> dict[str, str]:
     """Return the file of every output that the parts name."""
     files, found = object_of(content, "files"), dict[str, str]()
     for part in objects(content, "parts"):
+        if not texts(part, "outputs"):
+            raise DamagedError("a part of the certificate has no outputs")
         for output in texts(part, "outputs"):
             named = [file for end in (".csv", ".parquet") if (file := f"{output}{end}") in files]
             if len(named) != 1 or output in found or not _plain(named[0]):
