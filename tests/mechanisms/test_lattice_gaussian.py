@@ -8,9 +8,10 @@ from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.privacy.conversion import largest_rho, zcdp_to_epsilon
 from holdfast.privacy.guarantee import Adjacency
+from holdfast.privacy.intensity import GaussianDP
 from holdfast.privacy.tight import tight
 from holdfast.system.errors import GuaranteeError
-from holdfast.testing.contract import Subject, the_loss_is_within_the_guarantee
+from holdfast.testing.contract import Subject, largest, the_loss_is_within_the_guarantee
 from holdfast.testing.worlds import WORLDS, Case
 
 
@@ -59,3 +60,14 @@ def test_calibrations_invert_and_noise_is_hardly_more_than_real_noise_takes(
     assert bound.mu is not None
     assert Fraction(999, 1000) * bound.mu < known.mu <= bound.mu
     assert known.epsilon_at(1e-5) <= bound.epsilon_at(1e-5) < 1.01 * known.epsilon_at(1e-5)
+
+
+@pytest.mark.parametrize(("world", "neighbours"), [("2 x 2", "replace"), ("one total", "add-remove")])
+def test_mu_per_record_holds_of_tables_several_records_apart(
+    world: str, neighbours: str, tmp_path: Path
+) -> None:
+    """No table is one record apart from another here, so that no mu of such a pair would do for two."""
+    target = {"standard": "gaussian", "mu": "1", "adjacency": "unit", "neighbours": neighbours}
+    subject = Subject.of(Case(world, target, reach=4), LatticeGaussian, tmp_path)
+    assert subject.mechanism.guarantee.intensity == GaussianDP(Fraction(1))
+    assert 0.9 < largest(subject, subject) <= 1 + 1e-5

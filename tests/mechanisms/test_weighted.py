@@ -298,7 +298,7 @@ def test_its_loss_is_known_at_every_distance(weighted: LatticeGaussian) -> None:
             [[a, -a, b, -b] for a in range(-3, 4) for b in range(-3, 4) if abs(a) + abs(b) <= distance]
         )
         assert weighted.form.largest(moves) / (2 * weighted.sigma_squared) == stated.rho
-    assert profile.per_record(Fraction(2)) == profile.at(1, sensitivity(universe, 1))
+    assert profile.per_record(Fraction(2), longest=1) == profile.at(1, sensitivity(universe, 1))
     other = FormLoss("pure", Fraction(4), Fraction(1))
     assert other.at(1, Sensitivity(4, 8, 2, exact=True)) == Pure(Fraction(2))
     assert other.at(3, Sensitivity(4, 9, 3, exact=True)) == Pure(Fraction(3))

@@ -244,11 +244,17 @@ def intensity_stated(charge: Charge) -> Intensity:
     """Return what a charge costs alone; of integer Gaussian noise more is known than its rho."""
     match charge.standard, charge.detail.get("loss"):
         case "zcdp", {"kind": "squared"} | {"kind": "form"} | {"kind": "record", "mu": _}:
-            return GaussianNoise.of(charge.intensity)
+            return noise_of(charge)
         case "zcdp", None if charge.detail.get("kind") == "tables":
             if all(isinstance(intensity_stated(part), GaussianNoise) for part in parts_of(charge)):
-                return GaussianNoise.of(charge.intensity)
+                return noise_of(charge)
     return intensity_of(charge.standard, {MEASURES[charge.standard]: str(charge.intensity)})
+
+
+def noise_of(charge: Charge, rho: Fraction | None = None) -> GaussianNoise:
+    """Return what noise is worth that has the rho of a charge, or another, as its unit has it."""
+    longest = 1 if charge.unit["adjacency"] == "semi" else None
+    return GaussianNoise.of(charge.intensity if rho is None else rho, longest)
 
 
 def unit_of(charge: Charge) -> Unit:

@@ -219,7 +219,8 @@ def per_record(scope: JointScope) -> Iterator[Intensity]:
             metric = METRICS[scope.neighbours]
             small = not isinstance(profile, PerRecord) and scope.size(over) <= MOST_CELLS
             most = metric.spread(scope.universe(over)) if small else Fraction(metric.step)
-            one = profile.per_record(most, metric.step)
+            longest = metric.longest(scope.universe(over)) if small else None
+            one = profile.per_record(most, metric.step, longest)
             yield one if records == 1 else one.group(records)
     yield from (swapped.loss.intensity.group(records) for swapped in scope.swapped)
 

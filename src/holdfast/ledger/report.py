@@ -82,7 +82,7 @@ class LedgerReport:
         """
         if self.spent == 0 or self.opening.standard in ("tp", "rho-tp"):
             return None
-        from holdfast.ledger.charged import intensity_stated, parts_of  # noqa: PLC0415 - loads numpy
+        from holdfast.ledger.charged import intensity_stated, noise_of, parts_of  # noqa: PLC0415 - loads numpy
         from holdfast.privacy.intensity import (  # noqa: PLC0415
             GaussianDP,
             GaussianNoise,
@@ -98,7 +98,7 @@ class LedgerReport:
                 return tight(GaussianDP(mu))
         stated = [intensity_stated(part) for row in self.rows for part in parts_of(row.charge)]
         known = all(isinstance(one, GaussianNoise | GaussianDP) for one in stated)
-        return tight(GaussianNoise.of(self.spent) if known else ZeroConcentrated(self.spent))
+        return tight(noise_of(self.rows[0].charge, self.spent) if known else ZeroConcentrated(self.spent))
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ from holdfast.privacy.claims import claim
 from holdfast.privacy.conversion import gdp_within, largest_rho
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
-from holdfast.privacy.integer_gaussian import no_easier_than_normal, rho_within
+from holdfast.privacy.integer_gaussian import no_easier_than_normal, rho_per_record
 from holdfast.privacy.intensity import Approximate, GaussianDP, ZeroConcentrated
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import GaussianStandard, Profile, SquaredLoss, of_noise
@@ -127,10 +127,12 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
             case ZeroConcentrated(rho):
                 pass
             case GaussianDP(mu):
-                rho = rho_within(mu)
+                rho = rho_per_record(mu, premises.longest_step)
             case Approximate(epsilon, delta):
                 mu = down(gdp_within(epsilon=float(epsilon), delta=float(delta)).value)
-                rho = max(rho_within(mu), largest_rho(epsilon=epsilon, delta=delta))
+                rho = max(
+                    rho_per_record(mu, premises.longest_step), largest_rho(epsilon=epsilon, delta=delta)
+                )
         stated: Literal["gaussian"] | None = "gaussian" if isinstance(intensity, GaussianDP) else None
         return cls(premises, squared_stretch(premises, strategy) / (2 * rho), strategy, stated)
 
@@ -163,7 +165,8 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         """Rho is the squared stretch over 2 sigma^2, and mu belongs to it [theory, 4; theory, 13]."""
         premises, twice = self.premises, 2 * self.sigma_squared
         standard: GaussianStandard = self.stated or "zcdp"
-        lost = of_noise(squared_stretch(premises, self.strategy) / twice, standard)
+        rho = squared_stretch(premises, self.strategy) / twice
+        lost = of_noise(rho, standard, premises.longest_step)
         profile: Profile = SquaredLoss(self.sigma_squared, standard)
         if self.strategy is not None:
             profile = form_loss(standard, premises, self.strategy.form, 1 / twice)

@@ -9,6 +9,11 @@ with
 in every dimension and for every lattice: mu is sqrt(2 rho) (1 + rho / 12) or little less. Noise of several
 tables is noise on the product of their lattices. Ball arithmetic [johansson2017] decides on which side of the
 truth a rational is.
+
+**Per record.** Let tables d records apart lose rho d^2 at most. That they are d mu-GDP for every d does not
+follow of mu = mu(rho): mu(rho d^2) is more than d mu(rho), and no tables that are one record apart need lead
+from one to the other. Where each difference on the lattice is a sum of some with its signs, of at most D
+records each, mu(rho D^2) / D will do; as mu(rho)^2 < 8 rho, sqrt(8 rho) always does [theory, 13].
 """
 
 from fractions import Fraction
@@ -18,7 +23,7 @@ from math import ceil, floor, log, log10, sqrt
 import flint
 
 from holdfast.privacy.claims import claim
-from holdfast.privacy.roots import zero
+from holdfast.privacy.roots import ceil_root, zero
 
 DIGITS = 12
 FINE_DIGITS = 15
@@ -61,6 +66,22 @@ def rho_within(mu: Fraction) -> Fraction:
     if steps is None:
         raise ArithmeticError("the enclosure of a rho is too wide")
     return int(steps) * step
+
+
+def mu_per_record(rho: Fraction, longest: int | None) -> Fraction:
+    """Return a mu such that tables d apart are d mu-GDP for all d, where they lose at most rho d^2.
+
+    ``longest`` is D, and None where it is not known.
+
+    >>> [float(mu_per_record(Fraction(1, 2), longest)) for longest in (1, 2, None)]
+    [1.03937904843, 1.244918169755, 2.0]
+    """
+    return ceil_root(8 * rho) if longest is None else mu_of(longest**2 * rho) / longest
+
+
+def rho_per_record(mu: Fraction, longest: int | None) -> Fraction:
+    """Return a rho, the largest but for its last digits, of which `mu_per_record` is at most mu."""
+    return mu**2 / 8 if longest is None else rho_within(longest * mu) / longest**2
 
 
 def _step(size: float, digits: int) -> Fraction:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, TypeVar
 
 import flint
 
-from holdfast.privacy.integer_gaussian import mu_of
+from holdfast.privacy.integer_gaussian import mu_per_record
 from holdfast.privacy.roots import ceil_root
 from holdfast.privacy.tradeoff import Tradeoff, group, tensor
 from holdfast.system.errors import GuaranteeError
@@ -93,9 +93,9 @@ class GaussianNoise(ZeroConcentrated):
     mu: Fraction
 
     @classmethod
-    def of(cls, rho: Fraction) -> "GaussianNoise":
-        """Return the loss of noise of which nothing but rho is known."""
-        return cls(rho, mu_of(rho))
+    def of(cls, rho: Fraction, longest: int | None = 1) -> "GaussianNoise":
+        """Return the loss of noise of which nothing but rho is known, ``longest`` as for `mu_per_record`."""
+        return cls(rho, mu_per_record(rho, longest))
 
     def group(self, k: int) -> "GaussianNoise":
         """Return k^2 rho and k mu [semi-dp, Lemma 39; dong2022, Theorem 2.14]."""

@@ -213,6 +213,17 @@ class Premises:
         """The largest differences of tables within the distance that is protected."""
         return self.metric.sensitivity(self.universe, self._farthest)
 
+    @cached_property
+    def longest_step(self) -> int | None:
+        """How far apart tables are at most whose difference falls apart no further, where that matters.
+
+        A loss for each record of distance holds of several if it does of such steps [theory, 13]. Their
+        length is that of a circuit where A is totally unimodular, and not known elsewhere.
+        """
+        if self.adjacency == "semi":
+            return 1  # all pairs are looked at as they are
+        return self.metric.longest(self.universe)
+
     @property
     def unit(self) -> Unit:
         """The unit of a guarantee on these premises."""

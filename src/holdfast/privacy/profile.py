@@ -28,7 +28,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast.privacy.integer_gaussian import mu_of
+from holdfast.privacy.integer_gaussian import mu_per_record
 from holdfast.privacy.intensity import (
     Approximate,
     GaussianDP,
@@ -58,8 +58,9 @@ class NormLoss:
         square = sensitivity.l1**2 if self.norm == "l1" else sensitivity.l2_squared
         return Pure(ceil_root(self.kappa**2 * square))
 
-    def per_record(self, spread: Fraction, step: int = 2) -> Pure:
+    def per_record(self, spread: Fraction, step: int = 2, longest: int | None = None) -> Pure:
         """Return the loss for each record of distance: ||u||_1 is step d, ||u||_2^2 at most spread d^2."""
+        del longest
         return Pure(step * self.kappa if self.norm == "l1" else ceil_root(self.kappa**2 * spread))
 
     def to_dict(self) -> dict[str, str]:
@@ -79,10 +80,15 @@ class SquaredLoss:
         del distance
         return of_noise(sensitivity.l2_squared / (2 * self.sigma_squared), self.standard)
 
-    def per_record(self, spread: Fraction, step: int = 2) -> GaussianNoise | GaussianDP:
-        """Return rho for each record of distance: d records are worth d^2 of it, as ||u||_2^2 says."""
+    def per_record(
+        self, spread: Fraction, step: int = 2, longest: int | None = None
+    ) -> GaussianNoise | GaussianDP:
+        """Return rho for each record of distance: d records are worth d^2 of it, as ||u||_2^2 says.
+
+        ``longest`` is what `mu_per_record` asks for.
+        """
         del step
-        return of_noise(spread / (2 * self.sigma_squared), self.standard)
+        return of_noise(spread / (2 * self.sigma_squared), self.standard, longest)
 
     def to_dict(self) -> dict[str, str]:
         """Return what `profile_of` reads."""
@@ -105,13 +111,13 @@ class FormLoss:
         """Return the loss for tables at most ``distance`` records apart."""
         return self._intensity(min(self.record * distance**2, self.largest * sensitivity.l2_squared))
 
-    def per_record(self, spread: Fraction, step: int = 2) -> Intensity:
+    def per_record(self, spread: Fraction, step: int = 2, longest: int | None = None) -> Intensity:
         """Return the loss for each record of distance, ||u||_2^2 being at most spread d^2."""
         del step
-        return self._intensity(min(self.record, self.largest * spread))
+        return self._intensity(min(self.record, self.largest * spread), longest)
 
-    def _intensity(self, size: Fraction) -> Intensity:
-        return Pure(ceil_root(size)) if self.standard == "pure" else of_noise(size, self.standard)
+    def _intensity(self, size: Fraction, longest: int | None = 1) -> Intensity:
+        return Pure(ceil_root(size)) if self.standard == "pure" else of_noise(size, self.standard, longest)
 
     def to_dict(self) -> dict[str, str]:
         """Return what `profile_of` reads."""
@@ -130,9 +136,9 @@ class PerRecord:
         del sensitivity
         return self.intensity.group(distance)
 
-    def per_record(self, spread: Fraction, step: int = 2) -> Intensity:
+    def per_record(self, spread: Fraction, step: int = 2, longest: int | None = None) -> Intensity:
         """Return the intensity itself."""
-        del spread, step
+        del spread, step, longest
         return self.intensity
 
     def to_dict(self) -> dict[str, str]:
@@ -145,9 +151,14 @@ class PerRecord:
         return {"kind": "record", "standard": self.intensity.standard, **numbers}
 
 
-def of_noise(rho: Fraction, standard: GaussianStandard) -> GaussianNoise | GaussianDP:
-    """Return what integer Gaussian noise loses in the standard in which it is stated."""
-    return GaussianNoise.of(rho) if standard == "zcdp" else GaussianDP(mu_of(rho))
+def of_noise(
+    rho: Fraction, standard: GaussianStandard, longest: int | None = 1
+) -> GaussianNoise | GaussianDP:
+    """Return what integer Gaussian noise loses in the standard in which it is stated.
+
+    Of a loss for each record, ``longest`` is what `mu_per_record` asks for.
+    """
+    return GaussianNoise.of(rho, longest) if standard == "zcdp" else GaussianDP(mu_per_record(rho, longest))
 
 
 Profile = NormLoss | SquaredLoss | FormLoss | PerRecord

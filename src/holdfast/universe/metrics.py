@@ -10,6 +10,7 @@ from fractions import Fraction
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.spec.privacy import Neighbours
 from holdfast.universe.presence import (
+    largest_circuit,
     only_table,
     presence_adjacency,
     presence_part,
@@ -35,6 +36,7 @@ class Metric:
         space: all of them.
         part: the largest sum of |u| over some cells among them.
         spread: the largest squared ||u||_2 for each step.
+        longest: how many steps apart tables are at most whose difference falls apart no further, if known.
         one_table: whether no two different tables are any number of steps apart.
 
     """
@@ -45,11 +47,19 @@ class Metric:
     space: Callable[[Universe, int], IntArray]
     part: Callable[[Universe, int, BoolArray, Sensitivity], int]
     spread: Callable[[Universe], Fraction]
+    longest: Callable[[Universe], int | None]
     one_table: Callable[[Universe], bool]
 
 
+def _records(universe: Universe) -> int | None:
+    size = largest_circuit(universe, same_size=True)
+    return None if size is None else size // 2
+
+
 METRICS: dict[Neighbours, Metric] = {
-    "replace": Metric(2, semi_adjacency, sensitivity, sensitivity_space, largest_part, spread, one_table),
+    "replace": Metric(
+        2, semi_adjacency, sensitivity, sensitivity_space, largest_part, spread, _records, one_table
+    ),
     "add-remove": Metric(
         1,
         presence_adjacency,
@@ -57,6 +67,7 @@ METRICS: dict[Neighbours, Metric] = {
         presence_space,
         presence_part,
         presence_spread,
+        largest_circuit,
         only_table,
     ),
 }

@@ -22,7 +22,7 @@ from itertools import islice
 from math import comb
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
@@ -99,7 +99,7 @@ def _limited(universe: Universe, limits: Limits) -> SemiAdjacency:
     tied = _tied(replace(universe.unlimited, values=universe.values - universe.matrix @ low), loose)
     if tied is None or (limits.rows.data > 0).all():
         return _beside(tied, able=able)
-    circuits = _unimodular(tied)
+    circuits = largest_circuit(tied)
     if circuits is None:
         raise _out_of_reach()
     most = max(circuits, int(able))
@@ -130,7 +130,7 @@ def _of_tied(universe: Universe) -> SemiAdjacency:
         return SemiAdjacency(worst, literal, exact=True, reference=PLACE)
     if only_table(universe):
         return replace(_exactly(0), searched=True)
-    known = (margins_bound(universe.cliques), _products(universe), _unimodular(universe))
+    known = (margins_bound(universe.cliques), _products(universe), largest_circuit(universe))
     bound = min((one for one in known if one is not None), default=None)
     if bound is None:
         raise _out_of_reach()
@@ -155,13 +155,22 @@ def _products(universe: Universe) -> int | None:
     return None if found is None else 2 * (found.value - 1)
 
 
-def _unimodular(universe: Universe) -> int | None:
-    """Return the largest size of a circuit, where A is totally unimodular."""
+def largest_circuit(universe: Universe, *, same_size: bool = False) -> int | None:
+    """Return the largest ||u||_1 of a circuit, or a bound, where A is totally unimodular; None elsewhere.
+
+    Every difference is a sum of circuits with its signs [schrijver1986]. With ``same_size`` they are those of
+    tables of one size, whether or not the invariants say so.
+    """
+    if universe.settled is not None:  # a record moves within its pattern
+        return 2
     matrix = universe.patterns.columns
+    fixed = universe.total is not None
+    if same_size and not fixed:
+        matrix = csr_array(vstack([matrix, csr_array(np.ones((1, matrix.shape[1]), dtype=np.int64))]))
     if not is_totally_unimodular(matrix):
         return None
     size = max((block.rows.size for block in components(matrix)), default=0) + 1
-    return size - size % 2 if universe.total is not None else size
+    return size - size % 2 if same_size or fixed else size
 
 
 def _attained(universe: Universe, bound: int) -> int | None:
