@@ -325,3 +325,13 @@ def test_nobody_is_told_to_install_a_program_by_a_name_that_is_not_ours() -> Non
     assert len(files) > 300
     assert told.search("run `pip install holdfast`")
     assert found == []
+
+
+def test_decisions_have_numbers_of_their_own() -> None:
+    titles = {
+        path: path.read_text().partition("\n")[0]
+        for path in sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+    }
+    numbers = [int(path.name[:4]) for path in titles]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert [int(title.split(".")[0].lstrip("# ")) for title in titles.values()] == numbers
