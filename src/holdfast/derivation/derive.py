@@ -25,6 +25,7 @@ from holdfast.certificate.public import public_of
 from holdfast.certificate.verdict import unchanged_section, verdict
 from holdfast.derivation.labels import misnamed
 from holdfast.mechanisms.accuracy import accuracy
+from holdfast.mechanisms.accurate_shape import gap_for
 from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
 from holdfast.mechanisms.least_budget import Goal, least_budget
@@ -50,6 +51,8 @@ PART = (
     "mechanism",
     "details",
 )
+CLOSE_TO_BOUND = 1e-5
+"""How far the budget of weights may be above its bound: they are found to a tenth of it."""
 SAME_BUDGET = Fraction(1, 1000)
 """How far the least budget may differ from machine to machine, by rounding and in simulations."""
 DERIVED = (*PART, *HEAD)
@@ -293,12 +296,20 @@ class Derivation:
         """Work out the budget again where it follows from how accurate the release has to be."""
         goals = self._goals
         if not goals:
+            optimum = getattr(getattr(self.mechanism, "strategy", None), "optimum", None)
+            if optimum is not None and optimum.least:
+                said = "the weights are claimed to be best for targets, and there are none"
+                yield Check("accuracy", holds=False, detail=said)
             return
         spent = getattr(self.privacy, self.privacy.budget)
         for goal in goals:
             if not goal.level < 1 or Counts.of(goal.of.names, dict(goal.of.where), self.public) != goal.of:
                 yield Check("accuracy", holds=False, detail=f"no spec asks for {goal.words}")
                 return
+        gap = gap_for(self.mechanism, self.public, goals)
+        if gap is not None and not gap <= CLOSE_TO_BOUND:
+            yield Check("accuracy", holds=False, detail="other weights need a smaller budget for its targets")
+            return
         found = least_budget(self.mechanism, self.public, self.privacy, goals)
         holds = spent is not None and abs(spent / found.value - 1) < SAME_BUDGET
         told = f"{found.name} {found.value} is the least for {counted(len(goals), 'target')}"

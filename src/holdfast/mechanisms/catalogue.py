@@ -168,9 +168,23 @@ def _mechanism_of(spec: Spec) -> ChosenMechanism:
             f"{setting('mechanism', options.sets_intensity)} settles the noise, and so does"
             f" {setting('accuracy')}: leave out one of the two."
         )
+    if for_accuracy(spec) is not None and not spec.accuracy:
+        raise SpecError(
+            f'{setting("mechanism.optimise_for")} = "accuracy" is best for what {setting("accuracy")} asks'
+            f" for, and there is none: add targets, in place of the budget in {setting('privacy')}, or name"
+            " margins."
+        )
     if _intensity(spec.privacy) is None and options.sets_intensity is None and not spec.accuracy:
         raise missing("epsilon")
     return kind, options
+
+
+def for_accuracy(spec: Spec) -> MechanismOptions | None:
+    """Return the options of a mechanism without the wish for weights by accuracy; None without the wish."""
+    options = spec.mechanism
+    if not getattr(options, "for_accuracy", False):
+        return None
+    return options.model_copy(update={"optimise_for": ()})
 
 
 def require_neighbours(kind: type[Mechanism[Any, Any]], neighbours: Neighbours) -> None:

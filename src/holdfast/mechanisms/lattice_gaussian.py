@@ -194,12 +194,12 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
         """Return the errors of counts: discrete Gaussian, with the variances of its form [theory, 13]."""
-        sigma_squared = float(self.sigma_squared)
+        width = float(self.sigma_squared) ** 0.5
+        return form_errors(public, asked, self.strategy, self.error_law, width=width)
 
-        def law(variance: float) -> WholeNormal:
-            return WholeNormal(sigma_squared * variance)
-
-        return form_errors(public, asked, self.strategy, law, width=sigma_squared**0.5)
+    def error_law(self, variance: float) -> WholeNormal:
+        """Return the law of the error of a count with w'F^-1 w = variance."""
+        return WholeNormal(float(self.sigma_squared) * variance)
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release as a function of the table: with queries, that of their noisy sums."""

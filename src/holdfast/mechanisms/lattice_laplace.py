@@ -204,12 +204,12 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         universe, kappa = public.universe, float(self.kappa)
         if self.norm == "l1":
             return closed_errors(self.noise, public, asked)
-
-        def law(variance: float) -> Radial:
-            return Radial(sqrt(variance) / kappa, universe.dimension)
-
         width = sqrt(universe.dimension + 1) / kappa
-        return form_errors(public, asked, self.strategy, law, width=width)
+        return form_errors(public, asked, self.strategy, self.error_law, width=width)
+
+    def error_law(self, variance: float) -> Radial:
+        """Return the law of the error of a count with w'F^-1 w = variance, in l2."""
+        return Radial(sqrt(variance) / float(self.kappa), self.premises.universe.dimension)
 
     def _evidence(self) -> list[Evidence]:
         drawn = drawn_exactly(floats=self.noise.floats)

@@ -15,7 +15,14 @@ import numpy as np
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import Form, MarginStrategy, Reading
 from holdfast.mechanisms.margin_axes import MarginAxes
-from holdfast.mechanisms.optimum import CLAIMED, WeightProgram, bound_of, least_variance
+from holdfast.mechanisms.optimum import (
+    CLAIMED,
+    Optimum,
+    WeightProgram,
+    bound_of,
+    least_budget,
+    least_variance,
+)
 from holdfast.mechanisms.queries import (
     OptimumRecord,
     SpaceRecord,
@@ -48,7 +55,48 @@ def optimised(public: Public, wishes: Sequence[Wish]) -> OptimumRecord:
         )
     axes, spaces = _spaces(public, queries)  # with the levels alone that some query reads
     sums, program = _program(axes, spaces, queries)
-    found = least_variance(program, sums, _shares(queries))
+    return _recorded(axes, spaces, queries, least_variance(program, sums, _shares(queries)))
+
+
+def of_least_budget(
+    public: Public, queries: Sequence[WeightedQueryRecord], most: FloatArray
+) -> OptimumRecord:
+    """Return the weights of the least budget at which a count of each query has at most some variance.
+
+    At the optimum they are those of least variance, too, with the prices of targets for weights: sum l_i E_i
+    g / v_i is least where max E_i g / v_i is [theory, 13; holdfast, mechanisms/optimum.py].
+    """
+    axes, spaces = _spaces(public, queries)
+    sums, program = _program(axes, spaces, queries)
+    found = least_budget(program, sums, most)
+    shares = found.prices / most
+    shares = np.maximum(shares / shares.max(), NOTHING)
+    priced = tuple(
+        query.model_copy(update={"weight": Fraction(f"{share:.{DIGITS}g}")})
+        for query, share in zip(queries, shares.tolist(), strict=True)
+    )
+    return _recorded(axes, spaces, priced, found).model_copy(update={"least": "budget"})
+
+
+def budget_gap(public: Public, record: OptimumRecord, most: FloatArray) -> float:
+    """Return how far the budget of a record's weights is above the least at most, relative to it.
+
+    Here a record that moves loses what it does by the program, and the variances of a margin are their mean.
+    """
+    axes, spaces = _spaces(public, record.queries)
+    sums, program = _program(axes, spaces, record.queries)
+    k = _normed(spaces, program, _by_reading(axes, spaces, record))
+    rows = sums / most[:, None]
+    value = float((rows @ program.variances.at(k)[0]).max())
+    bound = bound_of(program, rows, k, _shares(record.queries) * most, np.array(record.losses))
+    return value / bound - 1 if bound > 0 else np.inf
+
+
+def _recorded(
+    axes: MarginAxes, spaces: Spaces, queries: tuple[WeightedQueryRecord, ...], found: Optimum
+) -> OptimumRecord:
+    """Return weights as fractions, with what proves them."""
+    sums, program = _program(axes, spaces, queries)
     top = float(found.weights.max())
     weights = tuple(
         SpaceRecord(marginal=tuple(axes.names(each)), weight=Fraction(f"{weight:.{DIGITS}g}"))
@@ -152,8 +200,13 @@ def _values(
     weights: dict[Reading, Fraction],
 ) -> tuple[float, float]:
     """Return the variance of weights, at the largest multiple of them that may be, and the bound."""
-    k = np.array([float(weights.get(each, 0)) for each in spaces.readings])
-    k /= float((program.moves @ k).max())
+    k = _normed(spaces, program, weights)
     rows = (_shares(record.queries) @ sums)[None]
     value = float((rows @ program.variances.at(k)[0])[0])
     return value, bound_of(program, rows, k, np.ones(1), np.array(record.losses))
+
+
+def _normed(spaces: Spaces, program: WeightProgram, weights: dict[Reading, Fraction]) -> FloatArray:
+    """Return the largest multiple of weights that may be."""
+    k = np.array([float(weights.get(each, 0)) for each in spaces.readings])
+    return np.asarray(k / float((program.moves @ k).max()))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import (
@@ -90,7 +90,8 @@ ALL_MARGINS = re.compile(r"all margins up to (\w+)", re.IGNORECASE)
 class Wish(Part):
     """A margin, perhaps of a level, whose counts are to have small errors; a weight makes them count more.
 
-    In its place, all margins of ``up_to`` so many attributes that are not named by themselves.
+    In its place, all margins of ``up_to`` so many attributes that are not named by themselves; or, alone, the
+    counts that the spec has ``accuracy`` targets for.
     """
 
     section: ClassVar = ("mechanism", "optimise_for")
@@ -98,6 +99,7 @@ class Wish(Part):
     marginal: tuple[Text, ...] | None = None
     level: Text | None = None
     up_to: PositiveInt | None = None
+    accuracy: bool = False
     weight: PositiveRational = Field(default=ONE, validate_default=True)
 
     @field_validator("marginal")
@@ -109,6 +111,10 @@ class Wish(Part):
     @model_validator(mode="after")
     def _wishes_for_something(self) -> Self:
         named = self.marginal is not None or self.level is not None
+        if self.accuracy:
+            if named or self.up_to is not None:
+                raise ValueError('has accuracy beside margins: write optimise_for = "accuracy" alone')
+            return self
         if named and self.up_to is not None:
             raise ValueError("has up_to beside marginal or level: keep one, or write two wishes")
         if not named and self.up_to is None:
@@ -119,6 +125,8 @@ class Wish(Part):
 def _wishes(value: object) -> object:
     """Return a list of wishes; one for all margins may be in words."""
     if isinstance(value, str):
+        if value.strip().lower() == "accuracy":
+            return ({"accuracy": True},)
         found = ALL_MARGINS.fullmatch(value.strip())
         number = found[1].lower() if found else ""
         if number in NUMBERS:
@@ -155,11 +163,16 @@ class WeightedQueryRecord(BaseModel):
     @property
     def words(self) -> str:
         """What it asks for, and its weight."""
+        return f"{self.name} ({self.weight})"
+
+    @property
+    def name(self) -> str:
+        """What it asks for."""
         if self.entries is not None:
-            return f"{len({row for row, _, _ in self.entries}):,} weighted sums ({self.weight})"
+            return f"{len({row for row, _, _ in self.entries}):,} weighted sums"
         within = " and ".join(f"{name} = {' or '.join(levels)}" for name, levels in self.where.items())
         name = " by ".join(self.marginal) or ("" if within else "total")
-        return f"{' within '.join(filter(None, (name, within)))} ({self.weight})"
+        return " within ".join(filter(None, (name, within)))
 
     def require_known(self, public: Public) -> None:
         """Raise SpecError where it names an attribute or a level that the table does not have."""
@@ -216,6 +229,8 @@ class OptimumRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    least: Literal["budget"] | None = Field(default=None, exclude_if=lambda least: least is None)
+    """Whether the weights of the queries follow from targets of accuracy, so that the budget is the least."""
     queries: tuple[WeightedQueryRecord, ...]
     weights: tuple[SpaceRecord, ...]
     variance: float
@@ -229,6 +244,11 @@ class OptimumRecord(BaseModel):
     def gap(self) -> float:
         """How far the variance is above the bound, relative to it."""
         return self.variance / self.bound - 1
+
+    @property
+    def words(self) -> str:
+        """What is least."""
+        return f"least {'budget' if self.least else 'variance'} for"
 
 
 def _ordered(entries: Entries) -> Entries:
@@ -321,7 +341,14 @@ class QueryOptions(MechanismOptions):
     def _one_of_both(self) -> Self:
         if self.queries and self.optimise_for:
             raise ValueError("optimise_for finds the weights that queries give: keep one of them")
+        if self.for_accuracy and len(self.optimise_for) > 1:
+            raise ValueError('has accuracy beside margins: write optimise_for = "accuracy" alone')
         return self
+
+    @property
+    def for_accuracy(self) -> bool:
+        """Whether weights are to be best for the accuracy that a spec asks for."""
+        return any(wish.accuracy for wish in self.optimise_for)
 
     @field_validator("queries", mode="before")
     @classmethod
@@ -354,6 +381,9 @@ class WeightedRecord(MechanismRecord):
             found["queries"] = ", ".join(query.words for query in self.queries)
         if self.optimum is not None:
             del found["optimum"]
-            found["least variance for"] = ", ".join(query.words for query in self.optimum.queries)
+            asked = [query.words for query in self.optimum.queries]
+            if self.optimum.least:  # by prices that mean nothing to a reader
+                asked = [query.name for query in self.optimum.queries]
+            found[self.optimum.words] = ", ".join(asked)
             found["above the bound by at most"] = f"{max(self.optimum.gap, 0.0):.1g}"
         return found

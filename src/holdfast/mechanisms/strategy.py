@@ -62,6 +62,11 @@ class Strategy:
         """Return the form that the keys of a mechanism ask for, None where they ask for none."""
         if not options.optimise_for:
             return cls.asked(public, options.queries)
+        if options.for_accuracy:
+            raise SpecError(
+                f'{setting("mechanism.optimise_for")} = "accuracy" has no accuracy here that weights could be'
+                f" best for: name margins in it, or give {setting('accuracy')} in place of a budget."
+            )
         found = optimised(public, options.optimise_for)
         return cls.of_record(public, found)
 
@@ -132,8 +137,10 @@ class Strategy:
     @property
     def words(self) -> str:
         """The queries with their weights."""
+        if self.optimum is not None and self.optimum.least:
+            return f"{self.optimum.words} {', '.join(query.name for query in self.queries)}"
         said = ", ".join(query.words for query in self.queries)
-        return said if self.optimum is None else f"least variance for {said}"
+        return said if self.optimum is None else f"{self.optimum.words} {said}"
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -17,8 +17,9 @@ from holdfast.data.read import ReadTable, read_table
 from holdfast.lattice.arrays import IntArray
 from holdfast.laws import calibrated, secrets_of, stated_model
 from holdfast.mechanisms.accuracy import Accuracy, accuracy
+from holdfast.mechanisms.accurate_shape import shaped
 from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.catalogue import AnyMechanism, mechanism_of
+from holdfast.mechanisms.catalogue import AnyMechanism, at_target, for_accuracy, mechanism_of, target_of
 from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.least_budget import AccuracyBudget, goals_of, least_budget
 from holdfast.mechanisms.mechanism import DrawArray
@@ -192,14 +193,25 @@ class PreparedTable(PreparedPart):
         )
 
 
-def budget_of(spec: Spec, privacy: Privacy, public: Public) -> tuple[Privacy, AccuracyBudget | None]:
-    """Return a target with its budget, which may follow from how accurate the release has to be."""
+def budget_of(
+    spec: Spec, privacy: Privacy, public: Public
+) -> tuple[Privacy, AccuracyBudget | None, AnyMechanism | None]:
+    """Return a target with its budget, which may follow from how accurate the release has to be.
+
+    Where the noise gets its shape from that, too, the mechanism comes with it.
+    """
     if not spec.accuracy:
-        return privacy, None
+        return privacy, None, None
     any_budget = spec.model_copy(update={"privacy": privacy.spending(Fraction(1))})
     goals = goals_of(spec.accuracy, public)
-    budget = least_budget(answered(any_budget, public), public, privacy, goals)
-    return privacy.spending(budget.value), budget
+    shape = for_accuracy(spec)
+    if shape is None:
+        budget = least_budget(answered(any_budget, public), public, privacy, goals)
+        return privacy.spending(budget.value), budget, None
+    found = shaped(answered(any_budget.model_copy(update={"mechanism": shape}), public), public, goals)
+    budget = least_budget(found, public, privacy, goals)
+    privacy = privacy.spending(budget.value)
+    return privacy, budget, at_target(found, public, target_of(privacy))
 
 
 def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
@@ -213,9 +225,10 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
 
 def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel | None") -> PreparedTable:
     """Settle the mechanism and the guarantee of a spec for a table that was read."""
-    privacy, budget = budget_of(spec, calibrated(spec.privacy, model, public), public)
+    privacy, budget, mechanism = budget_of(spec, calibrated(spec.privacy, model, public), public)
     spec = spec.model_copy(update={"privacy": privacy})
-    found = PreparedTable("table", spec, reading, public, answered(spec, public), model, budget)
+    mechanism = mechanism or answered(spec, public)
+    found = PreparedTable("table", spec, reading, public, mechanism, model, budget)
     found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
     return found
 
