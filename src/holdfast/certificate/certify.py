@@ -127,7 +127,7 @@ def certify(
     unit = mechanism.guarantee.unit
     semi = public.premises("semi", privacy.distance) if unit.adjacency == "semi" else None
     guarantee = guarantee_section(mechanism.guarantee)
-    expected = None if accuracy is None else expected_error(accuracy, public.schema.names)
+    expected = None if accuracy is None else expected_section(accuracy, public.schema.names)
     outputs = (*mechanism.published(), *extras) if name is None else (name,)
     part = TablePart(
         name=outputs[0],
@@ -303,7 +303,7 @@ def _universe(public: Public, semi: Premises | None) -> UniverseSection:
     )
 
 
-def expected_error(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSection:
+def expected_section(accuracy: Accuracy, names: tuple[str, ...]) -> ExpectedErrorSection:
     """Return the section of the errors that a simulation found."""
 
     def row(attributes: tuple[str, ...], size: Size) -> ErrorSection:

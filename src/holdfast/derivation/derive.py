@@ -18,7 +18,7 @@ from functools import cached_property
 from math import sqrt
 from typing import Any
 
-from holdfast.certificate.certify import certify, expected_error
+from holdfast.certificate.certify import certify, expected_section
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ErrorSection, ExpectedErrorSection, TablePart
 from holdfast.certificate.public import public_of
@@ -243,7 +243,7 @@ class Derivation:
             same = details == self.mechanism.details(public, self._extras)
             yield Check.that("details", same, "a simulation gives other numbers than the certificate claims")
         size = None if noise is None else accuracy(noise, public.schema, public.universe)
-        follows = None if size is None else expected_error(size, public.schema.names)
+        follows = None if size is None else expected_section(size, public.schema.names)
         claimed = self.part.expected_error
         if claimed == follows:
             yield Check("expected error", holds=True)
