@@ -10,8 +10,9 @@ import venv
 from pathlib import Path
 
 import pytest
+from tests.certificate.test_quick import WHOLE
 from tests.small_releases import released
-from tests.verifier.folders import WHOLE, content_of
+from tests.verifier.folders import content_of
 
 import holdfast_verify
 from holdfast.certificate.sign import generate_keys, read_signing_key, sign

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.certificate.test_quick import WHOLE
 from tests.small_releases import released
-from tests.verifier.folders import WHOLE
 
 from holdfast.certificate.sign import generate_keys, read_signing_key, sign
 

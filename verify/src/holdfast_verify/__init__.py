@@ -13,7 +13,8 @@ not derived here.
     cli.py        the command
 """
 
-from holdfast_verify.folder import Check, Verification, verify
+from holdfast_verify.folder import Verification, verify
 from holdfast_verify.record import NoReleaseError
+from holdfast_verify.tables import Check
 
 __all__ = ["Check", "NoReleaseError", "Verification", "verify"]

@@ -170,7 +170,8 @@ def _axes(levels: dict[str, list[str]], nestings: Any) -> list[Axis]:
         groups.setdefault(above[name][-1], []).append(name)
     axes = []
     for root, names in groups.items():
-        found, order = [(code,) for code in range(len(levels[root]))], [root]
+        found: list[tuple[int, ...]] = [(code,) for code in range(len(levels[root]))]
+        order = [root]
         for name in sorted(names, key=lambda one: len(above[one])):
             if name == root:
                 continue
