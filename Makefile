@@ -6,12 +6,12 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test quick check java r node wheels lowest stress studies format schema lock bundle clean
+.PHONY: demo test quick check java postgres r node wheels lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
 
-test: check java r node
+test: check java postgres r node
 	$(BIN)/pytest
 	$(BIN)/python -m tests.stress --short
 
@@ -30,6 +30,12 @@ java:
 		export DEBIAN_FRONTEND=noninteractive INSTALL='apt-get install -y --no-install-recommends' && \
 		{ $$INSTALL openjdk-17-jre-headless || $$INSTALL openjdk-21-jre-headless; }; }; } > /dev/null 2>&1 || \
 		echo 'Java 17 or newer is missing and could not be installed: tests of Spark are skipped.'
+
+# Databases are tried on a server of PostgreSQL that tests start: it is installed where it is missing and may be.
+postgres:
+	@{ ls /usr/lib/postgresql/*/bin/pg_ctl || command -v pg_ctl || { test "$$(id -u)" = 0 && apt-get update && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends postgresql; }; } > /dev/null 2>&1 || \
+		echo 'PostgreSQL is missing and could not be installed: tests of its databases are skipped.'
 
 # The R package is tried where R is: it is installed where it is missing and may be.
 r:

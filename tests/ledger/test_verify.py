@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """Every change behind Holdfast's back is found, with the triggers out of the way and put back after."""
 
 import random

@@ -184,7 +184,9 @@ def test_paths_are_relative_to_the_folder() -> None:
 
 def test_a_path_is_needed_where_there_is_no_frame() -> None:
     spec = Spec.of(spec_with(data={"cells": ["county"]}))
-    with pytest.raises(SpecError, match=r"^data\.path is missing: name a .csv or .parquet file, or give"):
+    with pytest.raises(
+        SpecError, match=r"^data\.path is missing: name a .csv or .parquet file or a database,"
+    ):
         _ = spec.data_path
 
 

@@ -45,6 +45,18 @@ class Source:
     """What to do where a column is missing, if the header lets one guess: it has another separator."""
     spoken: Callable[[int], str] | None = None
     """The words for a row, where its number alone does not tell: of several files, of rows left out."""
+    rows: Callable[[], Iterator[list[pl.Series]]] | None = None
+    """All rows as they are, batch by batch, where a database has counted equal ones: see `TIMES`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns that the source itself has."""
+        return tuple(name for name in self.header if name != TIMES)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether each row stands for as many as its last column says."""
+        return self.rows is not None
 
     def row(self, record: int) -> str:
         """Return the words for a row; frames count theirs from 0, so that is said."""
@@ -54,10 +66,14 @@ class Source:
 
     def place(self, record: int, column: str) -> str:
         """Return where a value stands."""
+        if self.grouped:
+            return f"{self.name}, column {column!r} of some row"
         return f"{self.name}, {self.row(record)}, column {column!r}"
 
 
 FRAME = "the data frame"
+TIMES = "\0times"
+"""The column that says how many rows of a database are one here: none of a database has this name."""
 
 
 def open_frame(data: object) -> Source:

@@ -164,7 +164,7 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         return source
     column, prefixes = geography.column, geography.prefixes
     if column not in source.header:
-        said = f"{source.name} has no column {in_quotes(column)}: {closest(column, source.header)}"
+        said = f"{source.name} has no column {in_quotes(column)}: {closest(column, source.names)}"
         raise DataError(source.hint or said)
     place, own = source.header.index(column), len(source.header)
     header = (*(f"{name} in the file" if name in prefixes else name for name in source.header), *prefixes)

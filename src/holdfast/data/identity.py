@@ -67,13 +67,18 @@ def _rows(values: pl.DataFrame) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def column_identity(column: pl.Series) -> bytes:
-    """Return the identity of one column of levels: how often it has each, whatever the order of rows."""
-    counted = column.alias("level").value_counts().sort("level")
+def column_identity(column: pl.Series, times: pl.Series | None = None) -> bytes:
+    """Return the identity of one column of levels: how often it has each, whatever the order of rows.
+
+    Where rows stand for several, ``times`` says for how many.
+    """
+    each = pl.len().cast(pl.Int64) if times is None else pl.col("times").sum()
+    levels = pl.DataFrame({"level": column, **({} if times is None else {"times": times})})
+    counted = levels.group_by("level").agg(each.alias("of it")).sort("level")
     stream = hashlib.sha256(b"holdfast-column/1\n")
-    for level, times in counted.iter_rows():
+    for level, number in counted.iter_rows():
         text = level.encode()
-        stream.update(b"%d:%b %d\n" % (len(text), text, times))
+        stream.update(b"%d:%b %d\n" % (len(text), text, number))
     return stream.digest()
 
 

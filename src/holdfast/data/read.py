@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.columns import Columns, closed, unmet
-from holdfast.data.files import MOST_ROWS, PLAIN, Source, Writing, open_file, open_frame
+from holdfast.data.files import MOST_ROWS, PLAIN, TIMES, Source, Writing, open_file, open_frame
 from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
 from holdfast.data.grid import count as cells_of
@@ -46,28 +46,31 @@ class ReadTable:
     @cached_property
     def identity(self) -> bytes:
         """The identity of all that the source holds, not only of what the table counts: confidential."""
-        from holdfast.data.identity import identity  # noqa: PLC0415 - for ledgers alone
+        from holdfast.data.identity import identity, identity_of_batches  # noqa: PLC0415 - for ledgers alone
 
+        if (rows := self.columns.source.rows) is not None:
+            return identity_of_batches(rows())
         return identity([*self.columns.raw, *self.columns.rest()])
 
     @property
     def header(self) -> tuple[str, ...]:
         """The names of all columns of the source."""
-        return tuple(self.columns.source.header)
+        return self.columns.source.names
 
     @property
     def marks(self) -> dict[str, bytes]:
         """The identity of the column of each attribute: confidential."""
         from holdfast.data.identity import column_identity  # noqa: PLC0415 - for ledgers alone
 
-        names = self.table.schema.names
-        return {name: column_identity(self.columns.frame[name]) for name in names}
+        names, frame = self.table.schema.names, self.columns.frame
+        times = frame[TIMES] if TIMES in frame.columns else None
+        return {name: column_identity(frame[name], times) for name in names}
 
 
 def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> ReadTable:
     """Read the confidential table of a spec, from counts or from records.
 
-    The data are a file or a frame; without any, the file that the spec names.
+    The data are a file or a frame; without any, the file or the database that the spec names.
     """
     asked = spec.data
     if spec.of_records:
@@ -78,8 +81,13 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     merging = asked.aggregate or bool(asked.recode)
     rows = MOST_ROWS if asked.count is None or merging or asked.missing else MOST_CELLS  # each cell once
     writing = Writing(asked.separator, asked.encoding)
-    source = open_source(spec.data_path if data is None else data, most_rows=rows, writing=writing)
-    numbers = () if asked.count is None else (asked.count,)
+    if data is None and asked.database is not None:
+        from holdfast.data.databases import grouped  # noqa: PLC0415 - for databases alone
+
+        source = grouped(spec)
+    else:
+        source = open_source(spec.data_path if data is None else data, most_rows=rows, writing=writing)
+    numbers = (*(() if asked.count is None else (asked.count,)), *((TIMES,) if source.grouped else ()))
     names = asked.attributes
     source = unfolded(shaped(source, asked), asked.geography)
     columns = Columns.of(source, names, numbers, missing=asked.missing, recode=asked.recode)
@@ -89,14 +97,16 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
             f" {setting('data.levels')} are declared: check the file."
         )
     declared = _declared(spec)
-    attributes = _attributes(columns, names, declared, ordered=asked.count is not None)
+    attributes = _attributes(columns, names, declared, ordered=asked.count is not None and not source.grouped)
     records = columns.records(attributes)
-    doubts = _warnings(spec, columns, records)
+    times = columns.integers(TIMES) if source.grouped else None
+    doubts = _warnings(spec, columns, records, times)
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nested, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     if asked.count is None:
-        _no_structural_zeros(columns, schema, records, np.ones(records.size, dtype=np.int64), names[0])
-        return ReadTable(records.table(schema), inferred, columns, doubts)
+        times = np.ones(records.size, dtype=np.int64) if times is None else times
+        table = Table(schema, _spread(columns, schema, records, times, names[0]))
+        return ReadTable(table, inferred, columns, doubts)
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
@@ -122,7 +132,7 @@ def _declared(spec: Spec) -> dict[str, Sequence[str]]:
     return {**binned, **asked.levels}
 
 
-def _warnings(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]:
+def _warnings(spec: Spec, columns: Columns, records: Records, times: IntArray | None) -> tuple[str, ...]:
     """Return what looks wrong; raises SpecError where nested attributes alone make too many cells."""
     asked, attributes = spec.data, records.attributes
     said = list(alike_levels(attributes))
@@ -132,7 +142,7 @@ def _warnings(spec: Spec, columns: Columns, records: Records) -> tuple[str, ...]
                 f"{setting('data.recode', name)} lists {in_quotes(absent[0])}, which no row has: check its"
                 " spelling."
             )
-    pairs = nested_pairs(records, asked.nested, listed=asked.count is not None)
+    pairs = nested_pairs(records, asked.nested, listed=asked.count is not None, times=times)
     if pairs:
         levels = {attribute.name: len(attribute.levels) for attribute in attributes}
         known = nestings(columns, records, asked.nested, asked.regions)

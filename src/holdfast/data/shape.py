@@ -14,7 +14,8 @@ from holdfast.system.text import closest, in_quotes
 
 def shaped(source: Source, asked: Data) -> Source:
     """Return a source with the rows and columns that a spec speaks of."""
-    return without_rows(source, asked.omit) if asked.omit else source
+    left_out = not asked.omit or source.grouped  # a database leaves rows out before it groups
+    return source if left_out else without_rows(source, asked.omit)
 
 
 def without_rows(source: Source, omit: Mapping[str, tuple[str, ...]]) -> Source:

@@ -15,6 +15,7 @@ from holdfast.data.grid import ancestors
 from holdfast.data.levels import number
 from holdfast.data.schema import Attribute, Attributes
 from holdfast.data.table import LevelCodes, Records
+from holdfast.lattice.arrays import IntArray
 from holdfast.system.text import in_quotes
 from holdfast.system.ways import setting
 
@@ -80,10 +81,13 @@ def _alike(attribute: Attribute) -> Iterator[str]:
         )
 
 
-def nested_pairs(records: Records, within: Mapping[str, str], *, listed: bool) -> list[tuple[str, str]]:
+def nested_pairs(
+    records: Records, within: Mapping[str, str], *, listed: bool, times: IntArray | None = None
+) -> list[tuple[str, str]]:
     """Return attributes that look nested and are not said to be, each with the one it looks nested in.
 
-    Rows that are ``listed`` are cells of a table of counts; others are records, which may agree by chance.
+    Rows that are ``listed`` are cells of a table of counts; others are records, which may agree by chance, or
+    stand for as many as ``times`` says.
     """
     found: dict[str, str] = {}
     attributes = list(records.attributes)
@@ -103,14 +107,16 @@ def nested_pairs(records: Records, within: Mapping[str, str], *, listed: bool) -
                 continue
             codes = records.codes[place], records.codes[other]
             nearer = best is None or len(outer.levels) > len(best.levels)
-            if nearer and looks_nested(*codes, len(inner.levels), listed=listed):
+            if nearer and looks_nested(*codes, len(inner.levels), listed=listed, times=times):
                 best = outer
         if best is not None and inner.name not in within:
             found[inner.name] = best.name
     return list(found.items())
 
 
-def looks_nested(inner: LevelCodes, outer: LevelCodes, levels: int, *, listed: bool) -> bool:
+def looks_nested(
+    inner: LevelCodes, outer: LevelCodes, levels: int, *, listed: bool, times: IntArray | None = None
+) -> bool:
     """Whether each level of one lies in one of the other on all rows, beyond what chance would do."""
     for rows in (slice(FIRST), slice(None)):
         parents = np.full(levels, -1, dtype=np.int64)
@@ -119,8 +125,9 @@ def looks_nested(inner: LevelCodes, outer: LevelCodes, levels: int, *, listed: b
             return False
     if listed:
         return True
-    share = np.bincount(outer).max() / max(outer.size, 1)  # how often two records agree by chance, at most
-    return share < 1 and (outer.size - np.unique(inner).size) * log(share) < LUCK
+    size = outer.size if times is None else int(times.sum())
+    share = np.bincount(outer, times).max() / max(size, 1)  # how often two records agree by chance, at most
+    return share < 1 and (size - np.unique(inner).size) * log(share) < LUCK
 
 
 def nested_in_words(pairs: list[tuple[str, str]], cells: int, real: int) -> str:

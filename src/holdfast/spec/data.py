@@ -6,6 +6,7 @@ from typing import ClassVar, Self
 
 from pydantic import Field, StrictBool, StrictInt, field_validator, model_validator
 
+from holdfast.spec.databases import require_no_password, require_select
 from holdfast.spec.part import Part, Text
 from holdfast.spec.values import Recode, require_distinct, short
 from holdfast.system.text import closest
@@ -75,14 +76,20 @@ MISSING = "missing"
 
 
 class Data(Part):
-    """The confidential table: its file, the attributes that make its cells, and its count column.
+    """The confidential table: its file or database, the attributes that make its cells, its count column.
 
-    Without a count column every row of the file is one record. Data given in memory need no file.
+    Without a count column every row is one record. Data given in memory need no file.
     """
 
     section: ClassVar = ("data",)
 
     path: Text | None = None
+    database: Text | None = None
+    """In place of a path: the address of a PostgreSQL database, or a file of DuckDB or SQLite."""
+    table: Text | None = None
+    """The table or view of the database, perhaps with its schema: ``people`` or ``registry.people``."""
+    query: Text | None = None
+    """In place of a table: one SELECT."""
     cells: tuple[Text, ...] = ()
     """The columns whose levels make the cells; where records are swapped, those of the table to count."""
     count: Text | None = None
@@ -144,6 +151,35 @@ class Data(Part):
         if path == "":
             raise ValueError("is empty: name a .csv or .parquet file")
         return path
+
+    @field_validator("database", mode="before")
+    @classmethod
+    def _no_password(cls, database: object) -> object:
+        if database is not None:
+            require_no_password(database)
+        return database
+
+    @field_validator("query")
+    @classmethod
+    def _one_select(cls, query: str | None) -> str | None:
+        if query is not None:
+            require_select(query)
+        return query
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.database is None:
+            for key in ("table", "query"):
+                if getattr(self, key) is not None:
+                    raise ValueError(f"{key} is of a database, and none is named: set database beside it")
+        elif self.path is not None:
+            raise ValueError("path and database are two sources of one table: take one out")
+        elif (self.table is None) == (self.query is None):
+            both = "both are set" if self.table is not None else "neither is set"
+            raise ValueError(f"database needs a table or a query, and {both}: set one of them")
+        elif self.table == "":
+            raise ValueError("table is empty: name a table or a view of the database")
+        return self
 
     @field_validator("cells")
     @classmethod

@@ -110,7 +110,8 @@ class Spec(Part):
         """Where the confidential table is."""
         if self.data.path is None:
             raise SpecError(
-                f"{setting('data', 'path')} is missing: name a .csv or .parquet file, or give a frame."
+                f"{setting('data', 'path')} is missing: name a .csv or .parquet file or a database,"
+                " or give a frame."
             )
         return self.resolve(self.data.path)
 

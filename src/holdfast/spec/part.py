@@ -17,7 +17,7 @@ Text = Annotated[str, Field(strict=True)]
 class Part(BaseModel):
     """The base of every section: frozen, no unknown keys, errors as SpecError."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     section: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, **values: Any) -> None:

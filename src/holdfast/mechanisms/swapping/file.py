@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from holdfast.data.databases import records_of
 from holdfast.data.files import Writing
 from holdfast.data.microdata import Microdata, open_microdata
 from holdfast.data.sections import TableSection
@@ -67,7 +68,10 @@ class ConfidentialStrata(ConfidentialFile):
         """Look through the file of a spec, once."""
         options, said = options_of(spec), spec.data
         writing = Writing(said.separator, said.encoding)
-        source = open_microdata(spec.data_path if data is None else data, writing)
+        if data is None and said.database is not None:
+            source = records_of(spec)
+        else:
+            source = open_microdata(spec.data_path if data is None else data, writing)
         columns = ColumnRoles.of(
             options.stratify, options.swap, source.columns, source.name, options.renumber
         )
