@@ -29,7 +29,7 @@ BATCH = 100_000
 
 
 @dataclass(frozen=True)
-class Column:
+class DatabaseColumn:
     """A column of a table or query: its name, and the type of its values as they are read."""
 
     name: str
@@ -64,7 +64,7 @@ class Session(Protocol):
     def tables(self) -> list[tuple[str, str, bool]]:
         """Return the schema and the name of each table and view, and whether the name alone finds it."""
 
-    def columns(self, source: str) -> tuple[Column, ...]:
+    def columns(self, source: str) -> tuple[DatabaseColumn, ...]:
         """Return the columns of what follows FROM."""
 
     def read(self, sql: str, schema: pa.Schema) -> Iterator[pa.Table]:
@@ -124,7 +124,7 @@ def _lost(name: str) -> DataError:
 class _ArrowSession:
     """A session of a library that speaks Arrow."""
 
-    def columns(self, source: str) -> tuple[Column, ...]:
+    def columns(self, source: str) -> tuple[DatabaseColumn, ...]:
         schema, _ = self.run(_none_of(source))
         return tuple(_column(field) for field in schema)
 
@@ -138,14 +138,14 @@ class _ArrowSession:
         raise NotImplementedError
 
 
-def _column(field: pa.Field) -> Column:
+def _column(field: pa.Field) -> DatabaseColumn:
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType) or pa.types.is_interval(kind):
         numeric = (field.metadata or {}).get(b"POSTGRESQL:type") == b"numeric"
-        return Column(field.name, pa.string(), as_text=True, decimal=numeric)
+        return DatabaseColumn(field.name, pa.string(), as_text=True, decimal=numeric)
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-    return Column(field.name, plain.get(kind, kind), decimal=pa.types.is_decimal(kind))
+    return DatabaseColumn(field.name, plain.get(kind, kind), decimal=pa.types.is_decimal(kind))
 
 
 @dataclass(frozen=True)
@@ -304,11 +304,11 @@ class _SQLiteSession:
         found = self.connected.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
         return [("main", name, True) for (name,) in found]
 
-    def columns(self, source: str) -> tuple[Column, ...]:
+    def columns(self, source: str) -> tuple[DatabaseColumn, ...]:
         # values have types of their own here, whatever their column says
         header = [one[0] for one in self.connected.execute(_none_of(source)).description]
         if not header or len(set(header)) < len(header):
-            return tuple(Column(name, pa.null()) for name in header)
+            return tuple(DatabaseColumn(name, pa.null()) for name in header)
         kinds = ", ".join(f"group_concat(DISTINCT typeof({quoted(name)}))" for name in header)
         found = self.connected.execute(f"SELECT {kinds} FROM {source}").fetchone()  # noqa: S608
         return tuple(_sqlite_column(name, said or "") for name, said in zip(header, found, strict=True))
@@ -328,9 +328,9 @@ _SQLITE_KINDS = {
 }
 
 
-def _sqlite_column(name: str, said: str) -> Column:
+def _sqlite_column(name: str, said: str) -> DatabaseColumn:
     kind = _SQLITE_KINDS.get(frozenset(said.split(",")) - {"null"})
-    return Column(name, pa.string(), as_text=True) if kind is None else Column(name, kind)
+    return DatabaseColumn(name, pa.string(), as_text=True) if kind is None else DatabaseColumn(name, kind)
 
 
 @dataclass(frozen=True)

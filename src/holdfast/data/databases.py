@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
-from holdfast.data.connections import Column, Connection, Session, connection, quoted
+from holdfast.data.connections import DatabaseColumn, Connection, Session, connection, quoted
 from holdfast.data.files import TIMES, Source
 from holdfast.data.microdata import Microdata, bare
 from holdfast.data.parquet import batch_rows
@@ -43,7 +43,7 @@ class Relation:
     """What messages call it."""
     sql: str
     """What follows FROM."""
-    columns: tuple[Column, ...] = field(default=())
+    columns: tuple[DatabaseColumn, ...] = field(default=())
 
     @classmethod
     def of(cls, spec: Spec) -> "Relation":
@@ -133,7 +133,9 @@ def grouped(spec: Spec) -> Source:
     return Source(relation.name, header, load, first_row=1, spoken=lambda _: "some row", rows=rows)
 
 
-def _groups(relation: Relation, levels: Sequence[Column], count: Column | None) -> pl.DataFrame:
+def _groups(
+    relation: Relation, levels: Sequence[DatabaseColumn], count: DatabaseColumn | None
+) -> pl.DataFrame:
     """Return how often each combination of levels occurs, and the sum of its counts."""
     chosen = [column.sql for column in levels]
     fields = [pa.field(f"{at}", column.kind) for at, column in enumerate(levels)]
@@ -165,7 +167,7 @@ def _groups(relation: Relation, levels: Sequence[Column], count: Column | None) 
     return pl.concat([pl.DataFrame(pl.from_arrow(schema.empty_table())), *frames])
 
 
-def _require_whole(name: str, count: Column) -> None:
+def _require_whole(name: str, count: DatabaseColumn) -> None:
     if not (count.decimal or pa.types.is_integer(count.kind)):
         kind = "no whole numbers alone" if count.as_text else f"values of the type {count.kind}"
         raise DataError(
@@ -175,7 +177,7 @@ def _require_whole(name: str, count: Column) -> None:
 
 
 def _require_counts(
-    name: str, frame: pl.DataFrame, levels: Sequence[Column], count: str, *, merging: bool
+    name: str, frame: pl.DataFrame, levels: Sequence[DatabaseColumn], count: str, *, merging: bool
 ) -> None:
     """Raise where a row has no count or a wrong one, or a cell has several rows that are not to be added."""
 
