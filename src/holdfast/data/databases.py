@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
-from holdfast.data.connections import DatabaseColumn, Connection, Session, connection, quoted
+from holdfast.data.connections import Connection, DatabaseColumn, Session, connection, quoted
 from holdfast.data.files import TIMES, Source
 from holdfast.data.microdata import Microdata, bare
 from holdfast.data.parquet import batch_rows
