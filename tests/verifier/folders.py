@@ -9,11 +9,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from tests.certificate.falsify import forgeries, write
+from tests.certificate.places import changed as changed_at
+from tests.certificate.places import places
 from tests.certificate.test_quick import CERTIFICATES, TABLES, WHOLE
 from tests.mechanisms.swapping.small import asked, put
 from tests.mechanisms.swapping.test_verify import TAMPERED
 from tests.processing.small import DATA
 from tests.processing.small import SPEC as PROCESSED
+from tests.processing.test_verify import WRONG
 from tests.releases.several_tables import write_people
 from tests.small_releases import released
 
@@ -79,6 +82,12 @@ def content_of(folder: Path) -> dict[str, Any]:
     return read
 
 
+def absurd(content: dict[str, Any], chance: Random) -> dict[str, Any]:
+    """Return a certificate with a value where no such value belongs."""
+    there = [place for place, _ in places(content) if place and place[0] == "parts"]
+    return changed_at(content, chance.choice(there), chance.choice(WRONG))
+
+
 def tampered(released: Sequence[Path], place: Path, forged: int = 25) -> Iterator[Path]:
     """Write copies that were changed, most of them with every hash made right again."""
     chance = Random("tampered")
@@ -106,6 +115,10 @@ def tampered(released: Sequence[Path], place: Path, forged: int = 25) -> Iterato
             for at, forgery in enumerate(forgeries(content_of(folder), chance, forged)):
                 changed = copy(folder, f"forged {at} {forgery.name}")
                 write(changed, forgery.content, page=False)
+                yield changed
+            for at in range(forged // 2):
+                changed = copy(folder, f"absurd {at}")
+                write(changed, absurd(content_of(folder), chance), page=False)
                 yield changed
         if path.suffix == ".csv" and folder.name != "swapped":
             lines = path.read_text(encoding="utf-8").splitlines()

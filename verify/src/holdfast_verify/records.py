@@ -134,7 +134,9 @@ def _fingerprint(parts: list[list[str]], rows: list[bytes]) -> str:
 def _kept(file: File, item: Any) -> Check:
     """Check the counts of a margin or a selection, by levels."""
     attributes, where, values = texts(item, "attributes"), object_of(item, "where"), wholes(item, "values")
-    levels = [tuple(one) for one in objects(item, "levels")]
+    levels = [tuple(one) if isinstance(one, list) else (one,) for one in objects(item, "levels")]
+    if any(not isinstance(level, str | None) for row in levels for level in row):
+        raise DamagedError("a level of an invariant is no text")
     for name in (*attributes, *where):
         if name not in file.types:
             raise DamagedError("an invariant speaks of a column that is not there")
