@@ -286,6 +286,7 @@ class DuckDB:
         try:
             with closing(connected):
                 connected.execute("SET TimeZone = 'UTC'")
+                connected.execute("SET enable_progress_bar = false")
                 yield _DuckDBSession(connected)
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             require_memory(error)

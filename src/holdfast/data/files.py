@@ -10,13 +10,14 @@ import gzip
 import zlib
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -144,7 +145,11 @@ def open_file(
     if released and (packed or kind not in (".csv", ".parquet")):
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     if not released and (parts := parts_of(path)):
-        return _together(path, [open_file(part, most_rows=most_rows, writing=writing) for part in parts])
+        opened = (open_file(part, most_rows=most_rows, writing=writing) for part in parts)
+        root = _root(path)
+        return _together(
+            path, [_with_keys(one, _keys(part, root)) for one, part in zip(opened, parts, strict=True)]
+        )
     if kind not in KINDS or (packed and kind not in TEXTS):
         raise DataError(
             f"{path} is neither CSV nor Parquet, nor what else is read: name a file in {_LISTED}."
@@ -183,15 +188,50 @@ def parts_of(path: Path) -> list[Path]:
     """Return the files in a folder, or that a pattern with * stands for; none where a path is one file."""
     if path.is_dir():
         found = [one for one in sorted(path.iterdir()) if kind_of(one)[0] in KINDS and one.is_file()]
+        found = found or [one for one in sorted(path.glob("*=*/**/*")) if kind_of(one)[0] in KINDS]
         if not found:
             raise DataError(f"{path} is a folder that has no file of data: name one in {_LISTED}.")
         return found
-    if "*" not in path.name or path.exists():
+    root = _root(path)
+    if root == path or path.exists():
         return []
-    found = sorted(one for one in path.parent.glob(path.name) if one.is_file())
+    found = sorted(one for one in root.glob(str(path.relative_to(root))) if one.is_file())
     if not found:
         raise DataError(f"{path} stands for no file: check the path.")
     return found
+
+
+def _root(path: Path) -> Path:
+    """Return the folder that a pattern begins in; a path without * is its own."""
+    plain = [part for part in (path, *path.parents) if "*" not in str(part)]
+    return plain[0] if plain else Path()
+
+
+def _keys(part: Path, root: Path) -> dict[str, str | None]:
+    """Return the columns that the folders above a file are named by, as ``state=RI``: Hive's partitions."""
+    folders = part.relative_to(root).parts[:-1]
+    named = (folder.partition("=") for folder in folders if "=" in folder)
+    return {key: None if value == _NO_KEY else unquote(value) for key, _, value in named if key}
+
+
+_NO_KEY = "__HIVE_DEFAULT_PARTITION__"
+
+
+def _with_keys(source: Source, keys: Mapping[str, str | None]) -> Source:
+    """Return a file with a column for each folder that it has no column for."""
+    added = {key: value for key, value in keys.items() if key not in source.header}
+    own, values = len(source.header), list(added.values())
+
+    def load(places: Sequence[int]) -> list[pl.Series]:
+        inner = [at for at in places if at < own] or [0]
+        loaded = dict(zip(inner, source.load(inner), strict=True))
+        size = len(loaded[inner[0]])
+        return [
+            loaded[at] if at < own else pl.repeat(values[at - own], size, dtype=pl.String, eager=True)
+            for at in places
+        ]
+
+    return replace(source, header=(*source.header, *added), load=load) if added else source
 
 
 def _together(path: Path, parts: Sequence[Source]) -> Source:
@@ -218,7 +258,8 @@ def _together(path: Path, parts: Sequence[Source]) -> Source:
 
     def spoken(record: int) -> str:
         at = bisect_right(ends, record)
-        return f"{Path(parts[at].name).name}, {parts[at].row(record - (ends[at - 1] if at else 0))}"
+        name = Path(parts[at].name).relative_to(_root(path))
+        return f"{name}, {parts[at].row(record - (ends[at - 1] if at else 0))}"
 
     return Source(str(path), first.header, load, first_row=first.first_row, spoken=spoken)
 
