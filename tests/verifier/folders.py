@@ -85,7 +85,8 @@ def content_of(folder: Path) -> dict[str, Any]:
 def absurd(content: dict[str, Any], chance: Random) -> dict[str, Any]:
     """Return a certificate with a value where no such value belongs."""
     there = [place for place, _ in places(content) if place and place[0] == "parts"]
-    return changed_at(content, chance.choice(there), chance.choice(WRONG))
+    found: dict[str, Any] = changed_at(content, chance.choice(there), chance.choice(WRONG))
+    return found
 
 
 def tampered(released: Sequence[Path], place: Path, forged: int = 25) -> Iterator[Path]:
