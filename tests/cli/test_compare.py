@@ -18,7 +18,7 @@ def test_the_table_names_errors_conversions_and_a_choice(run: Run, example: Path
         "naive-gaussian",
         "Mean absolute error of margins",
         "implies epsilon 1 and delta 1e-05, which is weaker than pure epsilon 1.",
-        "Choose lattice-laplace: lattice-laplace has the smallest L2",
+        "Choose lattice-laplace: lattice-laplace has the smallest error of a cell",
     ):
         assert words in outcome.out
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from tests.example import written
+from tests.mechanisms.topdown.small import spec as topdown_spec
 
 from holdfast.comparison.compare import compare
 from holdfast.comparison.contenders import CONTENDERS, deviation, usual
@@ -21,6 +22,7 @@ from holdfast.privacy.conversion import gdp_within, zcdp_within
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
+from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.system.errors import GuaranteeError, SpecError
@@ -205,8 +207,9 @@ def test_the_same_seed_gives_the_same_figures(spec: Spec) -> None:
 def test_without_invariants_naive_noise_is_the_lattice_noise(spec: Spec) -> None:
     none = (('[[invariants]]\nmargin = ["county"]', ""), ('[[invariants]]\nmargin = ["education"]', ""))
     comparison = compared(spec(*none), ["lattice-laplace", "naive-laplace"], draws=50)
-    assert [row.lacks for row in comparison.rows] == ["", ""]
+    assert {row.lacks for row in comparison.rows} == {""}
     assert comparison.rows[0].l2 == comparison.rows[1].l2
+    assert comparison.rows[2].name.startswith('lattice-laplace, norm = "l2", optimise_for')
 
 
 @pytest.mark.parametrize(
@@ -221,6 +224,39 @@ def test_without_invariants_naive_noise_is_the_lattice_noise(spec: Spec) -> None
 def test_bad_input_is_refused(spec: Spec, names: list[str], draws: int, words: str) -> None:
     with pytest.raises(SpecError, match=words):
         compared(spec(), names, draws=draws)
+
+
+@pytest.mark.parametrize("privacy", [{"standard": "zcdp", "rho": "1"}, {"epsilon": "1"}])
+def test_all_that_a_release_would_draw_is_tried_and_chosen_by_all_counts(
+    privacy: dict[str, str], tmp_path: Path
+) -> None:
+    spec = topdown_spec(tmp_path, privacy={**privacy, "adjacency": "unit"})
+    names = ["lattice-gaussian", "lattice-laplace", "topdown", "naive-gaussian"]
+    comparison = compared(spec, names, draws=200)
+    rows = by_name(comparison)
+    shape = 'optimise_for = [{ up_to = 2 }, { marginal = ["block", "age", "sex"] }]'
+    weighted, isotropic = rows[f"lattice-gaussian, {shape}"], rows["lattice-gaussian"]
+    assert f'lattice-laplace, norm = "l2", {shape}' in rows
+    assert weighted.deviation is not None
+    assert isotropic.deviation is not None
+    assert weighted.l2 > isotropic.l2  # worse in cells, and better in the margins
+    assert weighted.deviation.margins["age"].value < isotropic.deviation.margins["age"].value / 1.5
+    report = {row["mechanism"]: row for row in comparison.to_dict()["rows"]}
+    assert report["topdown"]["max"] is None
+    assert report["topdown"]["cell"] > 0
+    expected = prepare(spec).plan().to_dict()["expected_error"]
+    planned = {tuple(row["of"]): row["mean_absolute"] for row in expected}
+    assert report["topdown"]["margins"]["tract"]["error"] == pytest.approx(planned["tract",], rel=1e-4)
+    assert comparison.choice is not None
+    assert "in the geometric mean" in comparison.why
+
+
+def test_a_budget_that_follows_from_accuracy_is_the_target(spec: Spec) -> None:
+    accuracy = "[[accuracy]]\ncells = true\nwithin = 20\n[privacy]"
+    path = spec(('epsilon = "1"  ', ""), ("[privacy]", accuracy))
+    comparison = compared(path, ["lattice-laplace", "naive-laplace"], draws=20)
+    assert isinstance(comparison.intensity, Pure)
+    assert comparison.intensity.epsilon < 1
 
 
 # the terms

@@ -1,5 +1,6 @@
 """`holdfast compare`."""
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -165,7 +166,7 @@ def _swap_errors(comparison: "SwapComparison") -> Table:
 
 
 def _number(size: "Size") -> str:
-    return plain_number(size.value)
+    return "-" if isnan(size.value) else plain_number(size.value)
 
 
 def _yes(so: bool) -> str:

@@ -8,14 +8,19 @@ batches, and of each draw its sizes are kept alone.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan, sqrt
+from typing import Any
 
 import numpy as np
 
 from holdfast.comparison.terms import terms_for
 from holdfast.estimation.l2 import public_tables
 from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, repeats
+from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import AnyMechanism, of_tables, require_neighbours
 from holdfast.mechanisms.mechanism import DrawArray
+from holdfast.mechanisms.queries import QueryOptions
+from holdfast.mechanisms.simulated_errors import count_errors
 from holdfast.privacy.guarantee import Target
 from holdfast.public import Public
 from holdfast.spec.mechanism import MechanismOptions
@@ -23,13 +28,60 @@ from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import option, setting
 
-CONTENDERS = {mechanism.name: mechanism for mechanism in of_tables() if mechanism.output == "table"}
+CONTENDERS = {
+    mechanism.name: mechanism
+    for mechanism in of_tables()
+    if "table" in (mechanism.output, *mechanism.estimated)
+}
 """Those that release tables, in the order in which equals are preferred."""
 
 
-def usual(own: str) -> tuple[str, ...]:
-    """Return those that are compared without being asked for, and the one that a spec names."""
-    return tuple(name for name, mechanism in CONTENDERS.items() if mechanism.contends or name == own)
+def usual(own: str, *, geography: bool = False) -> tuple[str, ...]:
+    """Return those that are compared without being asked for, and the one that a spec names.
+
+    What estimates a table from measurements of a geography is among them where there is one.
+    """
+    return tuple(
+        name
+        for name, kind in CONTENDERS.items()
+        if name == own or (kind.contends and (geography or not kind.estimated))
+    )
+
+
+def otherwise(
+    name: str, own: MechanismOptions, public: Public, *, drawn: bool, shaped: bool
+) -> Iterator[tuple[str, MechanismOptions]]:
+    """Yield other options of a mechanism to try, each with what to write for it.
+
+    They are what is drawn where the usual one is not, and weights that are best for what is told of all.
+    """
+    kind = CONTENDERS[name]
+    told = ", ".join(f'{key} = "{value}"' for key, value in kind.drawable.items())
+    if not drawn and kind.drawable:
+        yield told, kind.Options(name=name, **kind.drawable)
+    if shaped and issubclass(kind.Options, QueryOptions):
+        words, wishes = _shape(public)
+        options = kind.Options(name=name, **kind.drawable, optimise_for=wishes)
+        if options != own:
+            yield ", ".join(filter(None, (told, f"optimise_for = {words}"))), options
+
+
+def _shape(public: Public) -> tuple[str, Any]:
+    """Return the wish for all margins up to two, and for cells, where these are none of them."""
+    found: list[str] = []
+    for axis in public.schema.grid.axes:
+        finest = max(axis.names, key=lambda name: len(public.schema.attribute(name).levels))
+        alone = len(public.schema.attribute(finest).levels) == axis.size
+        found += [finest] if alone else axis.names
+    if len(found) <= MARGINS:
+        return '"all margins up to two"', "all margins up to two"
+    names = ", ".join(f'"{name}"' for name in found)
+    words = f"[{{ up_to = {MARGINS} }}, {{ marginal = [{names}] }}]"
+    return words, [{"up_to": MARGINS}, {"marginal": found}]
+
+
+MARGINS = 2
+"""Attributes of the margins that are told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +188,27 @@ def deviation(batches: Iterable[DrawArray], of: Sequence[Margin], *, keeps_invar
         margins={
             margin.name: margin.size(each, kept=keeps_invariants)
             for margin, each in zip(of, errors, strict=True)
+        },
+    )
+
+
+def estimated(mechanism: AnyMechanism, public: Public, of: Sequence[Margin]) -> Deviation:
+    """Return the sizes of the errors of best linear estimates, from the design: nothing is drawn."""
+    asked = [*(Counts(margin.attributes) for margin in of), Counts(public.schema.names)]
+    found = count_errors(mechanism, public, asked)
+    if found is None or any(each.unknown for each in found):
+        raise GuaranteeError("how far its estimates are off is not told here.")
+    *margins, cell = found
+    number = public.universe.cells
+    return Deviation(
+        draws=0,
+        l1=Size(number * cell.mean_absolute, 0.0),
+        l2=Size(sqrt(number) * cell.deviation, 0.0),
+        largest=Size(nan, 0.0),
+        cell=Size(cell.mean_absolute, 0.0),
+        margins={
+            margin.name: Size(each.mean_absolute, 0.0, exact=each.is_exact)
+            for margin, each in zip(of, margins, strict=True)
         },
     )
 

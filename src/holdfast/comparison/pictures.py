@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from holdfast.comparison.swaps import NOISE, SwapComparison, SwapRow
@@ -55,7 +56,8 @@ def _draw_tables(comparison: Comparison, path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.margins(x=0.25)
-    every[0].set_yticks(places, [f"{row.name}\n{_guarantee_of_noise(row)}" for row in rows], fontsize=8)
+    named = [f"{fill(row.name, LABEL)}\n{_guarantee_of_noise(row)}" for row in rows]
+    every[0].set_yticks(places, named, fontsize=8)
     figure.suptitle(f"Expected errors at {format_intensity(comparison.intensity)}", fontsize=11)
     kinds = [
         Patch(color=CHOSEN, label="chosen"),
@@ -71,6 +73,8 @@ def _draw_tables(comparison: Comparison, path: Path) -> None:
     save_figure(figure, path)
 
 
+LABEL = 44
+"""Letters of a line beside a bar."""
 MOST_PANELS = 3
 """Margins beside the cells and the whole table."""
 

@@ -5,7 +5,7 @@ depend on the table is drawn by itself; where it does, a public table that is fi
 stands in. Draws are seeded, as nothing is released.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from holdfast.comparison.contenders import (
     Deviation,
     contend,
     deviation,
+    estimated,
+    otherwise,
     require_known,
     simulated,
     usual,
@@ -29,11 +31,16 @@ from holdfast.mechanisms.catalogue import named_by, target_of
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Intensity
 from holdfast.public import Public, publish
+from holdfast.releases.table import budget_of
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import HoldfastError
 from holdfast.system.progress import steps
+from holdfast.system.text import counted
+
+LEAST = 1e-9
+"""Stands for no error in a geometric mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,25 +127,28 @@ def compare_tables(
     spec: Spec, names: Sequence[str] | None, *, data: Any, draws: int, seed: int
 ) -> Comparison:
     """Calibrate mechanisms to the target of a spec and simulate their errors: the usual ones by default."""
-    names = usual(spec.mechanism.name) if names is None else names
-    require_known(names, draws, CONTENDERS)
+    require_known(usual(spec.mechanism.name) if names is None else names, draws, CONTENDERS)
     kind, own = named_by(spec)
     reading = read_table(spec, data)
     public = publish(spec, reading.table, reading.inferred)
-    target = target_of(calibrated(spec.privacy, stated_model(spec), public))
+    names = usual(spec.mechanism.name, geography=bool(public.geography)) if names is None else names
+    privacy, _, made = budget_of(spec, calibrated(spec.privacy, stated_model(spec), public), public)
+    target = target_of(privacy)
     intensity = target.intensity
     if intensity is None:  # what the parameter of the spec's own mechanism guarantees
         intensity = kind.answer(public, target, own).guarantee.intensity
         target = replace(target, intensity=intensity)
     of = margins(public.schema, public.universe)
-    found = [
-        _row(name, own, public, target, of, draws, seed) for name in steps(names, "comparing mechanisms")
-    ]
-    for row in [row for row in found if row.deviation is None and CONTENDERS[row.name].drawable]:
-        options = CONTENDERS[row.name].Options(name=row.name, **CONTENDERS[row.name].drawable)
-        drawn = _row(row.name, options, public, target, of, draws, seed)
-        said = ", ".join(f'{key} = "{value}"' for key, value in CONTENDERS[row.name].drawable.items())
-        found.append(replace(drawn, name=f"{row.name}, {said}"))
+    moved = any(not margin.determined for margin in of if len(margin.attributes) < len(public.schema.names))
+    found = []
+    for name in steps(names, "comparing mechanisms"):
+        given = Contender(made) if made is not None and made.name == name else None
+        row = _row(name, own, public, target, of, draws, seed, given)
+        found.append(row)
+        for said, options in otherwise(name, own, public, drawn=row.deviation is not None, shaped=moved):
+            other = _row(name, options, public, target, of, draws, seed)
+            if other.deviation is not None or not getattr(options, "optimise_for", ()):
+                found.append(replace(other, name=f"{name}, {said}"))
     wanted = f"keep every invariant, release whole numbers and meet {format_intensity(intensity)}"
     if public.nonnegative or public.inequalities:
         wanted += " without negative counts" if public.nonnegative else " within the inequalities"
@@ -155,14 +165,17 @@ def _row(
     of: tuple[Margin, ...],
     draws: int,
     seed: int,
+    contender: Contender | None = None,
 ) -> MechanismRow:
-    contender = None
     try:
-        contender = contend(name, own, public, target)
+        contender = contender or contend(name, own, public, target)
         traits = contender.mechanism.traits
-        exactly = traits.keeps_invariants and traits.whole  # floats keep them up to rounding
-        sample = simulated(contender.mechanism, public, draws, seed)
-        measured = deviation(sample, of, keeps_invariants=exactly)
+        if contender.mechanism.estimated:
+            measured = estimated(contender.mechanism, public, of)
+        else:
+            exactly = traits.keeps_invariants and traits.whole  # floats keep them up to rounding
+            sample = simulated(contender.mechanism, public, draws, seed)
+            measured = deviation(sample, of, keeps_invariants=exactly)
     except HoldfastError as error:
         reason = " ".join(str(error).split())
         return MechanismRow(name, contender, None, "cannot be used", f"cannot be used: {reason}")
@@ -174,38 +187,59 @@ def _row(
         "may break inequalities": bool(public.inequalities) and not contender.mechanism.bounded,
     }
     notes = [remark for remark in (contender.mechanism.remark,) if remark]
-    if measured.draws < draws:
+    if contender.mechanism.estimated:
+        notes.append("errors of its best linear estimates: its table has no count below zero, and is biased")
+    elif measured.draws < draws:
         notes.append(f"{measured.draws:,} draws only, as each takes long")
     against = " and ".join(words for words, so in lacks.items() if so)
     return MechanismRow(name, contender, measured, against, "; ".join(notes))
 
 
 def _choice(rows: Iterable[MechanismRow], wanted: str) -> tuple[str | None, str]:
-    """Return the smallest L2 of what may be released for the target, and the reason in a sentence or two."""
+    """Return what may be released for the target with the smallest error, and the reason.
+
+    The error is the geometric mean over cells and all margins that noise moves in what may be released: each
+    kind of count weighs alike, whether large or small, so that halving one is worth doubling another.
+    """
     usable = [row for row in rows if row.deviation is not None]
     fit = [row for row in usable if not row.lacks]
     if not fit:
         return None, f"none of these mechanisms can {wanted}."
-    best, others = fit[0], [row for row in fit[1:] if row.l2 > fit[0].l2]
-    why = f"{best.name} has the smallest L2, {best.l2:.4g}, of those that {wanted}"
+    moved = [name for name in _margins_of(fit[0]) if not any(_margins_of(row)[name].exact for row in fit)]
+    error = {row.name: _error(row, moved) for row in usable}
+    fit.sort(key=lambda row: error[row.name].value)
+    best, others = fit[0], [row for row in fit if error[row.name].value > error[fit[0].name].value]
+    least = error[best.name]
+    over = f"cells and {counted(len(moved), 'margin')}, in the geometric mean" if moved else "a cell"
+    why = f"{best.name} has the smallest error of {over}, {least.value:.4g}, of those that {wanted}"
     if others:
-        why += f"; {others[0].name} is next with {others[0].l2:.4g}"
-        why += ", which is no clear difference" if _close(best, others[0]) else ""
-    smaller = "; ".join(f"{row.name} is smaller but {row.lacks}" for row in usable if row.l2 < best.l2)
+        other = error[others[0].name]
+        why += f"; {others[0].name} is next with {other.value:.4g}"
+        near = other.value - least.value <= 2 * np.hypot(least.standard_error, other.standard_error)
+        why += ", which is no clear difference" if near else ""
+    smaller = "; ".join(
+        f"{row.name} is smaller but {row.lacks}" for row in usable if error[row.name].value < least.value
+    )
     return best.name, f"{why}. {smaller}." if smaller else f"{why}."
 
 
-def _close(one: MechanismRow, other: MechanismRow) -> bool:
-    """Whether two are within two standard errors of each other."""
-    if one.deviation is None or other.deviation is None:
-        return False
-    spread = np.hypot(one.deviation.l2.standard_error, other.deviation.l2.standard_error)
-    return bool(abs(one.l2 - other.l2) <= 2 * spread)
+def _margins_of(row: MechanismRow) -> Mapping[str, Size]:
+    return {} if row.deviation is None else row.deviation.margins
 
 
-def rounded(value: float) -> float:
-    """Return a number for machines, in six digits."""
-    return float(f"{value:.6g}")
+def _error(row: MechanismRow, moved: Sequence[str]) -> Size:
+    """Return the geometric mean of the errors of cells and some margins."""
+    assert row.deviation is not None  # noqa: S101 - for types
+    sizes = [row.deviation.cell, *(_margins_of(row)[name] for name in moved)]
+    value = float(np.exp(np.mean([np.log(max(size.value, LEAST)) for size in sizes])))
+    # at most: errors of one draw move together
+    relative = np.mean([size.standard_error / max(size.value, LEAST) for size in sizes])
+    return Size(value, value * float(relative))
+
+
+def rounded(value: float) -> float | None:
+    """Return a number for machines, in six digits; None where it is not known."""
+    return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
 def _margin(size: Size) -> dict[str, Any]:
