@@ -43,6 +43,11 @@ def test_weights_are_rational_and_near_their_bound(tmp_path: Path) -> None:
     assert found.bound <= (5**0.5 + 3) / 4 <= found.variance * (1 + 1e-9)
 
 
+def test_wishes_of_any_weight_have_a_bound(tmp_path: Path) -> None:
+    heavy = {"marginal": ["column"], "weight": "1e300"}
+    assert record(tmp_path, "two states", heavy, {"marginal": ["row", "column"]}).gap < 1e-5
+
+
 def test_the_detailed_query_alone_is_the_usual_noise_where_rows_and_columns_are_kept(tmp_path: Path) -> None:
     found = record(tmp_path, "3 x 3", {"up_to": 2})
     form, marginals = proved(public_of("3 x 3", tmp_path), found)

@@ -142,3 +142,10 @@ def test_what_is_known_of_noise_is_used_in_other_standards() -> None:
     assert tight(plain).mu is None
     large = GaussianNoise.of(Fraction(100))
     assert tight(large).epsilon_at(1e-10) <= tight(ZeroConcentrated(large.rho)).epsilon_at(1e-10)
+
+
+@pytest.mark.parametrize("mu", [10**3, 10**5, 10**6])
+def test_a_mu_that_protects_nothing_is_worked_out_all_the_same(mu: int) -> None:
+    rho = rho_within(Fraction(mu))
+    assert Fraction(mu) ** 2 / 8 * (1 - Fraction(1, 10**12)) < rho < Fraction(mu) ** 2 / 8 + 20
+    assert Fraction(mu) * (1 - Fraction(1, 10**9)) < mu_of(rho) <= mu

@@ -112,7 +112,7 @@ def bound_of(
     needed = float(np.divide(falls, covered, out=np.zeros_like(falls), where=falls > 0).max(initial=0.0))
     room = 1 - program.moves @ program.floors
     least = needed * float(losses @ room) + float(falls @ program.floors)
-    return value**2 / least if least > 0 else 0.0
+    return value * (value / least) if least > 0 else 0.0
 
 
 def _minimised(program: WeightProgram, rows: FloatArray) -> Optimum:

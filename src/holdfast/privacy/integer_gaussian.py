@@ -29,6 +29,8 @@ DIGITS = 12
 FINE_DIGITS = 15
 """Of a rho, so that the mu that was asked for is stated, and none beside it."""
 BITS = 256
+HUGE = 1 << 17
+"""Beyond it the chances are below what a ball holds; rho is less than 2e-8 above mu^2 / 8, relative to it."""
 
 
 @lru_cache(maxsize=4096)
@@ -90,8 +92,10 @@ def _step(size: float, digits: int) -> Fraction:
 
 
 def _rho(mu: Fraction) -> flint.arb:
-    """Return a ball around the rho that belongs to a mu."""
+    """Return a ball around the rho that belongs to a mu; of a huge one, a lower bound, mu^2 / 8."""
     with flint.ctx.workprec(_bits(mu)):
+        if mu > HUGE:
+            return _ball(mu) ** 2 / 8
         half = _ball(mu) / flint.arb(8).sqrt()
         return (2 * half.erf() / (half.erfc() - (3 * half).erfc())).log()
 
