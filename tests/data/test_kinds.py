@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pandas as pd
@@ -18,10 +19,10 @@ from holdfast.system.errors import DataError
 FRAME = pl.DataFrame({"county": ["A", "A", "B", "B"], "year": [2020, 2021] * 2, "n": [3, 0, 5, 7]})
 
 
-def counts(path: str, folder: Path, **keys: object) -> list[int]:
+def counts(path: str, folder: Path, **keys: Any) -> list[int]:
     data = Data(path=path, cells=("county", "year"), count="n", **keys)
     spec = Spec(data=data, privacy=Privacy(epsilon="1"), folder=folder)
-    return read_table(spec).table.counts.tolist()
+    return [int(count) for count in read_table(spec).table.counts]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,11 @@ def test_every_kind_reads_alike(tmp_path: Path, name: str) -> None:
         coded = pd.DataFrame(FRAME.with_columns(pl.col("n").cast(pl.Float64)).to_dict(as_series=False))
         if path.suffix != ".xpt":
             coded["county"] = [1, 1, 2, 2]
-        write = {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav, ".xpt": pyreadstat.write_xport}
+        write: dict[str, Any] = {
+            ".dta": pyreadstat.write_dta,
+            ".sav": pyreadstat.write_sav,
+            ".xpt": pyreadstat.write_xport,
+        }
         labels = {} if path.suffix == ".xpt" else {"variable_value_labels": {"county": {1: "A", 2: "B"}}}
         write[path.suffix](coded, str(path), **labels)
     else:

@@ -48,7 +48,7 @@ def test_nested_attributes_are_seen_with_what_they_cost(spec_for: SpecFor) -> No
     assert "each tract in one county and each block in one tract" in said
     assert f"{3 * 12 * 36 * 2:,} cells are made where {36 * 2:,} are real" in said
     assert 'set within = { tract = "county", block = "tract" } in data' in said
-    (said,) = warnings(spec_for(chain(36), {**data, "within": {"block": "tract"}}))
+    said, _ = warnings(spec_for(chain(36), {**data, "within": {"block": "tract"}}))
     assert 'within = { tract = "county" }' in said
     assert warnings(spec_for(chain(36), {**data, "within": {"block": "tract", "tract": "county"}})) == ()
 

@@ -66,6 +66,7 @@ NoProtection = Annotated[
         "--accept-no-protection", help="Release even if the guarantee is no protection to speak of."
     ),
 ]
+Strict = Annotated[bool, typer.Option("--strict", help="Take doubts about the data for errors.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
 

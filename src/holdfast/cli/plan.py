@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 import holdfast as hf
-from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile
+from holdfast.cli.arguments import Json, Quiet, ReportFile, SpecFile, Strict
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
@@ -34,6 +34,7 @@ def command(
         typer.Option(metavar="BUDGETS", help="Errors at other budgets, too: epsilon=1/2,1,2."),
     ] = None,
     out: ReportFile = None,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,7 +42,7 @@ def command(
     require_new_file(out)
     require_file(spec)
     with doing("planning"):
-        report = hf.plan(spec, what_if=None if what_if is None else _budgets(what_if))
+        report = hf.plan(spec, what_if=None if what_if is None else _budgets(what_if), strict=strict)
     warn_each(report.warnings)
     deliver(report, _words, as_json=as_json, out=out)
 

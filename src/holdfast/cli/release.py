@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import holdfast as hf
-from holdfast.cli.arguments import QUIET, ROW, SEED, Json, NoProtection, Quiet, SpecFile
+from holdfast.cli.arguments import QUIET, ROW, SEED, Json, NoProtection, Quiet, SpecFile, Strict
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.system.errors import ReleaseError
@@ -59,6 +59,7 @@ def command(
         bool, typer.Option("--microdata", help="For top-down releases: write one record a person, too.")
     ] = False,
     accept_no_protection: NoProtection = False,
+    strict: Strict = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -79,6 +80,7 @@ def command(
             utility=utility,
             microdata=microdata,
             accept_no_protection=accept_no_protection,
+            strict=strict,
         )
     warn_each(written.warnings)
     try:

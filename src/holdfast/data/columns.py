@@ -180,7 +180,11 @@ def _complaint(value: object) -> str:
         )
     if exact is None and _GROUPED.fullmatch(text.strip()):
         digits = re.sub(r"\D", "", text)
-        return f"is {in_quotes(text)}, which is not a whole number: write it without separators, as {digits}."
+        sign = re.sub(r"[+\-\d]", "", text.strip())[:1]
+        return (
+            f"is {in_quotes(text)}, which is not a whole number: write it without separators, as {digits}, or"
+            f" set thousands = {in_quotes(sign)} in {setting('data')}."
+        )
     if exact is None:
         return f"is {in_quotes(text)}, which is not a whole number: write it in digits."
     if exact.denominator != 1:

@@ -46,6 +46,8 @@ class Source:
     """What to do where a column is missing, if the header lets one guess: it has another separator."""
     spoken: Callable[[int], str] | None = None
     """The words for a row, where its number alone does not tell: of several files, of rows left out."""
+    origin: "Source | None" = None
+    """The source before a spec gave it another shape: by this it is known."""
     rows: Callable[[], Iterator[list[pl.Series]]] | None = None
     """All rows as they are, batch by batch, where a database has counted equal ones: see `TIMES`."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.columns import Columns, closed, unmet
+from holdfast.data.doubts import doubts
 from holdfast.data.files import MOST_ROWS, PLAIN, TIMES, Source, Writing, open_file, open_frame
 from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
@@ -50,6 +51,9 @@ class ReadTable:
 
         if (rows := self.columns.source.rows) is not None:
             return identity_of_batches(rows())
+        if (origin := self.columns.source.origin) is not None:
+            loaded = origin.load(range(len(origin.header)))
+            return identity([column.alias(name) for name, column in zip(origin.header, loaded, strict=True)])
         return identity([*self.columns.raw, *self.columns.rest()])
 
     @property
@@ -100,13 +104,13 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     attributes = _attributes(columns, names, declared, ordered=asked.count is not None and not source.grouped)
     records = columns.records(attributes)
     times = columns.integers(TIMES) if source.grouped else None
-    doubts = _warnings(spec, columns, records, times)
+    said = _warnings(spec, columns, records, times)
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nested, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     if asked.count is None:
         times = np.ones(records.size, dtype=np.int64) if times is None else times
         table = Table(schema, _spread(columns, schema, records, times, names[0]))
-        return ReadTable(table, inferred, columns, doubts)
+        return ReadTable(table, inferred, columns, (*said, *doubts(spec, columns, records, table)))
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
@@ -122,7 +126,8 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
             f"{source.name}, column {asked.count!r} sums to more than the {MOST_RECORDS:,} records that"
             " are handled: check the counts."
         )
-    return ReadTable(Table(schema, counts), inferred, columns, doubts)
+    table = Table(schema, counts)
+    return ReadTable(table, inferred, columns, (*said, *doubts(spec, columns, records, table)))
 
 
 def _declared(spec: Spec) -> dict[str, Sequence[str]]:

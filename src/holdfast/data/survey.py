@@ -10,6 +10,7 @@ from itertools import combinations
 import polars as pl
 
 from holdfast.data.columns import Columns, as_text
+from holdfast.data.doubts import STRONG
 from holdfast.data.files import Source
 from holdfast.data.read import ordered_levels
 from holdfast.data.schema import Attributes
@@ -28,8 +29,6 @@ MOST_NUMBERS, MOST_NAMES = 150, 1_000
 LEAST_CELLS, MOST_CELLS = 1_000, 2_000_000
 CENSUS = {"state": 2, "county": 5, "tract": 11, "block_group": 12, "block": 15}
 """Characters of a census code that name each level."""
-STRONG = frozenset({"count", "counts", "n", "freq", "frequency"})
-"""Names that mean a count whatever the rows are."""
 AN_ID = "looks like an id, and nobody can be a level; where one has several rows, see records_per_unit"
 ONE_LEVEL = "has one level on all rows"
 _WHOLE = r"^\+?[0-9]{1,18}(\.0*)?$"

@@ -69,14 +69,14 @@ def _alike(attribute: Attribute) -> Iterator[str]:
     if twins:
         more = f" (and {len(twins) - 1:,} more such)" if len(twins) > 1 else ""
         yield (
-            f"{attribute.name} has the levels {_listed(twins[0])}{more}, which differ in case, spaces or"
+            f"{attribute.name} has the levels {listed(twins[0])}{more}, which differ in case, spaces or"
             f" zeros only: take them together in {setting('data.recode')} if they are one."
         )
     empty = [level for level in attribute.levels if " ".join(level.split()).casefold() in NO_VALUE]
     if empty:
         some = "the level" if len(empty) == 1 else "the levels"
         yield (
-            f"{attribute.name} has {some} {_listed(empty)}, which may be a missing value: list it in"
+            f"{attribute.name} has {some} {listed(empty)}, which may be a missing value: list it in"
             f" {setting('data')} missing if it is one."
         )
 
@@ -133,14 +133,15 @@ def looks_nested(
 def nested_in_words(pairs: list[tuple[str, str]], cells: int, real: int) -> str:
     """Return what to say of attributes that look nested: what they make of the cells, and what to write."""
     said = " and ".join(f"each {inner} in one {outer}" for inner, outer in pairs)
-    keys = ", ".join(f'{_key(inner)} = "{outer}"' for inner, outer in pairs)
+    keys = ", ".join(f'{key_of(inner)} = "{outer}"' for inner, outer in pairs)
     return (
         f"attributes look nested, {said}, and are not said to be: {cells:,} cells are made where {real:,} are"
         f" real, and noise goes to all of them; set within = {{ {keys} }} in {setting('data')}."
     )
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """Return a name as a key of TOML."""
     return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else f'"{name}"'
 
 
@@ -150,6 +151,7 @@ def _folded(level: str) -> object:
     return text if value is None else value
 
 
-def _listed(levels: list[str]) -> str:
+def listed(levels: list[str]) -> str:
+    """Return some levels in quotes, and how many more there are."""
     some = ", ".join(in_quotes(level) for level in levels[:SHOWN])
     return some + (f" and {len(levels) - SHOWN:,} more" if len(levels) > SHOWN else "")

@@ -19,6 +19,7 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.system.errors import DataError
 from holdfast.system.ways import about
 
 if TYPE_CHECKING:
@@ -55,13 +56,24 @@ def _records(spec: Spec, data: Any) -> PreparedPart:
     return prepare_records(spec, data)
 
 
-def plan(spec: AnySpec, data: Any = None, *, what_if: WhatIf | None = None) -> PlanReport:
+def plan(
+    spec: AnySpec, data: Any = None, *, what_if: WhatIf | None = None, strict: bool = False
+) -> PlanReport:
     """Return how the release of a spec would be drawn, what that takes, and how far counts are off.
 
     Nothing is drawn of the data. ``what_if`` has other budgets to look at, by the name of the spec's own, as
-    in {"epsilon": ["1/2", 1, 2]}.
+    in {"epsilon": ["1/2", 1, 2]}. Doubts about the data are errors where they are ``strict``.
     """
-    return prepare(spec, data).plan(what_if=what_if)
+    return _free_of_doubts(prepare(spec, data), strict=strict).plan(what_if=what_if)
+
+
+def _free_of_doubts(prepared: Prepared, *, strict: bool) -> Prepared:
+    """Return what was prepared; raises DataError where there are doubts about its data and none may be."""
+    said = prepared.warnings
+    if strict and said:
+        more = f" There are {len(said) - 1} more such doubts." if len(said) > 1 else ""
+        raise DataError(f"{said[0]}{more}")
+    return prepared
 
 
 def release(
@@ -79,6 +91,7 @@ def release(
     engine: str = "embedded",
     microdata: bool = False,
     utility: str | Path | None = None,
+    strict: bool = False,
 ) -> Written:
     """Prepare, charge, draw and write a release to a new folder [holdfast, releases/handover.py].
 
@@ -96,6 +109,7 @@ def release(
         engine: where records are swapped and top-down estimates are made, "embedded" or "spark".
         microdata: whether a top-down release has a record for each count, too.
         utility: the file of the curator's report on swapped records, beside the folder unless it is given.
+        strict: whether doubts about the data, which are warnings otherwise, are errors: nothing is charged.
 
     """
     asked = _read(spec)
@@ -111,7 +125,7 @@ def release(
         engine=engine,
         microdata=microdata,
         utility=utility,
-    ).of(lambda: prepare(asked, data), kinds_of(asked))
+    ).of(lambda: _free_of_doubts(prepare(asked, data), strict=strict), kinds_of(asked))
 
 
 def kinds_of(spec: Spec | TablesSpec) -> tuple[type[Mechanism[Any, Any]], ...]:

@@ -8,6 +8,7 @@ from pydantic import Field, StrictBool, StrictInt, field_validator, model_valida
 
 from holdfast.spec.databases import require_no_password, require_select
 from holdfast.spec.part import Part, Text
+from holdfast.spec.shape import Derived, Wide
 from holdfast.spec.values import Recode, require_distinct, short
 from holdfast.system.text import closest
 
@@ -107,6 +108,14 @@ class Data(Part):
     recode: Recode = Field(default_factory=dict)
     omit: Mapping[str, tuple[Text, ...]] = {}
     """Rows that are sums of others and left out, by columns and the levels that tell."""
+    wide: Wide | None = None
+    """Columns that each count the records of some levels."""
+    derive: Mapping[str, Derived] = {}
+    """Attributes that are parts of dates."""
+    fold: StrictBool = False
+    """Whether levels that differ in case and spaces around them are one."""
+    thousands: Text = ""
+    """The sign between the thousands of counts."""
     id: Text | None = None
     """Where records are swapped: the column that tells which unit a row belongs to."""
     persons: Text | None = None
@@ -239,6 +248,40 @@ class Data(Part):
                         f"levels {attribute} names {code!r}, which is a code of missing: write {MISSING!r}"
                         " there, the level of all missing values"
                     )
+        return self
+
+    @field_validator("derive", mode="before")
+    @classmethod
+    def _from(cls, derive: object) -> object:
+        if not isinstance(derive, Mapping):
+            return derive
+        return {
+            name: {("source" if key == "from" else key): value for key, value in one.items()}
+            if isinstance(one, Mapping)
+            else one
+            for name, one in derive.items()
+        }
+
+    @field_validator("thousands")
+    @classmethod
+    def _one_mark(cls, thousands: str) -> str:
+        if thousands not in ("", ",", ".", " ", "'", "\u2019", "_", "\u00a0", "\u2009", "\u202f"):
+            raise ValueError(f'is {short(thousands)!r}: give the sign between thousands, such as "," or "."')
+        return thousands
+
+    @model_validator(mode="after")
+    def _wide_counts(self) -> Self:
+        if self.database is not None and (self.wide is not None or self.derive or self.thousands):
+            raise ValueError(
+                "wide, derive and thousands are for files: ask a database in query for such columns"
+            )
+        if self.wide is None:
+            return self
+        if self.count is None:
+            raise ValueError('wide makes a column of counts: name it, count = "n"')
+        for name in self.wide.attributes:
+            if name not in self.cells:
+                raise ValueError(f"wide names {name!r}, which is not among cells: add it there")
         return self
 
     @model_validator(mode="after")
