@@ -20,7 +20,7 @@ PEOPLE = {"person_id": [i // 2 for i in range(60)], "sex": ["f", "m", "m"] * 20}
 ONE = Privacy(epsilon="1")
 
 
-def said(columns: dict[str, list[Any]], privacy: Privacy = ONE, **data: Any) -> tuple[str, ...]:
+def said(columns: Any, privacy: Privacy = ONE, **data: Any) -> tuple[str, ...]:
     return read_table(Spec(data=Data(**data), privacy=privacy), pl.DataFrame(columns)).warnings
 
 
@@ -51,9 +51,10 @@ def said(columns: dict[str, list[Any]], privacy: Privacy = ONE, **data: Any) -> 
             {
                 "tract": [f"t{i}" for i in range(30)],
                 "county": [f"c{i // 9}" for i in range(30)],
+                "sex": ["f"] * 29 + ["m"],
                 "n": [7] * 30,
             },
-            {"cells": ["county", "tract"], "count": "n", "within": {"tract": "county"}},
+            {"cells": ["county", "tract", "sex"], "count": "n", "within": {"tract": "county"}},
             "no row counts 0",
             "list all of them",
         ),

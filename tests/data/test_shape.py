@@ -10,7 +10,7 @@ from holdfast.data.read import ReadTable, read_table
 from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError, SpecError
 
-WIDE = {
+WIDE: dict[str, list[Any]] = {
     "block": ["1", "2"],
     "pop_white": [7, 5],
     "pop_black": [3, 2],
@@ -21,7 +21,7 @@ RACES = {"pop_white": {"race": "white"}, "pop_black": {"race": "black"}}
 PATTERN = {"pattern": "{age}_{race}", "minor": "pop - vap"}
 
 
-def read(columns: Mapping[str, list[Any]], **data: Any) -> ReadTable:
+def read(columns: Mapping[str, Any], **data: Any) -> ReadTable:
     values = {"data": {"count": "n", **data}, "privacy": {"epsilon": "1"}}
     return read_table(Spec.of(values), pl.DataFrame(dict(columns)))
 
@@ -52,9 +52,14 @@ def test_named_columns_and_their_differences() -> None:
 def test_a_pattern_with_a_difference() -> None:
     found = long(read(WIDE, cells=["block", "age", "race"], wide=PATTERN))
     assert found == {
-        ("1", "minor", "white"): 3, ("1", "minor", "black"): 2, ("2", "minor", "white"): 0,
-        ("2", "minor", "black"): 2, ("1", "vap", "white"): 4, ("1", "vap", "black"): 1,
-        ("2", "vap", "white"): 5, ("2", "vap", "black"): 0,
+        ("1", "minor", "white"): 3,
+        ("1", "minor", "black"): 2,
+        ("2", "minor", "white"): 0,
+        ("2", "minor", "black"): 2,
+        ("1", "vap", "white"): 4,
+        ("1", "vap", "black"): 1,
+        ("2", "vap", "white"): 5,
+        ("2", "vap", "black"): 0,
     }
     assert found == long(
         read(
