@@ -103,7 +103,8 @@ def _table(session: Session, database: str, asked: str) -> str:
 
 def grouped(spec: Spec) -> Source:
     """Return the table of a spec with one row for each combination of levels that occurs."""
-    asked, relation = spec.data, Relation.of(spec).without(spec.data.omit)
+    asked, whole = spec.data, Relation.of(spec)
+    relation = whole.without(asked.omit)
     merging = asked.aggregate or bool(asked.recode)
     kept: list[int] = []
 
@@ -123,10 +124,10 @@ def grouped(spec: Spec) -> Source:
 
     def rows() -> Iterator[list[pl.Series]]:
         read = 0
-        for table in relation.rows():
+        for table in whole.rows():  # by all of them it is known, those left out as well
             read += table.num_rows
             yield pl.DataFrame(pl.from_arrow(table)).get_columns()
-        if [read] != kept:
+        if [read] < kept or (not asked.omit and [read] != kept):
             raise DataError("the data changed while they were read: run the command again.")
 
     header = (*relation.schema.names, TIMES)
