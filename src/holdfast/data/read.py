@@ -15,6 +15,7 @@ from holdfast.data.files import MOST_ROWS, PLAIN, TIMES, Source, Writing, open_f
 from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
 from holdfast.data.grid import count as cells_of
+from holdfast.data.lakes import located
 from holdfast.data.levels import number
 from holdfast.data.schema import MOST_CELLS, Attributes, Schema, quoted_schema
 from holdfast.data.selection import schema_of
@@ -90,7 +91,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
 
         source = grouped(spec)
     else:
-        source = open_source(spec.data_path if data is None else data, most_rows=rows, writing=writing)
+        source = open_source(located(spec) if data is None else data, most_rows=rows, writing=writing)
     numbers = (*(() if asked.count is None else (asked.count,)), *((TIMES,) if source.grouped else ()))
     names = asked.attributes
     source = unfolded(shaped(source, asked), asked.geography)

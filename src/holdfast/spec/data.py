@@ -159,6 +159,10 @@ class Data(Part):
     def _named(cls, path: str | None) -> str | None:
         if path == "":
             raise ValueError("is empty: name a .csv or .parquet file")
+        if path is not None and ":" in path.partition("://")[2].partition("/")[0].rpartition("@")[0]:
+            raise ValueError(
+                "has a password: leave it out, and set it where the library of the store finds it"
+            )
         return path
 
     @field_validator("database", mode="before")

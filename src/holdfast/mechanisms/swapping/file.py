@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from holdfast.data.databases import records_of
 from holdfast.data.files import Writing
+from holdfast.data.lakes import located
 from holdfast.data.microdata import Microdata, open_microdata
 from holdfast.data.sections import TableSection
 from holdfast.lattice.arrays import IntArray
@@ -71,7 +72,7 @@ class ConfidentialStrata(ConfidentialFile):
         if data is None and said.database is not None:
             source = records_of(spec)
         else:
-            source = open_microdata(spec.data_path if data is None else data, writing)
+            source = open_microdata(located(spec) if data is None else data, writing)
         columns = ColumnRoles.of(
             options.stratify, options.swap, source.columns, source.name, options.renumber
         )
