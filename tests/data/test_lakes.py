@@ -21,7 +21,8 @@ def lake() -> str:
 
 def counts(path: str, *cells: str) -> list[int]:
     data = hf.Data(path=path, cells=cells, count="n", aggregate=True)
-    return read_table(hf.Spec(data=data, privacy=hf.Privacy(epsilon="1"))).table.counts.tolist()
+    found = read_table(hf.Spec(data=data, privacy=hf.Privacy(epsilon="1")))
+    return [int(count) for count in found.table.counts]
 
 
 def test_a_file_a_folder_and_a_pattern_of_a_store_are_read(lake: str) -> None:
