@@ -191,6 +191,19 @@ def test_an_assessment_leaves_open_what_only_the_agency_knows(release: Path, tmp
     assert read_certificate(release).guarantee.statement in text
 
 
+def test_names_are_no_tags_and_units_come_and_go(tmp_path: Path) -> None:
+    kept = {"margin": ["county"], "name": "</script><img src=x>[a](https://example.org)"}
+    privacy = {"epsilon": "1", "neighbours": "add-remove"}
+    folder = _release(tmp_path, invariants=[kept], privacy=privacy)
+    (out,) = export(folder, "assessment", tmp_path / "a.md").files
+    text = out.read_text(encoding="utf-8")
+    assert "&lt;/script&gt;&lt;img src=x&gt;\\[a](" in text
+    assert "<" not in text
+    (record,) = export(folder, "registry", tmp_path / "r.yaml").files
+    for said in (text, record.read_text(encoding="utf-8")):
+        assert "differ in at most 2 records added or removed" in said
+
+
 def test_a_processed_table_leaves_as_an_estimate(release: Path, tmp_path: Path) -> None:
     holdfast.postprocess(release, "integers-l1", tmp_path / "tidy", bias_draws=0)
     (out,) = export(tmp_path / "tidy", "csv", tmp_path / "tidy.csv").files

@@ -5,6 +5,8 @@ NIST SP 800-226 asks of a guarantee: unit, parameters, mechanism, composition, s
 is left open, by name.
 """
 
+from html import escape
+
 from holdfast.certificate.metadata import described
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ProcessedPart
@@ -30,7 +32,7 @@ def assessment(certificate: Certificate) -> bytes:
         else "This release alone. It was charged to no ledger."
     )
     secure = certificate.randomness.secure
-    distance = "one record" if unit.distance == 1 else f"{unit.distance} records"
+    apart = unit.value.whom.apart(unit.distance)
     sections = {
         "NIST SP 800-226": {
             "Guarantee and its parameters": guarantee.statement,
@@ -38,7 +40,7 @@ def assessment(certificate: Certificate) -> bytes:
                 f"{LEVELS[certificate.verdict.level]} A guess between two tables, from even odds, is right"
                 f" in at most {certificate.verdict.right:.1%} of cases."
             ),
-            "Unit of privacy": f"{unit.name}: data that differ in at most {distance}, within the same scope.",
+            "Unit of privacy": f"{unit.name}: data that differ in at most {apart}, within the same scope.",
             "Neighbours and scope": (
                 "Compared are data with the same invariants; these are outside of the guarantee:\n\n"
                 + "\n".join(kept)
@@ -77,4 +79,5 @@ def assessment(certificate: Certificate) -> bytes:
         text += [f"## {title}", ""]
         for heading, answer in answers.items():
             text += [f"### {heading}", "", answer, ""]
-    return "\n".join(text).encode("utf-8")
+    # names are of the data, and a page in Markdown may have tags and links in it
+    return escape("\n".join(text), quote=False).replace("[", r"\[").encode("utf-8")

@@ -21,6 +21,7 @@ def registry_record(certificate: Certificate, name: str) -> dict[str, Any]:
     publication = certificate.publication
     said = {} if publication is None else publication.model_dump(exclude_none=True)
     guarantee, unit = certificate.guarantee, certificate.guarantee.unit
+    apart = unit.value.whom.apart(unit.distance)
     records = isinstance(certificate.parts[0], RecordsPart)
     processed = isinstance(certificate.parts[0], ProcessedPart)
     custom = records or certificate.secrets is not None
@@ -55,11 +56,7 @@ def registry_record(certificate: Certificate, name: str) -> dict[str, Any]:
             },
             "privacy_loss": {
                 "privacy_unit": unit.name,
-                "privacy_unit_details": (
-                    f"Data that differ in at most {unit.distance} records, of the same scope."
-                    if unit.distance > 1
-                    else "Data that differ in one record, of the same scope."
-                ),
+                "privacy_unit_details": f"Data that differ in at most {apart}, of the same scope.",
                 "privacy_parameters": {
                     key: float(value)
                     for key, value in guarantee.intensity.items()
