@@ -12,7 +12,7 @@ import holdfast as hf
 from holdfast.comparison.tables import Comparison
 from holdfast.mechanisms.asked_counts import Counts
 from holdfast.releases.prepare import prepare
-from holdfast.system.errors import SamplingError, SpecError
+from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
 
 
 def test_tables_with_the_same_invariants_have_the_same_report() -> None:
@@ -87,6 +87,14 @@ def test_noise_that_cannot_be_drawn_is_refused_with_what_the_ways_out_cost() -> 
         prepared = of_sizes(sizes, [["a"], ["b"]], options, epsilon="1")  # what is advised is accepted
         (error,) = prepared.mechanism.errors(prepared.public, [Counts(("a", "b"))])
         assert error.mean_absolute == pytest.approx(found[number], rel=0.01)
+
+
+def test_differences_that_cannot_be_listed_lead_to_other_noise_with_its_price() -> None:
+    with pytest.raises(GuaranteeError, match="k-norm noise needs them: in mechanism set name = ") as refused:
+        of_sizes({"a": 14, "b": 14}, [["a"], ["b"]], {"name": "k-norm"}, epsilon="1")
+    found = [float(each) for each in re.findall(r"a cell is off by ([\d.]+)", str(refused.value))]
+    assert len(found) > 1
+    assert found == sorted(found)
 
 
 def test_a_comparison_tries_what_is_drawn_where_the_usual_law_is_not(tmp_path: Path) -> None:

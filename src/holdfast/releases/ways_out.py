@@ -10,15 +10,16 @@ from holdfast.privacy.guarantee import Target
 from holdfast.public import Public
 from holdfast.sampling.lattice.laplace import CrossingsError
 from holdfast.spec.model import Spec
-from holdfast.system.errors import HoldfastError, SamplingError
+from holdfast.system.errors import GuaranteeError, HoldfastError, SamplingError
 from holdfast.system.text import plain_number
 from holdfast.system.ways import setting
 
 INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lattice-laplace", {}),
     ("anchored-laplace", {}),
     ("lattice-laplace", {"norm": "l2"}),
 )
-"""Pure noise that is drawn where l1 noise is not."""
+"""Pure noise that is drawn where other noise is not, l1 noise where it can be."""
 MARGINS = 2
 """Margins that are told beside the cells."""
 
@@ -42,13 +43,17 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
     """Calibrate the mechanism of a spec; where it cannot be drawn, errors say what each way out costs."""
     try:
         return answer(spec, public)
-    except CrossingsError as error:
+    except (CrossingsError, GuaranteeError) as error:
+        from holdfast.universe.hull.moves import UnlistedError  # noqa: PLC0415 - where something is refused
+
+        if not isinstance(error.__cause__ or error, CrossingsError | UnlistedError):
+            raise
         ways = ways_out(public, target_of(spec.privacy))
         if not ways:
             raise
         fact = str(error).partition(":")[0]
         told = ", or ".join(way.told for way in ways)
-        raise SamplingError(
+        raise (SamplingError if isinstance(error, SamplingError) else GuaranteeError)(
             f"{fact}: in {setting('mechanism')} set {told}, or keep fewer margins or coarser attributes."
         ) from None
 
