@@ -153,7 +153,7 @@ def test_a_count_in_groups_of_digits_says_how_to_write_it(
     run: Run, tmp_path: Path, written: str, digits: str
 ) -> None:
     said = refused(run, tmp_path, SPEC, COUNTS.replace("f,30,4", f"f,30,{written}"))
-    assert f"write it without separators, as {digits}." in said
+    assert f"write it without separators, as {digits}, or set thousands" in said
 
 
 def test_noise_that_is_too_narrow_to_be_drawn_says_how_wide_it_can_be(run: Run, tmp_path: Path) -> None:
@@ -167,7 +167,8 @@ def test_noise_that_is_too_narrow_to_be_drawn_says_how_wide_it_can_be(run: Run, 
     assert "as the noise is narrow: ask for a rho 2 times smaller" in said
     pure = spec.replace('standard = "zcdp"\nrho = "2"', 'epsilon = "2"')
     other = pure.replace('"lattice-gaussian"', '"lattice-laplace"\nnorm = "l2"')
-    assert 'take lattice-laplace with norm = "l2" and standard = "pure"' in said
+    assert 'set standard = "pure" with epsilon 2 in [privacy], which implies the target' in said
+    assert 'name = "lattice-laplace" and norm = "l2" (a cell is off by' in said
     for way in (spec.replace('rho = "2"', 'rho = "1"'), other):
         (tmp_path / "way.toml").write_text(way, encoding="utf-8")
         assert run("plan", tmp_path / "way.toml").code == 0

@@ -97,6 +97,16 @@ def test_differences_that_cannot_be_listed_lead_to_other_noise_with_its_price() 
     assert found == sorted(found)
 
 
+def test_noise_too_narrow_to_be_drawn_is_refused_with_pure_noise_that_implies_the_target() -> None:
+    margins = [["a"], ["b"]]
+    with pytest.raises(
+        SamplingError, match=r"epsilon 8\.944 in privacy, which implies the target"
+    ) as refused:
+        of_sizes({"a": 60, "b": 50}, margins, {"name": "lattice-gaussian"}, standard="zcdp", rho="40")
+    assert "times smaller" in str(refused.value)
+    assert re.search(r'name = "anchored-laplace" \(a cell is off by [\d.]+ on average', str(refused.value))
+
+
 def test_a_comparison_tries_what_is_drawn_where_the_usual_law_is_not(tmp_path: Path) -> None:
     rows = "".join(f"c{i},a{j},{i + j}\n" for i in range(40) for j in range(30))
     (tmp_path / "big.csv").write_text("c,a,n\n" + rows)

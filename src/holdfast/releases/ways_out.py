@@ -1,17 +1,22 @@
 """What to take in place of noise that cannot be drawn, with its errors at the same guarantee, best first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 from holdfast.mechanisms.asked_counts import Counts, usual
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, answer, target_of
 from holdfast.mechanisms.simulated_errors import count_errors
 from holdfast.privacy.guarantee import Target
+from holdfast.privacy.intensity import Approximate, Intensity, Pure, ZeroConcentrated
+from holdfast.privacy.roots import floor_root
 from holdfast.public import Public
+from holdfast.sampling.lattice.gaussian import NarrowNoiseError
 from holdfast.sampling.lattice.laplace import CrossingsError
 from holdfast.spec.model import Spec
 from holdfast.system.errors import GuaranteeError, HoldfastError, SamplingError
-from holdfast.system.text import plain_number
+from holdfast.system.text import plain_number, rational
 from holdfast.system.ways import setting
 
 INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -43,6 +48,20 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
     """Calibrate the mechanism of a spec; where it cannot be drawn, errors say what each way out costs."""
     try:
         return answer(spec, public)
+    except NarrowNoiseError as error:
+        target = target_of(spec.privacy)
+        pure = _implies(target.intensity)
+        ways = ways_out(public, replace(target, intensity=pure))
+        if pure is None or not ways:
+            raise
+        told = ", or ".join(way.told for way in ways)
+        raise NarrowNoiseError(
+            str(error).partition(", as the noise")[0],
+            error.factor,
+            f'or set standard = "pure" with epsilon {rational(pure.epsilon)} in {setting("privacy")}, which'
+            f" implies the target, and in {setting('mechanism')} {told}, or keep fewer margins or coarser"
+            " attributes",
+        ) from None
     except (CrossingsError, GuaranteeError) as error:
         from holdfast.universe.hull.moves import UnlistedError  # noqa: PLC0415 - where something is refused
 
@@ -56,6 +75,17 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
         raise (SamplingError if isinstance(error, SamplingError) else GuaranteeError)(
             f"{fact}: in {setting('mechanism')} set {told}, or keep fewer margins or coarser attributes."
         ) from None
+
+
+def _implies(intensity: Intensity | None) -> Pure | None:
+    """Return a pure epsilon that implies a target, the largest of four digits [bun2016, Proposition 1.4]."""
+    match intensity:
+        case ZeroConcentrated(rho):
+            root = float(floor_root(2 * rho))
+            return Pure(Fraction(Context(prec=4, rounding=ROUND_FLOOR).create_decimal(Decimal(root))))
+        case Approximate(epsilon, _):
+            return Pure(epsilon)
+    return None
 
 
 def ways_out(public: Public, target: Target) -> list[WayOut]:
