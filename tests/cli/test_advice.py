@@ -50,9 +50,12 @@ def test_a_mechanism_that_is_proposed_is_one_that_releases(
 
 
 def test_a_mechanism_for_2_x_2_tables_is_not_proposed_for_others(run: Run, tmp_path: Path) -> None:
-    said = refused(run, tmp_path, SPEC.replace('epsilon = "1"', 'standard = "gaussian"\nmu = "1"'))
+    spec = SPEC.replace('epsilon = "1"', 'standard = "gaussian"\nmu = "1"')
+    said = refused(run, tmp_path, spec)
     assert "noisy-count" not in said
     assert "set standard = \"pure\" with epsilon, in place of mu, or name = 'lattice-gaussian' in" in said
+    (tmp_path / "spec.toml").write_text(spec.replace("lattice-laplace", "lattice-gaussian"))
+    assert run("plan", tmp_path / "spec.toml").code == 0
 
 
 BUDGETS = {

@@ -26,7 +26,7 @@ def fails(monkeypatch: pytest.MonkeyPatch) -> Fails:
     import holdfast.cli.plan  # noqa: F401 - loaded before it is changed
 
     def let(error: BaseException) -> None:
-        def plan(*_: object) -> None:
+        def plan(*_: object, **__: object) -> None:
             raise error
 
         monkeypatch.setattr("holdfast.plan", plan)
@@ -116,7 +116,7 @@ def test_a_pipe_that_is_closed_is_silent(run: Run, fails: Fails) -> None:
 def test_warnings_of_libraries_are_not_for_users(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     import holdfast.cli.plan  # noqa: F401 - loaded before it is changed
 
-    def plan(*_: object) -> None:
+    def plan(*_: object, **__: object) -> None:
         warnings.warn("overflow encountered", RuntimeWarning, stacklevel=1)
         raise SpecError("wrong: mend it.")
 

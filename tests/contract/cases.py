@@ -95,7 +95,7 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("one total", {**ZCDP, "adjacency": "unit"}, SOME),
         Case("a geography", ZCDP, STATES),
         Case("two states", ZCDP, WISHES),
-        Case("two states", {**ZCDP, "adjacency": "unit"}, ALL),
+        Case("two states", {**ZCDP, "adjacency": "unit"}, ALL, reach=24),  # wide where nothing is asked
         Case("nothing kept", COMES_ZCDP),
         Case("nothing kept", {**COMES_ZCDP, "adjacency": "unit"}),
         Case("women", COMES_ZCDP, reach=9),

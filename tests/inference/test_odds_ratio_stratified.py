@@ -82,7 +82,7 @@ def test_strata_cost_as_much_as_one(intensity: Intensity) -> None:
 def test_as_parallel_composition_says(intensity: Intensity) -> None:
     joint = NoisyCount.calibrate(MARGINS, intensity).guarantee
     apart = parallel([NoisyCount.calibrate([margins], intensity).guarantee for margins in MARGINS])
-    assert (apart.intensity, apart.unit) == (joint.intensity, joint.unit)
+    assert (apart.intensity.parameters(), apart.unit) == (joint.intensity.parameters(), joint.unit)
     assert apart.scope.within(joint.scope)
     assert joint.scope.within(apart.scope)
 

@@ -91,12 +91,11 @@ def test_one_file_knows_the_solver() -> None:
         for name in imported(node)
         if name.startswith(("highspy", "scipy.optimize"))
     }
-    # roots, shares of a budget, and the extreme value of a function of one number, are no programs
+    # roots, and the extreme value of a function of one number, are no programs
     assert knowing == {
         "programs/solver.py",
         "testing/losses.py",
         "privacy/roots.py",
-        "mechanisms/topdown/allocation.py",
         "inference/posterior/whole_tables.py",
     }
 
