@@ -22,7 +22,7 @@ def described(certificate: Certificate) -> dict[str, Any]:
         "@context": {"@vocab": "https://schema.org/", "dcat": "http://www.w3.org/ns/dcat#"},
         "@type": ["Dataset", "dcat:Dataset"],
         "name": said.get("title") or _name(certificate),
-        "description": f"{certificate.guarantee.statement} {_kept(certificate)}".strip(),
+        "description": f"{_guaranteed(certificate)} {_kept(certificate)}".strip(),
         "datePublished": certificate.created[:10],
         "publisher": publisher,
         "creator": publisher,
@@ -62,6 +62,14 @@ def _variables(certificate: Certificate) -> list[str]:
 def _mechanisms(certificate: Certificate) -> str:
     names = [part.mechanism.name for part in certificate.parts if not isinstance(part, ProcessedPart)]
     return ", ".join(dict.fromkeys(names)) or "processed after its release"
+
+
+def _guaranteed(certificate: Certificate) -> str:
+    """Return the guarantee in a few words, whatever stands in the certificate."""
+    guarantee = certificate.guarantee
+    strength = ", ".join(f"{name} {value}" for name, value in guarantee.intensity.items())
+    apart = f"{_short(guarantee.unit.name)}, distance {guarantee.unit.distance}"
+    return f"Differential privacy subject to invariants: {guarantee.standard}, {strength} ({apart})."
 
 
 def _kept(certificate: Certificate) -> str:

@@ -76,7 +76,7 @@ def mu_per_record(rho: Fraction, longest: int | None) -> Fraction:
     ``longest`` is D, and None where it is not known.
 
     >>> [float(mu_per_record(Fraction(1, 2), longest)) for longest in (1, 2, None)]
-    [1.03937904843, 1.244918169755, 2.0]
+    [1.04667411396, 1.24491816975, 2.0]
     """
     return ceil_root(8 * rho) if longest is None else mu_of(longest**2 * rho) / longest
 
