@@ -21,7 +21,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.privacy import MODEL, Privacy
 from holdfast.system.errors import SpecError
 from holdfast.system.text import canonical
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
     from holdfast.privacy.pufferfish.guarantee import TPGuarantee
@@ -36,7 +36,8 @@ def stated_model(spec: Spec) -> "StatedModel | None":
         return None
     if laws == MODEL:
         raise SpecError(
-            f'{setting("privacy", "laws")} = "model" names no file: write its name, such as "model.toml".'
+            f"{assigned(setting('privacy', 'laws'), 'model')} names no file: write its name, such"
+            ' as "model.toml".'
         )
     from holdfast.privacy.pufferfish.of_model import StatedModel  # noqa: PLC0415 - few specs name a model
 

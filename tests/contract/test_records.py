@@ -250,7 +250,7 @@ def test_what_no_swap_would_change_is_refused(strata: Strata, said: str) -> None
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (Target("semi", Pure(Fraction(9))), 'adjacency = "unit"'),
+        (Target("semi", Pure(Fraction(9))), 'adjacency="unit"'),
         (Target("unit", Pure(Fraction(1, 10))), "ask for at least 0.895880"),
     ],
 )

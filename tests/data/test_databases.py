@@ -103,7 +103,7 @@ def test_counts_are_summed_as_those_of_a_file_are(database: str, file: Path) -> 
     found = read(database=database, table="counts", **asked, aggregate=True)
     assert (found.table.counts == truth.table.counts).all()
     assert (found.identity, found.marks) == (truth.identity, truth.marks)
-    with pytest.raises(DataError, match=r"repeats the cell .* set aggregate = true"):
+    with pytest.raises(DataError, match=r"repeats the cell .* set aggregate=True"):
         read(database=database, table="counts", **asked)
     assert read(database=database, table="counts", cells=CELLS, count="n").table.counts.sum() == len(ROWS)
 

@@ -27,12 +27,12 @@ def said(columns: Any, privacy: Privacy = ONE, **data: Any) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("columns", "data", "words", "mends"),
     [
-        (COUNTS, {"cells": ["county", "sex"]}, "'n' looks like a count", "count = 'n'"),
+        (COUNTS, {"cells": ["county", "sex"]}, "'n' looks like a count", "count='n'"),
         (
             TOTALS,
             {"cells": ["county"], "count": "n"},
             "has the level 'Total'",
-            "omit = { county = ['Total'] }",
+            "omit={\"county\": ['Total']}",
         ),
         (
             {"person_id": [str(i) for i in range(60)], "sex": ["f", "m", "m"] * 20},
@@ -44,7 +44,7 @@ def said(columns: Any, privacy: Privacy = ONE, **data: Any) -> tuple[str, ...]:
             {"county": ["A ", "B"], "n": [371, 482]},
             {"cells": ["county"], "count": "n"},
             "'A '",
-            "fold = true",
+            "fold=True",
         ),
         (PEOPLE, {"cells": ["sex"]}, "'person_id' stands on more rows", "records_per_unit"),
         (

@@ -84,7 +84,7 @@ def test_an_empty_field_is_missing(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("", "has no header"),
-        ("a;b\n1;2\n", 'separator = ";"'),
+        ("a;b\n1;2\n", 'separator=";"'),
         ("a,b,a\n1,2,3\n", "has two columns 'a'"),
         (ROWS + "1,2,3,4\n", "row 4 has 4 fields and the header 3"),
         (ROWS + "1,2\n", "row 4 has 2 fields and the header 3"),

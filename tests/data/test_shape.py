@@ -114,7 +114,7 @@ def test_case_and_spaces_fold_to_what_is_declared_or_came_first() -> None:
 def test_signs_between_thousands(sign: str, text: str) -> None:
     columns = {"a": ["x", "y"], "n": [text, "12"]}
     assert long(read(columns, cells=["a"], thousands=sign)) == {("x",): 1234, ("y",): 12}
-    with pytest.raises(DataError, match="set thousands = "):
+    with pytest.raises(DataError, match="set thousands="):
         read(columns, cells=["a"]) if sign != "." else read(
             {**columns, "n": ["1.234.567", "12"]}, cells=["a"]
         )

@@ -274,7 +274,7 @@ def test_gaussian_noise_is_composed_on_the_intersection(demo: Path) -> None:
 
 def test_rho_is_no_epsilon(demo: Path) -> None:
     account = ledger(demo, "2")
-    with pytest.raises(HoldfastError, match='set standard = "pure"'):
+    with pytest.raises(HoldfastError, match='set standard="pure"'):
         prepare(gaussian(demo)).release(ledger=account)
     assert account.spent() == 0
 

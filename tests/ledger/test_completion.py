@@ -48,7 +48,7 @@ def test_a_row_is_completed_once_and_must_be_there(tmp_path: Path) -> None:
 def test_one_row_is_read_by_itself(tmp_path: Path) -> None:
     ledger = filled(tmp_path / "a")
     assert ledger.row(2) == ledger.rows()[1]
-    with pytest.raises(LedgerError, match=r"has no row 4: `holdfast ledger show`"):
+    with pytest.raises(LedgerError, match=r"has no row 4: `holdfast.Ledger.rows`"):
         ledger.row(4)
     tamper(ledger.path, "UPDATE charges SET total = '1' WHERE \"index\" = 2")
     with pytest.raises(LedgerError, match="row 2: its content does not have its hash"):

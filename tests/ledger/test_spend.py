@@ -98,9 +98,7 @@ def test_a_release_that_states_one_distance_counts_up_to_it() -> None:
     with pytest.raises(GuaranteeError, match=r"this release does not say .* takes 4: use lattice-laplace"):
         charged([SEX.charge(FILE), silent.charge(FILE)])
     unit = replace(SEX, adjacency="unit")
-    with pytest.raises(
-        GuaranteeError, match=r'this release states .* 3 records alone: set adjacency = "unit"'
-    ):
+    with pytest.raises(GuaranteeError, match=r'this release states .* 3 records alone: set adjacency="unit"'):
         charged([unit.charge(FILE), silent.charge(FILE)])
     assert charged([unit.charge(FILE), replace(unit, stated=False).charge(FILE)]) == [2, 4]
 
@@ -109,10 +107,10 @@ def test_no_refusal_sends_to_another_ledger() -> None:
     rho = replace(SEX, profile=SquaredLoss(Fraction(2)))
     other = replace(SEX, profile=PerRecord(ZeroConcentrated(Fraction(2))))
     for charges, standard in (([rho], "pure"), ([SEX, other], "gaussian")):
-        with pytest.raises(GuaranteeError, match='set standard = "pure"') as refused:
+        with pytest.raises(GuaranteeError, match='set standard="pure"') as refused:
             charged([made.charge(FILE) for made in charges], standard)  # type: ignore[arg-type]
         assert "open" not in str(refused.value)
-    with pytest.raises(GuaranteeError, match="without chain = true") as refused:
+    with pytest.raises(GuaranteeError, match="without chain=True") as refused:
         _charge(Approximate(Fraction(1), Fraction(1, 10**6)))
     assert "without a ledger" not in str(refused.value)
 

@@ -111,7 +111,7 @@ def test_inequalities_are_kept_and_paid_for(prepared: Prepare) -> None:
 @pytest.mark.parametrize(
     ("mechanism", "inequality", "said"),
     [
-        ("lattice-laplace", LOW, "inequalities bound the release, .* set name = 'conditioned'"),
+        ("lattice-laplace", LOW, "inequalities bound the release, .* set name='conditioned'"),
         ("conditioned", {"where": {"county": "Omega"}, "at_least": 1}, "inequalities"),
         ("conditioned", {"where": {"region": "Alpha"}, "at_least": 1}, "not among the cells"),
         ("conditioned", {"total": True, "at_least": 1, "equals": 5}, "equals"),
@@ -164,7 +164,7 @@ def test_real_noise_is_for_studies(prepared: Prepare) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], bool, str]] = {
     "an unknown name": ({"name": "k-nrom"}, PURE, False, "did you mean 'k-norm'"),
-    "a standard it does not meet": ({"name": "k-norm"}, ZCDP, False, 'standard = "pure"'),
+    "a standard it does not meet": ({"name": "k-norm"}, ZCDP, False, 'standard="pure"'),
     "negative counts": ({"name": "k-norm"}, PURE, True, "'conditioned'"),
     "a key of none": ({"name": "k-norm", "base": "double-geometric"}, PURE, False, "unknown key 'base'"),
     "a key of another": ({"name": "k-norm", "norm": "l1"}, PURE, False, "unknown key 'norm'"),
@@ -174,7 +174,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], bool, str]] = {
     "a wrong key": ({"nrm": "l2"}, PURE, False, "did you mean 'norm'"),
     "moves without a chain": ({"name": "conditioned", "moves": "m.txt"}, PURE, True, "chain = true"),
     "a pure chain": ({"name": "conditioned", "chain": True}, PURE, True, "approximate"),
-    "no truncated Gaussian": ({"name": "conditioned"}, ZCDP, True, 'standard = "pure"'),
+    "no truncated Gaussian": ({"name": "conditioned"}, ZCDP, True, 'standard="pure"'),
     "per unit of another": ({"name": "k-norm", "epsilon_per_unit": "1"}, PURE, False, "unknown key"),
     "k-norm per record": ({"name": "k-norm"}, {**PURE, "adjacency": "unit"}, False, "semi"),
 }
@@ -201,7 +201,7 @@ def test_a_mechanism_reads_its_own_keys(example: Path) -> None:
     assert options == LatticeLaplaceOptions(
         name="lattice-laplace", norm="l2", epsilon_per_unit=Fraction(1, 4)
     )
-    assert options.sets_intensity == "epsilon_per_unit = 1/4"
+    assert options.sets_intensity == "epsilon_per_unit=1/4"
 
 
 def test_a_missed_target_is_not_blamed_on_what_was_not_given(

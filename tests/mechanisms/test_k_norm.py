@@ -123,19 +123,19 @@ def test_what_it_says_of_itself() -> None:
 
 
 def test_per_record_of_distance_is_refused() -> None:
-    with pytest.raises(GuaranteeError, match='adjacency = "semi"'):
+    with pytest.raises(GuaranteeError, match='adjacency="semi"'):
         KNorm.calibrate(replace(UNIVERSES["2 x 3"], adjacency="unit"), intensity=Pure(Fraction(1)))
 
 
 def test_an_open_number_of_records_is_refused() -> None:
-    with pytest.raises(GuaranteeError, match=r'number of records: .* or set name = "lattice-laplace" in'):
+    with pytest.raises(GuaranteeError, match=r'number of records: .* or set name="lattice-laplace" in'):
         KNorm.calibrate(premises(np.array([[1, 1, 0, 0]]), [2, 1, 1, 3]), intensity=Pure(Fraction(1)))
 
 
 def test_noise_out_of_reach_names_another_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = calibrated("crossing counts").noise
     monkeypatch.setattr(KNormLaw, "acceptance", 1e-12)
-    with pytest.raises(SamplingError, match=r'set name = "lattice-laplace" in .* with norm = "l2"'):
+    with pytest.raises(SamplingError, match=r'set name="lattice-laplace" in .* with norm="l2"'):
         noise.sample(SeededEntropy(0), 1)
 
 
@@ -169,7 +169,7 @@ def test_what_is_too_large_is_refused_by_its_sizes(
     monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=never))
     monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], sensitivity=never))
     monkeypatch.setattr("holdfast.universe.hull.moves.sensitivity_space", never)
-    with pytest.raises(GuaranteeError, match=r'cannot all be listed .* set name = "lattice-laplace"'):
+    with pytest.raises(GuaranteeError, match=r'cannot all be listed .* set name="lattice-laplace"'):
         KNorm.answer(kept(shape, margins), Target("semi", Pure(EPSILON)), KNormOptions())
 
 
@@ -207,7 +207,7 @@ def test_a_long_search_is_refused_after_counted_work(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=recorded))
     monkeypatch.setattr("holdfast.mechanisms.k_norm.WORK", 0)
     options = KNormOptions()
-    with pytest.raises(GuaranteeError, match=r'fewer than 16 records.* set name = "lattice-laplace" in'):
+    with pytest.raises(GuaranteeError, match=r'fewer than 16 records.* set name="lattice-laplace" in'):
         KNorm.answer(public, Target("semi", Pure(EPSILON)), options)
     distance = semi_adjacency(public.universe).worst_case
     assert distance < 16
@@ -267,5 +267,5 @@ def test_adjacency_unit_is_refused_before_anything_is_searched(monkeypatch: pyte
         raise AssertionError("the adjacency settles it")
 
     monkeypatch.setattr("holdfast.privacy.premises.refuse_one_table", never)
-    with pytest.raises(GuaranteeError, match='adjacency = "semi"'):
+    with pytest.raises(GuaranteeError, match='adjacency="semi"'):
         KNorm.answer(kept((3, 3), []), Target("unit", Pure(EPSILON)), KNormOptions())

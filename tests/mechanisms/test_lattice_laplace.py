@@ -68,7 +68,7 @@ def test_crossings_that_are_too_wide_name_another_norm_and_mechanism() -> None:
     universe = Universe.of(csr_array(two_way(26, 26)), np.full(51, 26))
     scope = Scope.of(universe, invariants=("r", "c"), constraints=())
     wide = LatticeLaplace(Premises(universe, scope, "unit"), "l1", Fraction(1))
-    with pytest.raises(SamplingError, match=r'norm = "l2" or the mechanism lattice-gaussian, which draw'):
+    with pytest.raises(SamplingError, match=r'norm="l2" or the mechanism lattice-gaussian, which draw'):
         wide.noise.sample(SeededEntropy(0), 1)
 
 

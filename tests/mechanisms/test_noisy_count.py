@@ -57,7 +57,7 @@ def test_a_table_with_a_structural_zero_is_refused(tmp_path: Path) -> None:
 
 
 def test_one_record_of_distance_is_not_offered(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match='set adjacency = "semi"'):
+    with pytest.raises(SpecError, match='set adjacency="semi"'):
         subject("2 x 2", tmp_path, epsilon="1", adjacency="unit")
 
 

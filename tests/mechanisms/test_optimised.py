@@ -112,7 +112,7 @@ def test_queries_or_wishes_and_the_l2_norm() -> None:
         SpecError, match=r"optimise_for finds the weights that queries give: keep one of them"
     ):
         MechanismChoice("lattice-gaussian", **own)
-    with pytest.raises(SpecError, match=r'set norm = "l2"'):
+    with pytest.raises(SpecError, match=r'set norm="l2"'):
         MechanismChoice("lattice-laplace", optimise_for="all margins up to one")
 
 

@@ -101,7 +101,7 @@ def test_a_ledger_keeps_to_one_kind_of_neighbours(tmp_path: Path) -> None:
     assert verify_ledger(path, releases=[tmp_path / name for name in ("one", "three", "four")]).kept
     other = Ledger.create(tmp_path / "other.ledger", standard="pure", budget=Fraction(10))
     holdfast.release(spec(neighbours="replace"), tmp_path / "five", data=TABLE, ledger=other)
-    with pytest.raises(GuaranteeError, match=r"that are replaced, .*set neighbours = 'replace'"):
+    with pytest.raises(GuaranteeError, match=r"that are replaced, .*set neighbours='replace'"):
         holdfast.release(spec(), tmp_path / "six", data=TABLE, ledger=other)
     assert other.spent() == 1
 

@@ -156,7 +156,7 @@ def test_where_no_bound_is_known_the_way_out_is_told() -> None:
     universe = Universe.of(
         csr_array(matrix), matrix @ counts, limits=Limits(csr_array(rows), rows @ counts - 2)
     )
-    with pytest.raises(GuaranteeError, match='adjacency = "unit"'):
+    with pytest.raises(GuaranteeError, match='adjacency="unit"'):
         semi_adjacency(universe)
 
 

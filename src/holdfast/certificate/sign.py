@@ -16,6 +16,7 @@ from holdfast.certificate.text import read_text
 from holdfast.system.checks import Check, Verification
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import write_new_text
+from holdfast.system.ways import command
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -79,8 +80,8 @@ def read_signing_key(path: str | Path) -> SigningKey:
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise ReleaseError(
-            f"{path} is not a private Ed25519 key in PEM: make one with holdfast keygen, and name the file"
-            " without .pub."
+            f"{path} is not a private Ed25519 key in PEM: make one with {command('keygen')}, and name the"
+            " file without .pub."
         )
     return key
 
@@ -98,7 +99,7 @@ def read_public_key(path: str | Path) -> PublicKey:
     if not isinstance(key, Ed25519PublicKey):
         raise ReleaseError(
             f"{path} is not a public Ed25519 key in PEM: name the file of the publisher's public key, which"
-            " holdfast keygen writes with .pub at its end."
+            f" {command('keygen')} writes with .pub at its end."
         )
     return key
 

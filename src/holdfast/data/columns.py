@@ -23,7 +23,7 @@ from holdfast.spec.data import MISSING
 from holdfast.spec.values import Bins, Range, levels_or_range
 from holdfast.system.errors import DataError
 from holdfast.system.text import closest, in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 _NO_LEVELS = (pl.Datetime, pl.Duration, pl.Binary, pl.Object)
 _WHOLE = r"^([+-]?[0-9]+)\.0*$"
@@ -135,8 +135,8 @@ class Columns:
         gap = _first(values.is_null() | (values == ""))
         if gap is not None:
             raise DataError(
-                f"{self.source.place(gap, column)} has no level: fill it in, delete the row, or set missing ="
-                f' [""] in {setting("data")}.'
+                f"{self.source.place(gap, column)} has no level: fill it in, delete the row, or set"
+                f" {assigned('missing', [''])} in {setting('data')}."
             )
 
 
@@ -183,7 +183,7 @@ def _complaint(value: object) -> str:
         sign = re.sub(r"[+\-\d]", "", text.strip())[:1]
         return (
             f"is {in_quotes(text)}, which is not a whole number: write it without separators, as {digits}, or"
-            f" set thousands = {in_quotes(sign)} in {setting('data')}."
+            f" set {assigned('thousands', words=in_quotes(sign))} in {setting('data')}."
         )
     if exact is None:
         return f"is {in_quotes(text)}, which is not a whole number: write it in digits."

@@ -31,7 +31,7 @@ from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError
 from holdfast.system.machine import free_memory
 from holdfast.system.text import closest, in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,8 +196,8 @@ def _require_counts(
     if not merging and (frame["rows"] > 1).any():
         twice = int((frame["rows"] > 1).arg_true()[0])
         raise DataError(
-            f"{name} repeats the cell {cell(twice)}: list each cell once, set aggregate = true in"
-            f" {setting('data')} to sum them, or leave out count if rows are records."
+            f"{name} repeats the cell {cell(twice)}: list each cell once, set {assigned('aggregate', True)}"
+            f" in {setting('data')} to sum them, or leave out count if rows are records."
         )
 
 

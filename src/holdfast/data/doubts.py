@@ -10,11 +10,11 @@ import polars as pl
 
 from holdfast.data.columns import Columns
 from holdfast.data.table import Records, Table
-from holdfast.data.warnings import COUNTS, IDS, TOTALS, key_of, listed, looks_like_id, words_of
+from holdfast.data.warnings import COUNTS, IDS, TOTALS, listed, looks_like_id, words_of
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.model import Spec
 from holdfast.system.text import in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting, table_of
 
 STRONG = frozenset({"count", "counts", "n", "freq", "frequency"})
 """Names that mean a count whatever the rows are."""
@@ -56,7 +56,7 @@ def _spaced(records: Records) -> Iterator[str]:
         if spaced:
             yield (
                 f"{attribute.name} has {listed(spaced)} with spaces at an end or several in a row: set"
-                f" fold = true in {setting('data')}, which takes them away."
+                f" {assigned('fold', True)} in {setting('data')}, which takes them away."
             )
 
 
@@ -91,7 +91,7 @@ def _uncounted(columns: Columns, records: Records, table: Table) -> Iterator[str
         if values.dtype.is_integer() or values.cast(pl.String).str.contains(r"^[0-9]+$").all():
             yield (
                 f"{in_quotes(name)} looks like a count and is not named, so every row is one record: set"
-                f" count = {in_quotes(name)} in {setting('data')} if rows are cells."
+                f" {assigned('count', words=in_quotes(name))} in {setting('data')} if rows are cells."
             )
             return
 
@@ -122,7 +122,7 @@ def _totals(records: Records, values: IntArray) -> Iterator[str]:
                 continue
             total = records.column(attribute.name) == place
             if total.any() and sum(values[total].tolist()) == sum(values[~total].tolist()):
-                rows = f"omit = {{ {key_of(attribute.name)} = [{in_quotes(level)}] }}"
+                rows = assigned("omit", words=table_of({attribute.name: f"[{in_quotes(level)}]"}))
                 yield (
                     f"{attribute.name} has the level {in_quotes(level)}, whose counts are the sums of the"
                     f" others, so everybody counts twice: set {rows} in {setting('data')}."

@@ -25,7 +25,7 @@ from holdfast.data.packaged import PACKAGED
 from holdfast.system.errors import DataError
 from holdfast.system.files import special
 from holdfast.system.text import counted, in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -382,7 +382,7 @@ def _other_separator(path: Path, header: list[str], separator: str) -> str:
     sign = max(found, key=lambda one: found[one])
     return (
         f"{path} has the one column {in_quotes(header[0])}, and seems to be separated by another sign: set"
-        f" separator = {_SEPARATORS[sign]} in {setting('data')}."
+        f" {assigned('separator', words=_SEPARATORS[sign])} in {setting('data')}."
     )
 
 
@@ -394,8 +394,8 @@ def _csv_damage(path: Path, writing: Writing, text: str | None, width: int) -> s
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 return (
-                    f"{path}, row {row} is not UTF-8 text: save the file as UTF-8, or name its encoding, such"
-                    f' as encoding = "cp1252", in {setting("data")}.'
+                    f"{path}, row {row} is not UTF-8 text: save the file as UTF-8, or name its encoding,"
+                    f" such as {assigned('encoding', 'cp1252')}, in {setting('data')}."
                 )
     try:
         with _opened(path, text) as file:

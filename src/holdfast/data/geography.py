@@ -19,7 +19,7 @@ from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.spec.data import Geography
 from holdfast.system.errors import DataError, SpecError
 from holdfast.system.text import closest, in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,9 +38,10 @@ class Spine:
     def __post_init__(self) -> None:
         sizes = [len(level.levels) for level in self.levels]
         if sizes[0] != 1:
+            some = assigned("prefixes", {"all": 0}).removesuffix("}").rstrip()
             raise SpecError(
                 f"the first level of a geography, {self.levels.names[0]!r}, has {sizes[0]:,} nodes: "
-                f"begin with a level of one node, the root, such as prefixes = {{ all = 0, ... }} in"
+                f"begin with a level of one node, the root, such as {some}, ... }} in"
                 f" {setting('data.geography')}, or a first column that has one code."
             )
         copies = tuple(np.array(parent, dtype=np.int64) for parent in self.parent)

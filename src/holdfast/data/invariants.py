@@ -17,7 +17,7 @@ from holdfast.spec.constraints import Invariant, InvariantKind
 from holdfast.spec.model import Spec
 from holdfast.spec.values import Choice, Range, levels_or_range
 from holdfast.system.errors import SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
     from holdfast.data.cell_values import WeightEntries
@@ -259,8 +259,8 @@ def _weights_block(spec: Spec, schema: Schema, invariant: Invariant, path: Path)
         regions = Regions.of(schema, spec.data.regions)
         if regions.cells is None:
             raise SpecError(
-                f"{setting('data')} has no cells beside its geography, so {path} weighs nothing: write total"
-                " = true."
+                f"{setting('data')} has no cells beside its geography, so {path} weighs nothing: write"
+                f" {assigned('total', True)}."
             )
         entries = read_weights(path, regions.cells, writing)
         labels, places = at_every_node(regions, invariant.level, entries)

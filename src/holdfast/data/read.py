@@ -26,7 +26,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError, SpecError
 from holdfast.system.text import in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, command, setting
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -81,7 +81,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     if spec.of_records:
         raise SpecError(
             f"{setting('mechanism', 'name')} = {spec.mechanism.name!r} releases records, and this is for"
-            " tables of counts: see `holdfast plan` for what it protects, or name another mechanism."
+            f" tables of counts: see `{command('plan')}` for what it protects, or name another mechanism."
         )
     merging = asked.aggregate or bool(asked.recode)
     rows = MOST_ROWS if asked.count is None or merging or asked.missing else MOST_CELLS  # each cell once
@@ -265,9 +265,10 @@ def _each_once(columns: Columns, schema: Schema, records: Records) -> None:
             return
     first, second = repeated
     raise DataError(
-        f"{columns.source.name}, {columns.source.row(second)} repeats the cell "
-        f"{schema.in_words(int(cells[first]))} of {columns.source.row(first)}: list each cell once, set"
-        f" aggregate = true in {setting('data')} to sum them, or leave out count if rows are records."
+        f"{columns.source.name}, {columns.source.row(second)} repeats the cell"
+        f" {schema.in_words(int(cells[first]))} of {columns.source.row(first)}: list each cell once, set"
+        f" {assigned('aggregate', True)} in {setting('data')} to sum them, or leave out count if rows are"
+        " records."
     )
 
 

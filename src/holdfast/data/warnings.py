@@ -17,7 +17,7 @@ from holdfast.data.schema import Attribute, Attributes
 from holdfast.data.table import LevelCodes, Records
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.text import in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "nil", ".", "?", "-"})
 """How missing values are written, in small letters."""
@@ -133,16 +133,10 @@ def looks_nested(
 def nested_in_words(pairs: list[tuple[str, str]], cells: int, real: int) -> str:
     """Return what to say of attributes that look nested: what they make of the cells, and what to write."""
     said = " and ".join(f"each {inner} in one {outer}" for inner, outer in pairs)
-    keys = ", ".join(f'{key_of(inner)} = "{outer}"' for inner, outer in pairs)
     return (
         f"attributes look nested, {said}, and are not said to be: {cells:,} cells are made where {real:,} are"
-        f" real, and noise goes to all of them; set within = {{ {keys} }} in {setting('data')}."
+        f" real, and noise goes to all of them; set {assigned('within', dict(pairs))} in {setting('data')}."
     )
-
-
-def key_of(name: str) -> str:
-    """Return a name as a key of TOML."""
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else f'"{name}"'
 
 
 def _folded(level: str) -> object:

@@ -40,7 +40,7 @@ from holdfast.ledger.rows import (
 )
 from holdfast.system.errors import BudgetError, DamagedLedgerError, LedgerError
 from holdfast.system.text import LONG, canonical, parse_canonical, rational
-from holdfast.system.ways import option
+from holdfast.system.ways import command, option
 
 _MOST = 2**63 - 1  # the largest index that SQLite can hold
 _COMPARED = ("dataset", "scope", "standard", "intensity", "guarantee", "detail")
@@ -332,7 +332,7 @@ def _salt(path: Path) -> bytes | None:
 def _row(connection: Connection, path: Path, index: int, salt: bytes | None) -> Row:
     record = store.read_row(connection, index) if FIRST <= index <= _MOST else None
     if record is None:
-        raise LedgerError(f"{path} has no row {index}: `holdfast ledger show` lists the rows.")
+        raise LedgerError(f"{path} has no row {index}: `{command('ledger show')}` lists the rows.")
     return _link(Row, "row", record, path, salt)
 
 

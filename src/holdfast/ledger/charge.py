@@ -21,7 +21,7 @@ from holdfast.privacy.profile import PerRecord
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.public import Public
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 
 def charge_of(
@@ -134,8 +134,8 @@ def records_charge(
     """
     if unit.adjacency != "unit":
         raise GuaranteeError(
-            "what swapping loses is known for each record in which two files differ: set adjacency ="
-            f' "unit" in {setting("privacy")}.'
+            "what swapping loses is known for each record in which two files differ: set"
+            f" {assigned('adjacency', 'unit')} in {setting('privacy')}."
         )
     loss = PerRecord(Pure(intensity.epsilon / unit.distance))
     return Charge(
@@ -202,7 +202,7 @@ def _standard(intensity: Intensity) -> ChargeStandard:
         if intensity.standard == standard:
             return standard
     raise GuaranteeError(
-        f"a ledger adds up epsilon, rho or mu, and this guarantee is {intensity.standard}: set standard ="
-        f' "pure" or "zcdp" in {setting("privacy")}, with a mechanism that draws exactly (without chain ='
-        " true)."
+        f"a ledger adds up epsilon, rho or mu, and this guarantee is {intensity.standard}: set"
+        f' {assigned("standard", "pure")} or "zcdp" in {setting("privacy")}, with a mechanism that draws'
+        f" exactly (without {assigned('chain', True)})."
     )

@@ -38,7 +38,7 @@ from holdfast.privacy.intensity import GaussianNoise, Intensity
 from holdfast.privacy.profile import PerRecord, Profile, intensity_of, profile_of
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.system.errors import GuaranteeError, LedgerError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.limits import Limits
 
 NEW = "this release"
@@ -313,8 +313,9 @@ def spend_tp(history: History, new: Charge) -> Spent:
         )
     if (history.standard, new.standard) == ("tp", "rho-tp"):
         raise GuaranteeError(
-            "the ledger adds up epsilon-TP, and this release states rho-TP, which gives none: set standard ="
-            f' "pure" in {setting("privacy")}, or charge a ledger that was opened for rho-TP.'
+            "the ledger adds up epsilon-TP, and this release states rho-TP, which gives none: set"
+            f" {assigned('standard', 'pure')} in {setting('privacy')}, or charge a ledger that was opened"
+            " for rho-TP."
         )
     if history.state is not None and history.state["public"] != new.scope:
         raise GuaranteeError(

@@ -40,7 +40,7 @@ from holdfast.privacy.order import convert
 from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError, LedgerError
 from holdfast.system.text import plain_text
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 CONVERTIBLE = {("pure", "zcdp"), ("pure", "gaussian"), ("gaussian", "zcdp")}
 """Which intensities have a theorem that turns them into those of another ledger."""
@@ -71,8 +71,8 @@ def _spend(history: History, new: Charge, standard: Literal["pure", "zcdp", "gau
     if new.standard != standard and not _convertible(new, standard):
         raise GuaranteeError(
             f"the ledger adds up {MEASURES[standard]}, and this release states {MEASURES[new.standard]},"
-            f' which gives none: set standard = "pure" in {setting("privacy")}, with a mechanism for it such'
-            " as lattice-laplace."
+            f" which gives none: set {assigned('standard', 'pure')} in {setting('privacy')}, with a"
+            " mechanism for it such as lattice-laplace."
         )
     accountant = Accountant(history, new, standard)
     least = [history.total]
@@ -214,8 +214,9 @@ class Accountant:
         if (other := new.unit.get("neighbours", "replace")) != self._neighbours:
             raise GuaranteeError(
                 f"this ledger accounts for records that are {_AS_WHAT[self._neighbours]}, and this release is"
-                f" for records that are {_AS_WHAT[other]}: set neighbours = {self._neighbours!r} in"
-                f" {setting('privacy')}, or charge another ledger."
+                f" for records that are {_AS_WHAT[other]}: set"
+                f" {assigned('neighbours', words=repr(self._neighbours))} in {setting('privacy')}, or charge"
+                " another ledger."
             )
         for part in parts_of(new):
             self._place(len(history) + 1, part)

@@ -14,7 +14,7 @@ from holdfast.privacy.intensity import Intensity
 from holdfast.privacy.profile import PerRecord
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.bounds import Support, decomposable_bound, junction_order
 from holdfast.universe.bounds import one_table as margins_leave_one
 from holdfast.universe.metrics import METRICS
@@ -169,9 +169,10 @@ def at_distance(scope: JointScope) -> Iterator[Intensity]:
     """
     if scope.swapped:
         raise GuaranteeError(
-            'this ledger accounts for the change of one person (its first release has adjacency = "semi"),'
-            " and how many records that takes under what swapping keeps is not worked out: charge swapped"
-            ' records to a ledger whose first release has adjacency = "unit".'
+            "this ledger accounts for the change of one person (its first release has"
+            f" {assigned('adjacency', 'semi')}), and how many records that takes under what swapping keeps"
+            " is not worked out: charge swapped records to a ledger whose first release has"
+            f" {assigned('adjacency', 'unit')}."
         )
     distance = joint_distance(scope)
     spaces: dict[Names, Sensitivity] = {}
@@ -212,7 +213,7 @@ def per_record(scope: JointScope) -> Iterator[Intensity]:
         elif profile is None:
             raise GuaranteeError(
                 f"the ledger adds up losses for each record of distance, and {release.name} states one for"
-                f' {counted(release.unit.distance, "record")} alone: set adjacency = "unit" in'
+                f" {counted(release.unit.distance, 'record')} alone: set {assigned('adjacency', 'unit')} in"
                 f" {setting('privacy')}, with lattice-laplace or lattice-gaussian."
             )
         else:

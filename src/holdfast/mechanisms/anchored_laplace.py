@@ -61,7 +61,7 @@ from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import PositiveRational, Where
 from holdfast.system.errors import SamplingError
 from holdfast.system.text import counted
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 SWEEPS, SETTLED = 50, 1e-6
 """Rounds of the fit of expected counts, and the relative change that ends them."""
@@ -264,8 +264,8 @@ def anchors_for(public: Public, weight: FloatArray) -> Anchors:
         return anchors(universe.matrix, weight, universe.margins, universe.patterns)
     except NoAnchorsError as error:
         raise SamplingError(
-            f'{error}, as anchored noise needs: set name = "lattice-laplace" in {setting("mechanism")}, or'
-            " keep fewer invariants."
+            f"{error}, as anchored noise needs: set {assigned('name', 'lattice-laplace')} in"
+            f" {setting('mechanism')}, or keep fewer invariants."
         ) from error
 
 

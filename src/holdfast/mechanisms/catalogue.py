@@ -19,7 +19,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import NEEDS, Neighbours, Privacy
 from holdfast.system.errors import GuaranteeError, MissingMechanismError, SpecError
-from holdfast.system.ways import about, setting
+from holdfast.system.ways import about, assigned, setting
 from holdfast.version import is_version
 
 AnyMechanism = TableMechanism[Any, Any]
@@ -152,15 +152,17 @@ def _mechanism_of(spec: Spec) -> ChosenMechanism:
         given = " and ".join(NEEDS[standard])
         other = [m.name for m in of_tables() if standard in m.standards and _could_answer(m, spec)]
         raise SpecError(
-            f"{setting('privacy', 'standard')} = {standard!r} is not met by {name}: set standard = {able}, in"
+            f"{setting('privacy', 'standard')} = {standard!r} is not met by {name}: set"
+            f" {assigned('standard', words=able)}, in"
             " place of"
-            f" {given}" + (f", or name = {other[0]!r} in {setting('mechanism')}." if other else ".")
+            f" {given}"
+            + (f", or {assigned('name', words=repr(other[0]))} in {setting('mechanism')}." if other else ".")
         )
     if (asked := spec.constraints.bounds) is not None and not kind.bounded:
         able = " or ".join(repr(m.name) for m in of_tables() if m.bounded and m.contends)
         raise SpecError(
             f"{setting('constraints', asked)} the release, and {name} may go below any bound: leave it out,"
-            f" or set name = {able} in {setting('mechanism')}."
+            f" or set {assigned('name', words=able)} in {setting('mechanism')}."
         )
     require_neighbours(kind, spec.privacy.neighbours)
     if spec.accuracy and options.sets_intensity is not None:
@@ -191,9 +193,9 @@ def require_neighbours(kind: type[Mechanism[Any, Any]], neighbours: Neighbours) 
     """Raise where a mechanism's theorem does not compare such neighbours."""
     if neighbours not in kind.neighbours:
         raise SpecError(
-            f"{setting('privacy', 'neighbours')} = {neighbours!r} is not worked out for {kind.name}: leave it"
-            ' out, or take a table with name = "lattice-laplace", or "lattice-gaussian" with a rho, in'
-            f" {setting('mechanism')}."
+            f"{setting('privacy', 'neighbours')} = {neighbours!r} is not worked out for {kind.name}: leave"
+            f' it out, or take a table with {assigned("name", "lattice-laplace")}, or "lattice-gaussian"'
+            f" with a rho, in {setting('mechanism')}."
         )
 
 

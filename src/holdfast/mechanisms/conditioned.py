@@ -72,7 +72,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Text
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.limited import listed
 
 if TYPE_CHECKING:
@@ -95,12 +95,12 @@ class ConditionedOptions(MechanismOptions):
     @property
     def sets_intensity(self) -> str | None:
         """The parameter, if it is given."""
-        return None if self.epsilon_per_unit is None else f"epsilon_per_unit = {self.epsilon_per_unit}"
+        return None if self.epsilon_per_unit is None else assigned("epsilon_per_unit", self.epsilon_per_unit)
 
     @model_validator(mode="after")
     def _moves_of_a_chain(self) -> "ConditionedOptions":
         if self.moves is not None and not self.chain:
-            raise ValueError("moves are those of a chain: add chain = true, or leave them out")
+            raise ValueError(f"moves are those of a chain: add {assigned('chain', True)}, or leave them out")
         if self.epsilon_per_unit is not None and self.chain:
             raise ValueError("epsilon_per_unit is that of exact draws: leave out chain, or the parameter")
         return self
@@ -154,9 +154,10 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         if not public.nonnegative and not public.inequalities:
             other = "lattice-laplace" if isinstance(target.intensity, Pure | None) else "lattice-gaussian"
             raise SpecError(
-                f"{setting('mechanism', 'name')} = 'conditioned' is for releases within inequalities, and the"
-                f" spec has none: without them {other} has that law, so set name = {other!r}, or add"
-                f" nonnegative = true to {setting('constraints')}."
+                f"{setting('mechanism', 'name')} = 'conditioned' is for releases within inequalities, and"
+                f" the spec has none: without them {other} has that law, so set"
+                f" {assigned('name', words=repr(other))}, or add"
+                f" {assigned('nonnegative', True)} to {setting('constraints')}."
             )
         if options.chain:
             return cls._chained(public, target, options)
@@ -174,7 +175,8 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         else:
             raise SpecError(
                 f"{setting('privacy', 'standard')} = 'approximate' is met by a chain alone, as exact draws"
-                f' are pure: set standard = "pure", or chain = true in {setting("mechanism")}.'
+                f" are pure: set {assigned('standard', 'pure')}, or {assigned('chain', True)} in"
+                f" {setting('mechanism')}."
             )
         found.require_drawable(public_tables(public.universe, public.floors))
         return found
@@ -206,9 +208,10 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
         asked = target.intensity
         if not isinstance(asked, Approximate) or not public.nonnegative or public.inequalities:
             raise SpecError(
-                f"{setting('mechanism', 'chain')} = true draws approximately and keeps counts non-negative:"
-                f' set standard = "approximate" in {setting("privacy")}, with epsilon and delta, and'
-                f" nonnegative = true in {setting('constraints')}, without inequalities."
+                f"{assigned(setting('mechanism', 'chain'), True)} draws approximately and keeps counts"
+                f" non-negative: set {assigned('standard', 'approximate')} in {setting('privacy')}, with"
+                f" epsilon and delta, and {assigned('nonnegative', True)} in {setting('constraints')},"
+                " without inequalities."
             )
         premises = premises_for(public, target)
         exact = cls.calibrate(premises, intensity=Pure(asked.epsilon), nonnegative=True)
@@ -343,7 +346,8 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
                 raise SamplingError(
                     "not every table with these invariants can be released within its bounds in reasonable"
                     f" time ({str(error).partition(':')[0]}): keep fewer margins or coarser attributes, ask"
-                    " for a chain (chain = true), or use lattice-laplace and postprocess its release."
+                    f" for a chain ({assigned('chain', True)}), or use lattice-laplace and postprocess its"
+                    " release."
                 ) from None
 
     @cached_property

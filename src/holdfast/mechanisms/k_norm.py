@@ -33,7 +33,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.hull.moves import (
     FurtherSumError,
     UnlistedError,
@@ -163,7 +163,9 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
     def noise(self) -> KNormLaw:
         """The law of the noise, which every table shares."""
         matrix = span_matrix(self.premises.universe, self.norm.moves)
-        return KNormLaw(matrix, self.epsilon, self.norm, otherwise=f'{_another()} with norm = "l2"')
+        return KNormLaw(
+            matrix, self.epsilon, self.norm, otherwise=f"{_another()} with {assigned('norm', 'l2')}"
+        )
 
     def _evidence(self) -> list[Evidence]:
         moves = self.norm.moves
@@ -214,7 +216,7 @@ def _complete() -> tuple[str, str]:
 
 
 def _another() -> str:
-    return f'set name = "lattice-laplace" in {setting("mechanism")}'
+    return f"set {assigned('name', 'lattice-laplace')} in {setting('mechanism')}"
 
 
 @contextmanager
@@ -238,8 +240,9 @@ def _refuse_unit(adjacency: Adjacency) -> None:
     if adjacency == "unit":
         raise GuaranteeError(
             "k-norm is made for the differences at one distance, and a loss for each record of distance has"
-            f' no such set: set adjacency = "semi" in {setting("privacy")}, or name = "lattice-laplace" in'
-            f" {setting('mechanism')}, which is the K-norm mechanism for it."
+            f" no such set: set {assigned('adjacency', 'semi')} in {setting('privacy')}, or"
+            f" {assigned('name', 'lattice-laplace')} in {setting('mechanism')}, which is the K-norm"
+            " mechanism for it."
         )
 
 

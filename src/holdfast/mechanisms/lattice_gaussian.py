@@ -54,14 +54,18 @@ from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.public import Public
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.spec.values import PositiveRational
+from holdfast.system.ways import assigned
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.normalised import AnyLikelihood
 
-NARROW = (
-    'take lattice-laplace with norm = "l2" and standard = "pure", or keep fewer margins or coarser attributes'
-)
-"""The way out where noise is too narrow to be drawn, beside wider noise."""
+
+def _narrow() -> str:
+    """Return the way out where noise is too narrow to be drawn, beside wider noise."""
+    return (
+        f"take lattice-laplace with {assigned('norm', 'l2')} and {assigned('standard', 'pure')}, or keep"
+        " fewer margins or coarser attributes"
+    )
 
 
 class LatticeGaussianOptions(QueryOptions):
@@ -181,7 +185,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
         return LatticeGaussianLaw(
-            universe.matrix, self.sigma_squared, universe.margins, self.form, otherwise=NARROW
+            universe.matrix, self.sigma_squared, universe.margins, self.form, otherwise=_narrow()
         )
 
     @cached_property

@@ -44,12 +44,15 @@ from holdfast.public import Public
 from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw, require_few_crossings
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import SpecError
+from holdfast.system.ways import assigned
 
-CROSSING = (
-    'take norm = "l2" or the mechanism lattice-gaussian, which draw whole margins of any size, or keep fewer'
-    " margins or coarser attributes"
-)
-"""The way out where the l1 norm cannot be drawn."""
+
+def _crossing() -> str:
+    """Return the way out where the l1 norm cannot be drawn."""
+    return (
+        f"take {assigned('norm', 'l2')} or the mechanism lattice-gaussian, which draw whole margins of any"
+        " size, or keep fewer margins or coarser attributes"
+    )
 
 
 class LatticeLaplaceOptions(QueryOptions):
@@ -62,13 +65,13 @@ class LatticeLaplaceOptions(QueryOptions):
     @model_validator(mode="after")
     def _weighted_in_l2(self) -> Self:
         if (self.queries or self.optimise_for) and self.norm != "l2":
-            raise ValueError('queries go with the l2 norm: set norm = "l2", or leave them out')
+            raise ValueError(f"queries go with the l2 norm: set {assigned('norm', 'l2')}, or leave them out")
         return self
 
     @property
     def sets_intensity(self) -> str | None:
         """The parameter, if it is given."""
-        return None if self.epsilon_per_unit is None else f"epsilon_per_unit = {self.epsilon_per_unit}"
+        return None if self.epsilon_per_unit is None else assigned("epsilon_per_unit", self.epsilon_per_unit)
 
 
 class LatticeLaplaceRecord(WeightedRecord):
@@ -103,7 +106,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     def answer(cls, public: Public, target: Target, options: LatticeLaplaceOptions) -> "LatticeLaplace":
         """Take the parameter of the spec, or the one that meets the target."""
         if options.norm == "l1" and public.margins is not None:
-            require_few_crossings(public.margins, CROSSING)
+            require_few_crossings(public.margins, _crossing())
         premises, strategy = premises_for(public, target), Strategy.of_options(public, options)
         if options.epsilon_per_unit is not None:
             return cls(premises, options.norm, options.epsilon_per_unit, "by the spec", strategy)
@@ -188,7 +191,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
         return LatticeLaplaceLaw(
-            universe.matrix, self.kappa, self.norm, universe.margins, self.form, otherwise=CROSSING
+            universe.matrix, self.kappa, self.norm, universe.margins, self.form, otherwise=_crossing()
         )
 
     @cached_property

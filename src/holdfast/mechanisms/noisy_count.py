@@ -54,7 +54,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import GuaranteeError, SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.likelihood import NoisyStatistic
@@ -142,7 +142,7 @@ class NoisyCount(TableMechanism[NoisyCountOptions, NoisyCountRecord]):
         if target.adjacency == "unit":
             raise SpecError(
                 f"{setting('privacy', 'adjacency')} = 'unit' is not offered by noisy-count, whose noise is"
-                ' made for one distance: set adjacency = "semi".'
+                f" made for one distance: set {assigned('adjacency', 'semi')}."
             )
         margins = margins_of(public)
         if all(each.lowest == each.highest for each in margins):

@@ -34,7 +34,7 @@ from holdfast.mechanisms.queries import (
 from holdfast.mechanisms.spaces import Spaces
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 DIGITS = 10
 """Of a weight; its rounding moves variances by as little."""
@@ -160,7 +160,7 @@ def _spaces(public: Public, queries: Sequence[WeightedQueryRecord]) -> tuple[Mar
     if public.whom.presence:
         raise SpecError(
             f"{setting(KEY)} finds the best weights where records are replaced: give"
-            f' {setting("mechanism.queries")} with weights, or set neighbours = "replace" in'
+            f" {setting('mechanism.queries')} with weights, or set {assigned('neighbours', 'replace')} in"
             f" {setting('privacy')}."
         )
     axes = MarginAxes.of(public, queries)

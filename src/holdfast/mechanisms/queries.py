@@ -34,7 +34,7 @@ from holdfast.spec.part import Part, Text
 from holdfast.spec.values import PositiveRational, Where, require_distinct, short
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting, valued
 
 ONE = Fraction(1)
 MOST_QUERIES = 64
@@ -113,7 +113,9 @@ class Wish(Part):
         named = self.marginal is not None or self.level is not None
         if self.accuracy:
             if named or self.up_to is not None:
-                raise ValueError('has accuracy beside margins: write optimise_for = "accuracy" alone')
+                raise ValueError(
+                    f"has accuracy beside margins: write {assigned('optimise_for', 'accuracy')} alone"
+                )
             return self
         if named and self.up_to is not None:
             raise ValueError("has up_to beside marginal or level: keep one, or write two wishes")
@@ -134,11 +136,11 @@ def _wishes(value: object) -> object:
         if number.isdecimal() and int(number) > 0:
             return ({"up_to": int(number)},)
         raise ValueError(
-            f'is {short(value)!r}: write a list of margins, as [{{ marginal = ["age"] }}], or "all margins up'
-            ' to two"'
+            f"is {short(value)!r}: write a list of margins, as {valued([{'marginal': ['age']}])}, or"
+            ' "all margins up to two"'
         )
     if isinstance(value, Mapping):
-        raise ValueError('is one table: write a list of them, [{ marginal = ["age"] }, ...]')  # noqa: TRY004
+        raise ValueError(f"is one table: write a list of them, [{valued({'marginal': ['age']})}, ...]")  # noqa: TRY004
     return value
 
 
@@ -342,7 +344,9 @@ class QueryOptions(MechanismOptions):
         if self.queries and self.optimise_for:
             raise ValueError("optimise_for finds the weights that queries give: keep one of them")
         if self.for_accuracy and len(self.optimise_for) > 1:
-            raise ValueError('has accuracy beside margins: write optimise_for = "accuracy" alone')
+            raise ValueError(
+                f"has accuracy beside margins: write {assigned('optimise_for', 'accuracy')} alone"
+            )
         return self
 
     @property

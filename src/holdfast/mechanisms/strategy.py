@@ -39,7 +39,7 @@ from holdfast.privacy.profile import FormLoss
 from holdfast.public import Public
 from holdfast.sampling.lattice.weighted import MOST_CELLS, too_many_cells
 from holdfast.system.errors import SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.form_stretch import per_record
 
 if TYPE_CHECKING:
@@ -211,8 +211,7 @@ def _unmeasured(public: Public, axes: "MarginAxes | None", margins: MarginStrate
     what = "some differences of tables"
     if axes is not None and margins is not None and margins.unmeasured is not None:
         what = " by ".join(axes.names(margins.unmeasured)) or "the total"
-    detailed = ", ".join(f'"{name}"' for name in public.schema.names)
     return SpecError(
         f"{setting('mechanism.queries')} say nothing of {what}, so that noise there has no law: add the"
-        f" detailed query, marginal = [{detailed}], with a small weight."
+        f" detailed query, {assigned('marginal', public.schema.names)}, with a small weight."
     )

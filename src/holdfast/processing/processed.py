@@ -60,7 +60,7 @@ from holdfast.sampling.entropy import IntegerLaw
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND
 from holdfast.system.drafts import Draft, drafted, require_new
 from holdfast.system.errors import DataError, ReleaseError, SpecError
-from holdfast.system.ways import option
+from holdfast.system.ways import command, option
 from holdfast.version import VERSION
 
 MOST_DRAWS, FEWEST_DRAWS = 200, 10
@@ -293,7 +293,7 @@ def process(folder: str | Path, method: Method, *, bias_draws: int | None = None
     if NAMED[published.certificate.table.mechanism.name].estimated:
         raise ReleaseError(
             f"{folder} has a table that was estimated, with no count below zero as it is: use it, or the"
-            " measurements beside it with `holdfast intervals`."
+            f" measurements beside it with `{command('intervals')}`."
         )
     public, universe = published.public, published.public.universe
     released = published.table.counts[public.possible]

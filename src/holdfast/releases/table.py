@@ -36,7 +36,7 @@ from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.machine import require_room
 from holdfast.system.text import counted
-from holdfast.system.ways import about, setting
+from holdfast.system.ways import about, assigned, setting
 
 if TYPE_CHECKING:
     from holdfast.ledger.account import Ledger
@@ -144,13 +144,14 @@ class PreparedTable(PreparedPart):
         traits, name = self.mechanism.traits, self.mechanism.name
         if traits.kind == "floating":
             raise GuaranteeError(
-                f"{name} draws real numbers in floating point, which is not safe for a"
-                f' release: use name = "lattice-gaussian" in {setting("mechanism")}; this one is for studies.'
+                f"{name} draws real numbers in floating point, which is not safe for a release: use"
+                f" {assigned('name', 'lattice-gaussian')} in {setting('mechanism')}; this one is for"
+                " studies."
             )
         if not traits.keeps_invariants:
             raise GuaranteeError(
-                f'{name} keeps no invariant and is there to compare with: use name = "lattice-laplace" or'
-                f' "lattice-gaussian" in {setting("mechanism")}.'
+                f"{name} keeps no invariant and is there to compare with: use"
+                f' {assigned("name", "lattice-laplace")} or "lattice-gaussian" in {setting("mechanism")}.'
             )
 
     def room(self, *, microdata: bool) -> int:

@@ -17,7 +17,7 @@ from holdfast.sampling.lattice.laplace import CrossingsError
 from holdfast.spec.model import Spec
 from holdfast.system.errors import GuaranteeError, HoldfastError, SamplingError
 from holdfast.system.text import plain_number, rational
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lattice-laplace", {}),
@@ -58,9 +58,9 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
         raise NarrowNoiseError(
             str(error).partition(", as the noise")[0],
             error.factor,
-            f'or set standard = "pure" with epsilon {rational(pure.epsilon)} in {setting("privacy")}, which'
-            f" implies the target, and in {setting('mechanism')} {told}, or keep fewer margins or coarser"
-            " attributes",
+            f"or set {assigned('standard', 'pure')} with epsilon {rational(pure.epsilon)} in"
+            f" {setting('privacy')}, which implies the target, and in {setting('mechanism')} {told}, or keep"
+            " fewer margins or coarser attributes",
         ) from None
     except (CrossingsError, GuaranteeError) as error:
         from holdfast.universe.hull.moves import UnlistedError  # noqa: PLC0415 - where something is refused
@@ -104,6 +104,6 @@ def ways_out(public: Public, target: Target) -> list[WayOut]:
         if errors is not None:
             pairs = zip(asked[:-1], errors[:-1], strict=True)
             margins = tuple((counts, each.mean_absolute) for counts, each in pairs if not each.is_exact)
-            said = " and ".join(f'{key} = "{value}"' for key, value in {"name": name, **options}.items())
+            said = " and ".join(assigned(key, value) for key, value in {"name": name, **options}.items())
             found.append(WayOut(said, errors[-1].mean_absolute, margins[:MARGINS]))
     return sorted(found, key=lambda way: way.cell)

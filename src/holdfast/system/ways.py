@@ -1,8 +1,8 @@
 """Ways out of an error in the words of who reads: arguments in Python, keys of a file, flags in a terminal.
 
-A message names what to change by `option` and `setting`, wherever it is raised. Who reads is said once, at
-the edge: by the command line (`in_a_terminal`), and by what reads files (`of_a_file`, `about`); where neither
-has, a program reads.
+A message names what to change by `option`, `setting`, `assigned` and `command`, wherever it is raised. Who
+reads is said once, at the edge: by the command line (`in_a_terminal`), and by what reads files (`of_a_file`,
+`about`); where neither has, a program reads.
 
 >>> option("resume", 3), setting("privacy", "distance"), setting("invariants", 2, "margin")
 ('resume=3', 'privacy.distance', 'invariants[1].margin')
@@ -11,7 +11,8 @@ has, a program reads.
 ('--resume 3', '[privacy] distance', '[[invariants]] 2 margin')
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -90,3 +91,65 @@ def setting(section: str, *path: str | int) -> str:
         else:
             place += f"[{step!r}]" if place in NAMED else f".{step}"
     return place
+
+
+def assigned(name: str, value: object = None, *, words: str = "") -> str:
+    """Return a key of a file with its value, or an argument with it; words say its value already.
+
+    >>> assigned("adjacency", "unit"), assigned("chain", True), assigned("mean", {"median": 1, "factor": 3})
+    ('adjacency="unit"', 'chain=True', 'mean={"median": 1, "factor": 3}')
+    >>> with of_a_file():
+    ...     assigned("chain", True), assigned("areas", ["sex"]), assigned("mean", {"median": 1, "factor": 3})
+    ('chain = true', 'areas = ["sex"]', 'mean = { median = 1, factor = 3 }')
+    """
+    return f"{name}{' = ' if _FILE.get() or _TERMINAL.get() else '='}{words or valued(value)}"
+
+
+def valued(value: object) -> str:
+    """Return a value as a file writes it, or as a program does.
+
+    >>> valued([{"marginal": ["age"]}]), valued(False)
+    ('[{"marginal": ["age"]}]', 'False')
+    """
+    if isinstance(value, bool):
+        return str(value).lower() if _FILE.get() or _TERMINAL.get() else str(value)
+    if isinstance(value, Mapping):
+        return table_of({key: valued(one) for key, one in value.items()})
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return f"[{', '.join(map(valued, value))}]" if isinstance(value, Sequence) else str(value)
+
+
+def table_of(words: Mapping[str, str]) -> str:
+    """Return a table of values that are in words.
+
+    >>> table_of({"age group": "1"})
+    '{"age group": 1}'
+    >>> with of_a_file():
+    ...     table_of({"age group": "1", "age": "2"})
+    '{ "age group" = 1, age = 2 }'
+    """
+    if _FILE.get() or _TERMINAL.get():
+        return f"{{ {', '.join(f'{_key(name)} = {said}' for name, said in words.items())} }}"
+    return f"{{{', '.join(f'{valued(name)}: {said}' for name, said in words.items())}}}"
+
+
+def _key(name: str) -> str:
+    """Return a name as a key of TOML."""
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else valued(name)
+
+
+COMMANDS = {"keygen": "generate_keys", "ledger show": "Ledger.rows"}
+"""The commands whose functions are named otherwise."""
+
+
+def command(name: str) -> str:
+    """Return the name of a command, or of the function that does the same.
+
+    >>> command("keygen"), command("plan")
+    ('holdfast.generate_keys', 'holdfast.plan')
+    >>> with in_a_terminal():
+    ...     command("keygen")
+    'holdfast keygen'
+    """
+    return f"holdfast {name}" if _TERMINAL.get() else f"holdfast.{COMMANDS.get(name, name)}"

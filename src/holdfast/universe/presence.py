@@ -28,7 +28,7 @@ from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.bounds import Clique, junction_order, product_bound
 from holdfast.universe.limited import FAR, listed, one_limited_table
 from holdfast.universe.limits import Limits
@@ -203,7 +203,8 @@ def _exactly(value: int) -> SemiAdjacency:
 def _out_of_reach() -> GuaranteeError:
     return GuaranteeError(
         "how many records come and go with one under these invariants is out of reach, and no bound of it is"
-        f' known: set adjacency = "unit", or neighbours = "replace", in {setting("privacy")}.'
+        f" known: set {assigned('adjacency', 'unit')}, or {assigned('neighbours', 'replace')}, in"
+        f" {setting('privacy')}."
     )
 
 

@@ -26,7 +26,7 @@ from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import patterns
 from holdfast.programs.solver import Status
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.bounds import (
     AdjacencyBound,
     decomposable_bound,
@@ -188,8 +188,8 @@ def _only(universe: Universe, bound: AdjacencyBound | None) -> SemiAdjacency:
     if bound is None and universe.limits is not None:
         raise GuaranteeError(
             "how many records one person's change takes within these inequalities is out of reach, and no"
-            f' bound of it is known: set adjacency = "unit" in {setting("privacy")}, or bound single cells'
-            " only."
+            f" bound of it is known: set {assigned('adjacency', 'unit')} in {setting('privacy')}, or bound"
+            " single cells only."
         )
     if bound is None:
         raise GuaranteeError(

@@ -22,7 +22,7 @@ from holdfast.lattice.product import product_features
 from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.limited import one_limited_table
 from holdfast.universe.sensitivity import Sensitivity, least_distance
 from holdfast.universe.universe import Universe
@@ -59,12 +59,12 @@ def refuse_vacuous(
     nearest = least_distance(universe, above=distance)
     apart = f"more than {distance}" if nearest is None else f"at least {nearest}"
     each = None if nearest is None else -(-nearest // whom.records)
-    offer = "" if each is None else f"distance = {each} or "
+    offer = "" if each is None else f"{assigned('distance', each)} or "
     raise GuaranteeError(
-        f"a guarantee for tables at most {whom.amount(distance)} apart would be vacuous, since an exchange of"
-        f" two {_of_two(whom)} values changes no table, and different tables with these invariants are"
-        f' {apart} {whom.counted} apart: set {offer}adjacency = "unit" in {setting("privacy")}, or keep fewer'
-        " invariants."
+        f"a guarantee for tables at most {whom.amount(distance)} apart would be vacuous, since an exchange"
+        f" of two {_of_two(whom)} values changes no table, and different tables with these invariants are"
+        f" {apart} {whom.counted} apart: set {offer}{assigned('adjacency', 'unit')} in {setting('privacy')},"
+        " or keep fewer invariants."
     )
 
 

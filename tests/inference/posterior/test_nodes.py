@@ -200,5 +200,5 @@ def test_levels_that_cannot_be_are_one_sentence(tmp_path: Path) -> None:
         infer(folder, {**RATES, "model": {**RATES["model"], "level": "county"}})
     with pytest.raises(SpecError, match="no level: did you mean 'county'"):
         infer(folder, {**RATES, "model": {**RATES["model"], "level": "conty"}})
-    with pytest.raises(SamplingError, match='proposals = "prior"'):
+    with pytest.raises(SamplingError, match='proposals="prior"'):
         infer(folder, {**RATES, "sampler": {"name": "importance", "proposals": "noise"}})

@@ -31,7 +31,7 @@ BAD: list[tuple[type[HoldfastError], dict[str, Any], str]] = [
         "standard = 'zcdp' is not met by permutation-swapping",
     ),
     (SpecError, {"constraints": {"inequalities": [{"total": True, "at_least": 1}]}}, "constraints"),
-    (GuaranteeError, {"privacy": {"adjacency": "semi", "epsilon": "9"}}, 'adjacency = "unit"'),
+    (GuaranteeError, {"privacy": {"adjacency": "semi", "epsilon": "9"}}, 'adjacency="unit"'),
     (GuaranteeError, {"privacy": {"epsilon": "1/10"}, "mechanism": {"rate": None}}, "ask for at least"),
     (GuaranteeError, {"privacy": {"epsilon": "1"}}, "gives epsilon .* above the target 1"),
     (GuaranteeError, {"mechanism": {"stratify": ["income"]}}, "every stratum has one record"),

@@ -219,7 +219,7 @@ def test_a_column_named_as_the_members_is_no_trouble() -> None:
     ("sections", "said"),
     [
         ({"data": {"persons": "p.csv"}, "privacy": UNIT}, r"persons needs id"),
-        ({"data": {"id": "id"}}, r'unit = "household"'),
+        ({"data": {"id": "id"}}, r'unit="household"'),
         ({"data": {"id": "county"}, "privacy": UNIT}, "which is also in"),
     ],
 )

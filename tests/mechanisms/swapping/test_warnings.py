@@ -83,7 +83,7 @@ def test_ids_in_the_order_of_places_are_told(text: bool) -> None:
     table = FILE.append_column("number", ids.cast(pa.string()) if text else ids)
     (sentence,) = of(table, "county", "number", "id", stratify=("tenure",))
     assert "in the order of 'number' share their 'county'" in sentence
-    assert 'renumber = ["number"]' in sentence
+    assert 'renumber=["number"]' in sentence
 
 
 def test_ids_in_the_order_of_values_that_never_repeat_are_told() -> None:

@@ -261,7 +261,7 @@ def test_spark_finds_the_same_counts(tmp_path: Path) -> None:
             },
             "nothing but what the invariants fix",
         ),
-        ({"invariants": [{"where": {"county": "91"}}]}, 'give it level = "county"'),
+        ({"invariants": [{"where": {"county": "91"}}]}, 'give it level="county"'),
         (
             {"mechanism": {"name": "topdown", "allocation": "optimise", "optimise_for": [{"level": "x"}]}},
             "level is 'x', which is no level",

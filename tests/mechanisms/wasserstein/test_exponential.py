@@ -195,7 +195,7 @@ def test_a_release_verifies_and_says_its_prior(tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any], str]] = {
     "squared without bounds": ("one total", SEMI, {"loss": "squared"}, {}, "has no bound where counts have"),
     "no prior": ("one total", SEMI, {"base": "prior"}, NOT_NEGATIVE, "no prior: name a file"),
-    "a prior of negative counts": ("one total", SEMI, {"prior": "past.csv"}, {}, "set nonnegative = true"),
+    "a prior of negative counts": ("one total", SEMI, {"prior": "past.csv"}, {}, "set nonnegative=True"),
     "keys of a prior": ("one total", SEMI, {"floor": "1"}, NOT_NEGATIVE, 'floor goes with base = "prior"'),
     "a negative floor": (
         "one total",

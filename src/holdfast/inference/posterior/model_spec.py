@@ -33,7 +33,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.part import Part, Text
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
-from holdfast.system.ways import of_a_file, setting
+from holdfast.system.ways import assigned, of_a_file, setting, valued
 
 ModelKind = Literal["counts", "rates", "proportions"]
 SamplerName = Literal["gibbs", "rejection", "importance"]
@@ -83,7 +83,9 @@ def _believed(value: object) -> Believed:
             raise ValueError(f"has an unknown key {key!r}: {closest(str(key), ('median', 'factor'))}")
     for key in ("median", "factor"):
         if key not in value:
-            raise ValueError(f"has no {key}: write {{ median = 1, factor = 3 }}, or a number that is known")
+            raise ValueError(
+                f"has no {key}: write {valued({'median': 1, 'factor': 3})}, or a number that is known"
+            )
     factor = _positive(value["factor"], "factor is")
     if factor <= 1:
         raise ValueError(f"factor is {factor:g}: give one above 1, or write a number that is known")
@@ -122,11 +124,13 @@ class Model(ModelPart):
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         if self.kind == "counts" and self.areas:
-            raise ValueError('areas go with kind = "rates" or "proportions": leave them out')
+            raise ValueError(f'areas go with {assigned("kind", "rates")} or "proportions": leave them out')
         if self.kind != "counts" and not self.areas:
-            raise ValueError('areas is missing: name the attributes of an area, as in areas = ["county"]')
+            raise ValueError(
+                f"areas is missing: name the attributes of an area, as in {assigned('areas', ['county'])}"
+            )
         if self.kind != "rates" and (self.by is not None or self.per != 1):
-            raise ValueError('by and per go with kind = "rates": leave them out')
+            raise ValueError(f"by and per go with {assigned('kind', 'rates')}: leave them out")
         twice = [name for name in self.areas if self.areas.count(name) > 1 or name in (self.by or ())]
         if twice:
             raise ValueError(f"names {twice[0]!r} twice: name each attribute once")
@@ -152,7 +156,9 @@ class ExposureSource(ModelPart):
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.file is None) != (self.column is None):
-            raise ValueError("needs a file and its column: give both, or each = 1000 for all cells")
+            raise ValueError(
+                f"needs a file and its column: give both, or {assigned('each', 1000)} for all cells"
+            )
         if self.file is not None and self.each is not None:
             raise ValueError("has a file and each: keep one of them")
         return self
@@ -245,7 +251,8 @@ class ModelSpec(ModelPart):
         with of_a_file():
             if "model" not in values:
                 raise SpecError(
-                    f'{setting("model")} is missing: begin with kind = "rates", "proportions" or "counts".'
+                    f'{setting("model")} is missing: begin with {assigned("kind", "rates")}, "proportions"'
+                    ' or "counts".'
                 )
             return cls(**values, folder=folder, file=file)
 
@@ -256,13 +263,13 @@ class ModelSpec(ModelPart):
             if prior.mean is None:
                 raise SpecError(
                     f"{setting('prior', 'mean')} is missing: give the rate that is expected of an area, as in"
-                    " mean = { median = 0.002, factor = 10 }."
+                    f" {assigned('mean', {'median': 0.002, 'factor': 10})}."
                 )
             _require_none(given & {"weight", "earlier", "floor"}, "proportions and counts")
         else:
             _require_none(given & {"mean", "shape"}, "rates")
             if self.exposure != ExposureSource():
-                raise SpecError(f'{setting("exposure")} goes with kind = "rates": leave it out.')
+                raise SpecError(f"{setting('exposure')} goes with {assigned('kind', 'rates')}: leave it out.")
         if self.constraints.nonnegative or self.constraints.structural_zeros:
             raise SpecError(
                 f"{setting('constraints')} of a model are inequalities beside those of the release: counts"

@@ -30,7 +30,7 @@ from holdfast.public import Floor
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import DataError, ReleaseError, SamplingError, SpecError
 from holdfast.system.text import closest
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 
 def read_numbers(path: Path, column: str, schema: Schema) -> FloatArray:
@@ -314,7 +314,7 @@ def _totals(spec: ModelSpec, schema: Schema, cells: IntArray, constraints: Table
         where = " and ".join(f"{name} = {level}" for name, level in zip(areas, levels, strict=True))
         raise SpecError(
             f"{setting('model', 'kind')} asks for the total of {where or 'the table'}, which no invariant of"
-            ' the release tells: set kind = "rates", or name other areas.'
+            f" the release tells: set {assigned('kind', 'rates')}, or name other areas."
         )
     return np.asarray(sums @ constraints.nearest(np.zeros(stratum.size, dtype=np.int64)), dtype=np.int64)
 
@@ -366,6 +366,6 @@ def tractable(likelihood: AnyLikelihood) -> Tractable:
     if isinstance(likelihood, Tractable):
         return likelihood
     raise SamplingError(
-        "the law of this release has another normaliser for every table, so it cannot be weighed: set name ="
-        f' "gibbs" or "rejection" in {setting("sampler")}.'
+        "the law of this release has another normaliser for every table, so it cannot be weighed: set"
+        f' {assigned("name", "gibbs")} or "rejection" in {setting("sampler")}.'
     )

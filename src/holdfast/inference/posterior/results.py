@@ -27,7 +27,7 @@ from holdfast.lattice.arrays import FloatArray
 from holdfast.system.drafts import Draft
 from holdfast.system.files import save_figure
 from holdfast.system.text import counted
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.version import VERSION
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Posterior:
         if k is not None and not k <= MOST_K:
             found.append(
                 f"the weights have a tail of k = {k:.2f}, above {MOST_K}, so a few draws decide all: do not"
-                f' rely on the estimates, and set name = "gibbs" in {setting("sampler")}.'
+                f" rely on the estimates, and set {assigned('name', 'gibbs')} in {setting('sampler')}."
             )
         effective = told.get("effective_draws")
         if effective is not None and effective < FEWEST_DRAWS:

@@ -23,7 +23,7 @@ from holdfast.spec.data import MISSING
 from holdfast.system.checks import ViolatedError
 from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.text import closest
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.verification.verify import verify
 
 
@@ -121,7 +121,7 @@ def _require_plain(certificate: Certificate, spec: ModelSpec) -> None:
     if spec.sampler.name != "gibbs":
         raise SpecError(
             f"{setting('sampler', 'name')} = {spec.sampler.name!r} needs a law that can be weighed table by"
-            ' table, and that of a swap is a sum over permutations: set name = "gibbs".'
+            f" table, and that of a swap is a sum over permutations: set {assigned('name', 'gibbs')}."
         )
 
 
@@ -136,7 +136,7 @@ def _frame(
     if not names:
         raise SpecError(
             f"{setting('model', 'cells')} is missing: the release has no table, so name the columns of the"
-            ' records to count by, as in cells = ["county", "tenure"].'
+            f" records to count by, as in {assigned('cells', ['county', 'tenure'])}."
         )
     for name in (*names, *spec.model.areas, *(spec.model.by or ())):
         if name not in known:
@@ -168,7 +168,7 @@ def _totals(spec: ModelSpec, schema: Schema, counts: IntArray, key: set[str], sw
     if spec.model.kind != "rates" and set(areas) & swap and set(areas) - swap - key:
         raise SpecError(
             f"{setting('model', 'areas')} mix swapped columns with held ones, so their totals are not known:"
-            ' name areas of one kind, or set kind = "rates".'
+            f" name areas of one kind, or set {assigned('kind', 'rates')}."
         )
     stratum, strata = coded(schema, areas, np.arange(schema.size))
     return np.bincount(stratum, weights=counts, minlength=len(strata)).astype(np.int64)

@@ -42,7 +42,7 @@ from holdfast.mechanisms.likelihood import AddedNoise
 from holdfast.mechanisms.normalised import Exchanged
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SamplingError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 MOST_COUNTS = 10_000_000
 """Counts that are looked at for a bound on a prior."""
@@ -71,8 +71,8 @@ def from_noise(problem: Problem, generator: np.random.Generator, size: int) -> P
     likelihood = problem.likelihood
     if not isinstance(likelihood, AddedNoise) or not problem.around_release:
         raise SamplingError(
-            "tables around the release need added noise that keeps the invariants, and records in every cell:"
-            f' set proposals = "prior" in {setting("sampler")}.'
+            "tables around the release need added noise that keeps the invariants, and records in every"
+            f" cell: set {assigned('proposals', 'prior')} in {setting('sampler')}."
         )
     tables = likelihood.around(SeededEntropy(int(generator.integers(2**63))), size)
     numbers = problem.model.draw_numbers(generator, size)
@@ -209,8 +209,8 @@ def rejection(
     while found < draws:
         if tried >= most or (tried >= FIRST * most and found < 0.5 * draws * tried / most):
             raise SamplingError(
-                f"rejection accepted {found:,} of {tried:,} tables, which takes too long for {draws:,} draws:"
-                f' set name = "gibbs" in {setting("sampler")}.'
+                f"rejection accepted {found:,} of {tried:,} tables, which takes too long for {draws:,}"
+                f" draws: set {assigned('name', 'gibbs')} in {setting('sampler')}."
             )
         proposed = _proposed(problem, chosen, generator, batch)
         accepted = -generator.standard_exponential(len(proposed.tables)) <= proposed.log_weights - bound
@@ -264,14 +264,15 @@ def importance(
         held, tries = held + len(part.tables), tries + 1
         if tries > MOST_TRIES + draws // BATCH:
             raise SamplingError(
-                "the prior hardly ever draws a table that agrees with what is public: set proposals ="
-                f' "noise", or name = "gibbs", in {setting("sampler")}.'
+                "the prior hardly ever draws a table that agrees with what is public: set"
+                f" {assigned('proposals', 'noise')}, or {assigned('name', 'gibbs')}, in"
+                f" {setting('sampler')}."
             )
     drawn = Proposed.joined(found, draws)
     if not np.isfinite(drawn.log_weights).any():
         raise SamplingError(
-            f"none of {draws:,} tables has a positive weight: ask for more draws, or set name = "
-            f'"gibbs" in {setting("sampler")}.'
+            f"none of {draws:,} tables has a positive weight: ask for more draws, or set"
+            f" {assigned('name', 'gibbs')} in {setting('sampler')}."
         )
     # a table with the weight 0 need not agree with what is public
     tables, numbers, weights = drawn.only(np.isfinite(drawn.log_weights))

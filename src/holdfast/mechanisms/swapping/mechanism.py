@@ -34,7 +34,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
         if target.adjacency != "unit":
             raise GuaranteeError(
                 "swapping protects in proportion to the distance in records: set"
-                f' adjacency = "unit" in {setting("privacy")}.'
+                f" {assigned('adjacency', 'unit')} in {setting('privacy')}."
             )
         strata, whom = public.strata.checked(public.whom), public.whom
         rate = options.rate

@@ -11,7 +11,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.part import Text
 from holdfast.spec.values import Rational, short
 from holdfast.system.errors import SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 MOST_DENOMINATOR = 2**62
 """As `mechanisms/swapping/permute.py` can decide."""
@@ -81,7 +81,7 @@ class PermutationSwappingOptions(MechanismOptions):
     @property
     def sets_intensity(self) -> str | None:
         """The rate, where one is given."""
-        return None if self.rate is None else f'rate = "{self.rate}"'
+        return None if self.rate is None else assigned("rate", str(self.rate))
 
 
 REFUSED = ("count", "within", "missing", "aggregate", "recode")
@@ -101,7 +101,7 @@ def options_of(spec: Spec) -> PermutationSwappingOptions:
     if privacy.standard != "pure":
         raise SpecError(
             f"{setting('privacy', 'standard')} = {privacy.standard!r} is not met by permutation-swapping:"
-            ' set standard = "pure".'
+            f" set {assigned('standard', 'pure')}."
         )
     if privacy.laws is not None:
         raise SpecError(
@@ -124,8 +124,8 @@ def options_of(spec: Spec) -> PermutationSwappingOptions:
         )
     if asked.id is not None and privacy.unit == "record":
         raise SpecError(
-            f'{setting("data", "id")} puts rows together: say whom they are, as unit = "household" in'
-            f" {setting('privacy')}, or leave it out."
+            f"{setting('data', 'id')} puts rows together: say whom they are, as"
+            f" {assigned('unit', 'household')} in {setting('privacy')}, or leave it out."
         )
     if asked.id is not None and privacy.records_per_unit > 1:
         raise SpecError(

@@ -29,7 +29,7 @@ from holdfast.spec.values import Range
 from holdfast.system.errors import DataError, GuaranteeError
 from holdfast.system.progress import steps
 from holdfast.system.text import counted, plain_text
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 MERGED = 1 << 21
 """Rows of partial counts that are merged at once."""
@@ -148,7 +148,8 @@ def _refuse_missing(missing: dict[str, int], records: Microdata) -> None:
         if count:
             raise DataError(
                 f"{records.name}, column {name!r} has no value in {counted(count, 'record')}: fill them in,"
-                f' or set nulls = "level" in {setting("mechanism")} to take them as a level of their own.'
+                f" or set {assigned('nulls', 'level')} in {setting('mechanism')} to take them as a level of"
+                " their own."
             )
 
 

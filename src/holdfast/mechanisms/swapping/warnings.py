@@ -24,7 +24,7 @@ from holdfast.data.fingerprint import row_codes
 from holdfast.data.microdata import holds_levels
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.records import ColumnRoles
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 LEAST = 2
 """Records that share a value, on average, before it can be said to tell anything without exception."""
@@ -54,7 +54,7 @@ def telling_columns(records: pa.Table, columns: ColumnRoles) -> Iterator[str]:
                 found = (
                     f"records next to each other in the order of {name!r} share their {swapped!r}, or stand"
                     f" in its order: it is held, so it tells the {swapped!r} that a record had before the"
-                    f' swap; set renumber = ["{name}"] in {setting("mechanism")}, or drop it.'
+                    f" swap; set {assigned('renumber', [name])} in {setting('mechanism')}, or drop it."
                 )
             if found is not None:
                 yield found
@@ -173,7 +173,7 @@ def _numbering(records: pa.Table, columns: ColumnRoles) -> Iterator[str]:
         if abs(int(np.sign(np.diff(found)).sum())) == found.size - 1:
             yield (
                 f"{name!r} numbers the records in the order of the file: whoever knows that order finds each"
-                f' record again; set renumber = ["{name}"] in {setting("mechanism")}, or drop it.'
+                f" record again; set {assigned('renumber', [name])} in {setting('mechanism')}, or drop it."
             )
 
 

@@ -26,7 +26,7 @@ from holdfast.lattice.rows import independent_rows
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 QueryRows = csr_array
 """Rows over the cells of one node."""
@@ -81,9 +81,9 @@ def local(block: InvariantBlock, regions: Regions) -> tuple[int, QueryRows]:
     apart = [name for name in block.where if name in levels]
     if apart:
         raise SpecError(
-            f"the invariant or bound {block.name!r} is for some of the nodes of {apart[0]}, and topdown keeps"
-            f' what holds at every node of a level: give it level = "{apart[0]}", or name ='
-            f' "lattice-gaussian" in {setting("mechanism")}.'
+            f"the invariant or bound {block.name!r} is for some of the nodes of {apart[0]}, and topdown"
+            f" keeps what holds at every node of a level: give it {assigned('level', apart[0])}, or"
+            f" {assigned('name', 'lattice-gaussian')} in {setting('mechanism')}."
         )
     depth = max((levels.index(name) for name in block.attributes if name in levels), default=0)
     names = [name for name in block.attributes if name not in levels]
@@ -167,7 +167,7 @@ class MarginalQuery:
         """
         for name in marginal:
             if name not in regions.names:
-                said = closest(name, regions.names) if regions.names else "write marginal = []."
+                said = closest(name, regions.names) if regions.names else f"write {assigned('marginal', [])}."
                 raise SpecError(
                     f"{setting(f'mechanism.{of}', 'marginal')} names {name!r}, which is not among the cells"
                     f" of {setting('data')}: {said}"

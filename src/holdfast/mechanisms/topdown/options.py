@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
 from holdfast.spec.values import PositiveRational, Rational, parse_rational, short
+from holdfast.system.ways import assigned, valued
 
 ONE = 1
 
@@ -19,7 +20,7 @@ def _shares(value: object) -> object:
             return value
         raise ValueError(
             f'is {short(str(value))!r}: write "equal", "optimise", or shares by level, as in'
-            ' { state = "1/4", county = "3/4" }'
+            f" {valued({'state': '1/4', 'county': '3/4'})}"
         )
     found = {}
     for level, share in value.items():
@@ -88,7 +89,9 @@ class TopDownOptions(MechanismOptions):
     @model_validator(mode="after")
     def _aims_are_used(self) -> Self:
         if self.optimise_for and self.allocation != "optimise":
-            raise ValueError('optimise_for goes with allocation = "optimise": set that, or leave it out')
+            raise ValueError(
+                f"optimise_for goes with {assigned('allocation', 'optimise')}: set that, or leave it out"
+            )
         return self
 
     def measured_queries(self, names: tuple[str, ...]) -> tuple[QueryChoice, ...]:

@@ -33,7 +33,7 @@ from holdfast.spec.part import Text
 from holdfast.spec.values import PositiveRational, Rational, Where
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.text import closest
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 EstimandName = Literal["mean", "quantile", "linear", "logistic"]
 STEPS = 4096
@@ -73,9 +73,13 @@ class KNormGradientOptions(MechanismOptions):
         }
         for key, fits in belongs.items():
             if key in self.model_fields_set and not fits:
-                raise ValueError(f'{key} does not go with estimate = "{self.estimate}": leave it out')
+                raise ValueError(
+                    f"{key} does not go with {assigned('estimate', self.estimate)}: leave it out"
+                )
         if belongs["on"] and not self.on and self.of is not None:
-            raise ValueError(f'has estimate = "{self.estimate}" and no predictors: name some with on')
+            raise ValueError(
+                f"has {assigned('estimate', self.estimate)} and no predictors: name some with on"
+            )
         if len({*self.on, self.of}) != len(self.on) + 1:
             raise ValueError("of and on name an attribute twice: name each once")
         if self.level is not None and not 0 < self.level < 1:
@@ -121,7 +125,7 @@ class Estimand:
         if len(asked.on) > (most := MOST_PREDICTORS.get(asked.estimate, 0)):
             raise SpecError(
                 f"{setting('mechanism', 'on')} names {len(asked.on)} predictors, and {most} are the most that"
-                f" are drawn exactly for estimate = {asked.estimate!r}: take some out."
+                f" are drawn exactly for {assigned('estimate', words=repr(asked.estimate))}: take some out."
             )
         predictors = [_numbers(schema, name, "on", possible) for name in asked.on]
         for name, predictor in zip(asked.on, predictors, strict=True):

@@ -68,7 +68,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Text
 from holdfast.spec.values import PositiveRational, Rational, Where
 from holdfast.system.errors import SamplingError, SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.normalised import AnyLikelihood
@@ -108,17 +108,23 @@ class WassersteinExponentialOptions(MechanismOptions):
     @model_validator(mode="after")
     def _agree(self) -> "WassersteinExponentialOptions":
         if self.measure == "prior" and self.prior is None:
-            raise ValueError('has base = "prior" and no prior: name a file of public past counts')
+            raise ValueError(
+                f"has {assigned('base', 'prior')} and no prior: name a file of public past counts"
+            )
         if self.measure != "prior":
             for key in ("prior", "prior_count", "prior_where", "concentration", "floor"):
                 if key in self.model_fields_set:
-                    raise ValueError(f'{key} goes with base = "prior": change the base, or leave it out')
+                    raise ValueError(
+                        f"{key} goes with {assigned('base', 'prior')}: change the base, or leave it out"
+                    )
         if self.floor < 0:
             raise ValueError(f'floor is {self.floor}: give a pseudo-count of at least 0, such as "1/2"')
         if self.queries is not None and self.loss == "squared":
-            raise ValueError('queries go with a norm: set loss = "l1", "l2" or "linf", or leave them out')
+            raise ValueError(
+                f'queries go with a norm: set {assigned("loss", "l1")}, "l2" or "linf", or leave them out'
+            )
         if self.moves is not None and not self.chain:
-            raise ValueError("moves are those of a chain: add chain = true, or leave them out")
+            raise ValueError(f"moves are those of a chain: add {assigned('chain', True)}, or leave them out")
         return self
 
 
@@ -182,14 +188,16 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
         if options.chain:
             if not isinstance(intensity, Approximate) or not measure.not_negative or public.inequalities:
                 raise SpecError(
-                    f"{setting('mechanism', 'chain')} = true draws approximately and keeps counts"
-                    f' non-negative: set standard = "approximate" in {setting("privacy")}, with epsilon and'
-                    f" delta, and nonnegative = true in {setting('constraints')}, without inequalities."
+                    f"{assigned(setting('mechanism', 'chain'), True)} draws approximately and keeps counts"
+                    f" non-negative: set {assigned('standard', 'approximate')} in {setting('privacy')}, with"
+                    f" epsilon and delta, and {assigned('nonnegative', True)} in {setting('constraints')},"
+                    " without inequalities."
                 )
         elif isinstance(intensity, Approximate):
             raise SpecError(
                 f"{setting('privacy', 'standard')} = 'approximate' is met by a chain alone, as exact draws"
-                f' are pure: set standard = "pure", or chain = true in {setting("mechanism")}.'
+                f" are pure: set {assigned('standard', 'pure')}, or {assigned('chain', True)} in"
+                f" {setting('mechanism')}."
             )
         if not isinstance(intensity, Pure | Approximate):
             raise missing("epsilon")
@@ -386,8 +394,8 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
             except SamplingError as error:
                 raise SamplingError(
                     "not every table with these invariants can be released exactly in reasonable time"
-                    f' ({str(error).partition(":")[0]}): keep fewer margins or bounds, set loss = "l1",'
-                    f"{floor} or ask for a chain (chain = true)."
+                    f" ({str(error).partition(':')[0]}): keep fewer margins or bounds, set"
+                    f" {assigned('loss', 'l1')},{floor} or ask for a chain ({assigned('chain', True)})."
                 ) from None
 
     def _evidence(self) -> list[Evidence]:
@@ -446,7 +454,8 @@ def measure_of(public: Public, options: WassersteinExponentialOptions) -> BaseMe
         if public.nonnegative or public.inequalities:
             raise SpecError(
                 f"{setting('mechanism', 'base')} = 'counting' counts every integer table, whatever bounds"
-                f' it: leave out the bounds in {setting("constraints")}, or set base = "congenial".'
+                f" it: leave out the bounds in {setting('constraints')}, or set"
+                f" {assigned('base', 'congenial')}."
             )
         return BaseMeasure(universe, kind)
     pseudo = _pseudo(public, options) if options.prior is not None else None
@@ -458,7 +467,7 @@ def _pseudo(public: Public, options: WassersteinExponentialOptions) -> Pseudo:
     if not public.nonnegative:
         raise SpecError(
             f"{setting('mechanism', 'base')} = 'prior' is a law of counts that are not negative: set"
-            f" nonnegative = true in {setting('constraints')}."
+            f" {assigned('nonnegative', True)} in {setting('constraints')}."
         )
     over = covered(public.schema, options.prior_where)[public.possible]
     universe = public.universe
@@ -484,7 +493,7 @@ def _queries(public: Public, options: WassersteinExponentialOptions) -> Queries 
         cell = public.schema.in_words(int(public.possible[int(np.argmin(kept.any(axis=0)))]))
         raise SpecError(
             f"{setting('mechanism', 'queries')} do not see the cell {cell}, so nothing keeps its count near:"
-            f" add a query with it, or set nonnegative = true in {setting('constraints')}."
+            f" add a query with it, or set {assigned('nonnegative', True)} in {setting('constraints')}."
         )
     return tuple(tuple(row) for row in kept.tolist())
 

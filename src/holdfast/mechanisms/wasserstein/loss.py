@@ -32,7 +32,7 @@ from holdfast.sampling.bounded.losses import LargestLoss, MixedLoss, RootLoss, S
 from holdfast.sampling.lattice.laplace import LaplaceNorm as LatticeNorm
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import SpecError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 LossKind = Literal["l1", "l2", "linf", "squared"]
 AT_ONCE = 1 << 22
@@ -58,8 +58,8 @@ class TableLoss:
         if self.kind == "squared" and self.range_ is None:
             raise SpecError(
                 f"{setting('mechanism', 'loss')} = 'squared' has no bound where counts have none: set"
-                " nonnegative = true in"
-                f' {setting("constraints")} and make the total an invariant, or set loss = "l2".'
+                f" {assigned('nonnegative', True)} in {setting('constraints')} and make the total an"
+                f" invariant, or set {assigned('loss', 'l2')}."
             )
 
     @property

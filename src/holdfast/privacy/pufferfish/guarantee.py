@@ -39,7 +39,7 @@ from holdfast.privacy.posterior import posterior_bounds
 from holdfast.privacy.pufferfish.framework import RECORDS, DeltaZ, Framework, covers
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 PureOrZeroConcentrated = Pure | ZeroConcentrated
 """How releases given two secrets are compared: by their ratio, or by Renyi divergences."""
@@ -205,7 +205,7 @@ def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -
     if not isinstance(guarantee.intensity, PureOrZeroConcentrated):
         raise GuaranteeError(
             "a guarantee given secrets is pure or zCDP, and one of the standard"
-            f' {guarantee.intensity.standard!r} is neither: set standard = "pure" or "zcdp".'
+            f' {guarantee.intensity.standard!r} is neither: set {assigned("standard", "pure")} or "zcdp".'
         )
     if framework.scope is None or framework.statistic.metric != RECORDS.metric:
         raise GuaranteeError(
@@ -226,8 +226,8 @@ def _between_tables(guarantee: Guarantee, framework: Framework, delta: DeltaZ) -
         whom = framework.whom
         raise GuaranteeError(
             f"a secret moves up to {whom.amount(distance)}, and the guarantee speaks of tables at most"
-            f" {whom.amount(guarantee.unit.distance)} apart: set distance = {distance} in"
-            f" {setting('privacy')}, or state less dependent laws."
+            f" {whom.amount(guarantee.unit.distance)} apart: set"
+            f" {assigned('distance', distance)} in {setting('privacy')}, or state less dependent laws."
         )
     return alone
 

@@ -43,7 +43,7 @@ from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import short
 from holdfast.system.errors import GuaranteeError, HoldfastError, SpecError
 from holdfast.system.text import canonical, closest, counted, visible
-from holdfast.system.ways import of_a_file, setting
+from holdfast.system.ways import assigned, of_a_file, setting
 
 MOST_LETTERS = 10**6
 """Of a model as text: a certificate holds all of it."""
@@ -187,8 +187,8 @@ def _in_records(family: Family, table: TableOf) -> tuple[DeltaZ, Claim]:
     statistic = family.framework.statistic
     raise GuaranteeError(
         f"the model measures Delta_z on the {visible(statistic.words)}, by {statistic.metric}, and a release"
-        ' is of a table: use a family of counts or of datasets, or "laws" with metric = "l1" and statistic ='
-        ' "table".'
+        f' is of a table: use a family of counts or of datasets, or "laws" with {assigned("metric", "l1")}'
+        f" and {assigned('statistic', 'table')}."
     )
 
 

@@ -28,7 +28,7 @@ from holdfast.privacy.pufferfish.framework import RECORDS, DeltaZ, Framework, La
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
 
@@ -133,7 +133,7 @@ def tp_of_tables(
     if bounded and laws == "independent":
         raise GuaranteeError(
             f"{setting('privacy', 'laws')} = 'independent' is for invariants alone, as inequalities may tie"
-            ' records to each other: set laws = "pairs" or "everything".'
+            f' records to each other: set {assigned("laws", "pairs")} or "everything".'
         )
     distance = guarantee.unit.distance if laws == "pairs" else None
     framework = framework_of_tables(

@@ -33,6 +33,7 @@ from holdfast.privacy.pufferfish.framework import (
 from holdfast.privacy.roots import ceil_root
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.text import counted
+from holdfast.system.ways import assigned
 
 Metric = Literal["records", "l1", "l2", "linf"]
 ListedPoint = tuple[Fraction | str, ...]
@@ -64,7 +65,8 @@ def _differences(one: ListedPoint, other: ListedPoint) -> list[Fraction]:
     for x, y in zip(one, other, strict=True):
         if isinstance(x, str) or isinstance(y, str):
             raise GuaranteeError(
-                f"{x if isinstance(x, str) else y!r} is not a number: give numbers, or metric = 'records'."
+                f"{x if isinstance(x, str) else y!r} is not a number: give numbers, or"
+                f" {assigned('metric', words=repr('records'))}."
             )
         found.append(abs(x - y))
     return found
