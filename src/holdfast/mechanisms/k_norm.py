@@ -268,13 +268,13 @@ def _require_near(premises: Premises) -> None:
     farthest = found.worst_case if distance is None else distance
     try:
         _require_listed(universe, farthest * records)
-    except UnlistedError as error:
+    except UnlistedError:
         if found.exact or distance is not None:
             raise
         raise _not_soon(
             f"that one person's change takes fewer than {farthest:,} records, and the differences of tables"
             f" that far apart cannot all be listed for {universe.cells:,} cells"
-        ) from error
+        ) from None  # other noise is not priced: that would take the long search that this one leaves out
 
 
 def _not_soon(what: str) -> GuaranteeError:
