@@ -33,10 +33,10 @@ from holdfast.estimation.hierarchy.variances import variances
 from holdfast.lattice.count_variances import count_variances
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.optimum import least_variance
-from holdfast.mechanisms.spaces import Spaces
 from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.mechanism import TopDown
+from holdfast.mechanisms.weights.optimum import least_variance
+from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ is not installed

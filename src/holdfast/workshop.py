@@ -19,7 +19,6 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import markov_basis, markov_basis_two_way
 from holdfast.mechanisms.canonical import Normal, Tulap
 from holdfast.mechanisms.conditioned import Conditioned
-from holdfast.mechanisms.congeniality import Inequalities, congeniality
 from holdfast.mechanisms.details import ReleasedFiles
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
@@ -45,6 +44,7 @@ from holdfast.mechanisms.records import RecordsMechanism
 from holdfast.mechanisms.swapping.details import SwappingRecord
 from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
 from holdfast.mechanisms.swapping.options import PermutationSwappingOptions
+from holdfast.mechanisms.truncation.congeniality import Inequalities, congeniality
 from holdfast.outputs import EstimateOutput, Output, StatisticOutput, TableOutput
 from holdfast.privacy.law_distance import DiscreteLaw, bottleneck, largest_quantile_gap
 from holdfast.privacy.premises import Premises

@@ -8,9 +8,9 @@ Twenty confidential tables with cells from NegativeBinomial(100, .05), a hundred
 
 The paper leaves open what these guarantee. Between tables that share the totals, a projection loses no more
 than the raw release [semi-dp, Proposition 23], 1 for each unit of l1. What conditioning loses is bounded by
-mechanisms/congeniality.py: 1/2 (1 + gamma) a unit, gamma at most 0.605 here and not 1. So two methods are
-added that lose 1 a unit as well: conditioned with a larger parameter, and noise given the totals alone, which
-is free [theory, 4] and unbiased but may go below 0.
+mechanisms/truncation/congeniality.py: 1/2 (1 + gamma) a unit, gamma at most 0.605 here and not 1. So two
+methods are added that lose 1 a unit as well: conditioned with a larger parameter, and noise given the totals
+alone, which is free [theory, 4] and unbiased but may go below 0.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import nonnegative_l2
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.conditioned import Conditioned
-from holdfast.mechanisms.congeniality import Congeniality, congeniality
+from holdfast.mechanisms.truncation.congeniality import Congeniality, congeniality
 from holdfast.privacy.intensity import Pure
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw

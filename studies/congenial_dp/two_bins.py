@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.mechanisms.congeniality import congeniality
+from holdfast.mechanisms.truncation.congeniality import congeniality
 from holdfast.privacy.guarantee import Scope
 from holdfast.privacy.premises import Premises
 from holdfast.sampling.entropy import SeededEntropy

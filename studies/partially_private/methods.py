@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 
 from holdfast import SeededEntropy
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.congeniality import Inequalities
+from holdfast.mechanisms.truncation.congeniality import Inequalities
 from holdfast.mechanisms.wasserstein.laws import SamplingDesign
 from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure, pseudo_counts

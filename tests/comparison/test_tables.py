@@ -16,7 +16,7 @@ from holdfast.comparison.contenders import CONTENDERS, deviation, usual
 from holdfast.comparison.tables import Comparison, MechanismRow
 from holdfast.comparison.terms import format_intensity, gaussian_terms, pure_terms, zcdp_terms
 from holdfast.data.schema import Attributes, Schema
-from holdfast.mechanisms.accuracy import margins
+from holdfast.mechanisms.errors.accuracy import margins
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.privacy.conversion import gdp_within, zcdp_within
 from holdfast.privacy.guarantee import Target

@@ -14,9 +14,9 @@ from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.markov import markov_basis_two_way
 from holdfast.mechanisms.conditioned import STEPS, Conditioned, ConditionedOptions, ConditionedRecord
-from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import Traits
+from holdfast.mechanisms.truncation.congeniality import Inequalities
 from holdfast.privacy.guarantee import Adjacency, Scope, Target
 from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.privacy.premises import Premises
@@ -88,7 +88,7 @@ def test_the_enumerated_loss_under_further_inequalities() -> None:
 
 
 def test_a_bounded_gamma_is_safe_where_tables_are_too_many_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.mechanisms.congeniality.TABLES", 0)
+    monkeypatch.setattr("holdfast.mechanisms.truncation.congeniality.TABLES", 0)
     for rows, table in DESIGNS.values():
         mechanism = calibrated(premises(rows, table))
         assert not mechanism.congeniality.exact

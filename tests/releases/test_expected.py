@@ -6,11 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.mechanisms.test_errors import SIZES, of_sizes
+from tests.mechanisms.errors.test_laws import SIZES, of_sizes
 
 import holdfast as hf
 from holdfast.comparison.tables import Comparison
-from holdfast.mechanisms.asked_counts import Counts
+from holdfast.mechanisms.errors.counts import Counts
 from holdfast.releases.prepare import prepare
 from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
 

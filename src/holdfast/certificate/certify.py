@@ -54,10 +54,10 @@ from holdfast.data.sections import (
     TableSection,
 )
 from holdfast.laws import secrets_of
-from holdfast.mechanisms.accuracy import Accuracy, Size
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.details import MechanismDetails, epsilon_at
-from holdfast.mechanisms.least_budget import Goal
+from holdfast.mechanisms.errors.accuracy import Accuracy, Size
+from holdfast.mechanisms.errors.least_budget import Goal
 from holdfast.mechanisms.records import RecordsMechanism
 from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import evidence_dict

@@ -32,8 +32,8 @@ The word for a guarantee follows from both numbers, so that no good word stands 
 only rare outcomes tell makes it weak at worst: no protection is where guesses may be right nearly always.
 
 Beside that, small noise often does nothing: the chances that a cell, or the whole table, is published as it
-is come from the law of the noise [holdfast, mechanisms/zero_noise.py], or from the draws of its expected
-error.
+is come from the law of the noise [holdfast, mechanisms/errors/zero_noise.py], or from the draws of its
+expected error.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ from holdfast.certificate.parts import ExpectedErrorSection
 from holdfast.certificate.warnings import DIGITS, WEAK, hardly_changed, next_to_nothing, percent, tenths
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.details import SMALL_DELTA, epsilon_at
-from holdfast.mechanisms.zero_noise import Chance
+from holdfast.mechanisms.errors.zero_noise import Chance
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.guarantee import CLOSEST, Adjacency, DataKind, Guarantee, probability
 from holdfast.privacy.intensity import (

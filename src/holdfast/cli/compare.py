@@ -19,7 +19,7 @@ from holdfast.system.text import counted, plain_number
 if TYPE_CHECKING:
     from holdfast.comparison.swaps import SwapComparison, SwapRow
     from holdfast.comparison.tables import Comparison
-    from holdfast.mechanisms.accuracy import Size
+    from holdfast.mechanisms.errors.accuracy import Size
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""

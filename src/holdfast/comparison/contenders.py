@@ -15,12 +15,12 @@ import numpy as np
 
 from holdfast.comparison.terms import terms_for
 from holdfast.estimation.l2 import public_tables
-from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Margin, Size, batches, repeats
-from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import AnyMechanism, of_tables, require_neighbours
+from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS, Margin, Size, batches, repeats
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.mechanisms.mechanism import DrawArray
-from holdfast.mechanisms.queries import QueryOptions
-from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.mechanisms.weights.queries import QueryOptions
 from holdfast.privacy.guarantee import Target
 from holdfast.public import Public
 from holdfast.spec.mechanism import MechanismOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.comparison.swaps import NOISE, SwapComparison, SwapRow
 from holdfast.comparison.tables import Comparison, MechanismRow
 from holdfast.comparison.terms import format_intensity
-from holdfast.mechanisms.accuracy import Size
+from holdfast.mechanisms.errors.accuracy import Size
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import require_picture, save_figure
 from holdfast.system.text import counted, plain_number

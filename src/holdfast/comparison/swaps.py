@@ -19,7 +19,7 @@ from holdfast.comparison.terms import format_intensity
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.accuracy import FEWEST_DRAWS, Size
+from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS, Size
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.mechanisms.records import ColumnRoles, Simulated
 from holdfast.privacy.guarantee import Guarantee, Target

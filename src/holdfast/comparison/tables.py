@@ -26,8 +26,8 @@ from holdfast.comparison.contenders import (
 from holdfast.comparison.terms import format_intensity
 from holdfast.data.read import read_table
 from holdfast.laws import calibrated, stated_model
-from holdfast.mechanisms.accuracy import Margin, Size, margins
 from holdfast.mechanisms.catalogue import named_by, target_of
+from holdfast.mechanisms.errors.accuracy import Margin, Size, margins
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Intensity
 from holdfast.public import Public, publish

@@ -24,11 +24,11 @@ from holdfast.certificate.parts import ErrorSection, ExpectedErrorSection, Table
 from holdfast.certificate.public import public_of
 from holdfast.certificate.verdict import unchanged_section, verdict
 from holdfast.derivation.labels import misnamed
-from holdfast.mechanisms.accuracy import accuracy
-from holdfast.mechanisms.accurate_shape import gap_for
-from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
-from holdfast.mechanisms.least_budget import Goal, least_budget
+from holdfast.mechanisms.errors.accuracy import accuracy
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.least_budget import Goal, least_budget
+from holdfast.mechanisms.weights.accurate import gap_for
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.pufferfish.of_model import StatedModel
 from holdfast.public import Public

@@ -11,7 +11,8 @@ products V_r of one V for each axis are orthogonal and make up everything: the *
 with equality where all rows have equally many cells, s <= r being meant axis by axis; and W_r v = 0 for v in
 V_s unless s <= r. So a margin that is kept takes away the spaces below its reading, and a form has no
 direction left to measure exactly when each other space lies below the reading of some W_j [theory, 13]. Some
-c_j may be negative where the form has no negative weight on any space [holdfast, mechanisms/spaces.py].
+c_j may be negative where the form has no negative weight on any space [holdfast,
+mechanisms/weights/spaces.py].
 """
 
 from collections.abc import Iterator, Sequence

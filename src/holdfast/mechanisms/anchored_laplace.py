@@ -36,9 +36,10 @@ from pydantic import Field, StrictInt
 from holdfast.data.selection import chosen_levels, select
 from holdfast.lattice.anchors import Anchors, NoAnchorsError, anchors
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.closed_errors import closed_errors
-from holdfast.mechanisms.error_laws import CountErrors
+from holdfast.mechanisms.errors.closed import closed_errors
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.laws import CountErrors
+from holdfast.mechanisms.errors.zero_noise import Chance, ZeroNoiseChances
 from holdfast.mechanisms.mechanism import (
     Additive,
     MechanismRecord,
@@ -47,7 +48,6 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     pure,
 )
-from holdfast.mechanisms.zero_noise import Chance, ZeroNoiseChances
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit

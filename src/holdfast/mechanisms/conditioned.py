@@ -4,8 +4,8 @@ The base law adds independent double geometric noise z_i to every count. The rel
 conditioned on A y = A x and on inequalities: y >= 0, B y >= b.
 
 * The law and its normaliser depend on x, and the loss grows by a factor 1 + gamma, which is computed or
-  bounded over all pairs of tables that the guarantee speaks of (congeniality.py). Inequalities are public,
-  so the tables that are compared keep them, too [theory, 1]; where the premises know nothing of them,
+  bounded over all pairs of tables that the guarantee speaks of (truncation/congeniality.py). Inequalities are
+  public, so the tables that are compared keep them, too [theory, 1]; where the premises know nothing of them,
   tables that do not are compared as well.
 * Equalities alone. Double geometric noise given A z = 0 is the l1 Laplace law on the lattice of the
   invariants, discrete Gaussian noise the Gaussian law there [theory, 4]: these are `lattice-laplace` and
@@ -19,7 +19,7 @@ conditioned on A y = A x and on inequalities: y >= 0, B y >= b.
   direction x - x' than without truncation, sigma^2. Real noise on a convex set has this property; integer
   noise around a half has a variance of at least 1/4, however small sigma is. No theorem covers it.
 
-Every draw is exact, unless a chain is asked for by name (``by_chain``; see chain_draw.py).
+Every draw is exact, unless a chain is asked for by name (``by_chain``; see truncation/chain.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,8 @@ from pydantic import Field, StrictBool, model_validator
 from holdfast.estimation.l2 import public_tables
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.markov import read_moves
-from holdfast.mechanisms.chain_draw import ChainDraw, WalkRecord, basis_of
-from holdfast.mechanisms.congeniality import DIGITS, Conditioning, Congeniality, Inequalities
 from holdfast.mechanisms.drawing import drawn_by_chain, drawn_cells
+from holdfast.mechanisms.errors.zero_noise import Chance, ZeroNoiseChances
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import (
     DrawArray,
@@ -53,8 +52,9 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     unseen_time,
 )
-from holdfast.mechanisms.normaliser import BoundBasis, bases_in_words
-from holdfast.mechanisms.zero_noise import Chance, ZeroNoiseChances
+from holdfast.mechanisms.truncation.chain import ChainDraw, WalkRecord, basis_of
+from holdfast.mechanisms.truncation.congeniality import DIGITS, Conditioning, Congeniality, Inequalities
+from holdfast.mechanisms.truncation.spread import BoundBasis, bases_in_words
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
@@ -76,7 +76,7 @@ from holdfast.system.ways import assigned, setting
 from holdfast.universe.limited import listed
 
 if TYPE_CHECKING:
-    from holdfast.mechanisms.normalised import AnyLikelihood
+    from holdfast.mechanisms.truncation.laws import AnyLikelihood
 
 STEPS = 1 << 12
 """Parameters that a calibration chooses from, between half of what equalities alone allow and all of it."""
@@ -304,7 +304,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release by its totals, by noise within bounds, or over all releases."""
-        from holdfast.mechanisms.normalised import (  # noqa: PLC0415 - for inference alone
+        from holdfast.mechanisms.truncation.laws import (  # noqa: PLC0415 - for inference alone
             listed_releases,
             weighted_totals,
             within_bounds,
@@ -420,7 +420,7 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
             Proved(_conditional(self.kappa), "congenial-dp, Theorem 2.1; theory, 4"),
             Proved(
                 _within(_up(cost.gamma), cost.how, exact=cost.exact),
-                "congenial-dp, Theorem 2.1; holdfast, mechanisms/normaliser.py",
+                "congenial-dp, Theorem 2.1; holdfast, mechanisms/truncation/spread.py",
             ),
             *self.premises.evidence("l1"),
         ]

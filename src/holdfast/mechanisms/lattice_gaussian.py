@@ -11,8 +11,8 @@ the constant of the continuous Gaussian in any dimension [theory, 4]. At u = 0 i
 alpha) the bound is attained.
 
 With queries, ||z||^2 gives way to z'Fz, F = sum of the strength of each query times W'W [holdfast,
-mechanisms/strategy.py]. The proof holds word for word in the norm of F, which is positive on L: rho is the
-largest u'Fu over 2 sigma^2 [theory, 13].
+mechanisms/weights/strategy.py]. The proof holds word for word in the norm of F, which is positive on L: rho
+is the largest u'Fu over 2 sigma^2 [theory, 13].
 
 The law is mu-GDP, too, with the mu of that rho [holdfast, privacy/integer_gaussian.py]. A target in mu, or in
 epsilon and delta, is met by it: the whole profile of the Gaussian follows, where rho alone would give less.
@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from holdfast.lattice.forms import Form
-from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.error_laws import CountErrors, WholeNormal
-from holdfast.mechanisms.form_errors import form_errors
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.forms import form_errors
+from holdfast.mechanisms.errors.laws import CountErrors, WholeNormal
+from holdfast.mechanisms.errors.zero_noise import ZeroNoiseChances, on_lattice
 from holdfast.mechanisms.mechanism import (
     Calibrated,
     DrawArray,
@@ -38,9 +39,8 @@ from holdfast.mechanisms.mechanism import (
     premises_at,
     premises_for,
 )
-from holdfast.mechanisms.queries import QueryOptions, WeightedRecord, counted_queries
-from holdfast.mechanisms.strategy import Strategy, form_loss, squared_stretch, summed
-from holdfast.mechanisms.zero_noise import ZeroNoiseChances, on_lattice
+from holdfast.mechanisms.weights.queries import QueryOptions, WeightedRecord, counted_queries
+from holdfast.mechanisms.weights.strategy import Strategy, form_loss, squared_stretch, summed
 from holdfast.privacy.claims import claim
 from holdfast.privacy.conversion import gdp_within, largest_rho
 from holdfast.privacy.evidence import Evidence, Proved
@@ -57,7 +57,7 @@ from holdfast.spec.values import PositiveRational
 from holdfast.system.ways import assigned
 
 if TYPE_CHECKING:
-    from holdfast.mechanisms.normalised import AnyLikelihood
+    from holdfast.mechanisms.truncation.laws import AnyLikelihood
 
 
 def _narrow() -> str:

@@ -10,7 +10,7 @@ times the largest norm in S_a, and per record of distance it is kappa times the 
 The *stretch* is that largest norm; its square is rational.
 
 With queries the norm is the root of z'Fz, F = sum of the strength of each query times W'W [holdfast,
-mechanisms/strategy.py]: a norm on L, so all of this holds [theory, 13].
+mechanisms/weights/strategy.py]: a norm on L, so all of this holds [theory, 13].
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from holdfast.lattice.forms import Form
-from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.closed_errors import closed_errors
-from holdfast.mechanisms.error_laws import CountErrors, Radial
-from holdfast.mechanisms.form_errors import form_errors
+from holdfast.mechanisms.errors.closed import closed_errors
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.forms import form_errors
+from holdfast.mechanisms.errors.laws import CountErrors, Radial
+from holdfast.mechanisms.errors.zero_noise import ZeroNoiseChances, on_lattice
 from holdfast.mechanisms.mechanism import Calibrated, drawn_exactly, premises_at, premises_for, pure
-from holdfast.mechanisms.queries import QueryOptions, WeightedRecord, counted_queries
-from holdfast.mechanisms.strategy import Strategy, form_loss, squared_stretch
-from holdfast.mechanisms.zero_noise import ZeroNoiseChances, on_lattice
+from holdfast.mechanisms.weights.queries import QueryOptions, WeightedRecord, counted_queries
+from holdfast.mechanisms.weights.strategy import Strategy, form_loss, squared_stretch
 from holdfast.privacy.claims import claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit

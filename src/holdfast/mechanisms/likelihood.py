@@ -3,7 +3,7 @@
     added noise        y = x + z with one law of z for all tables: log q(y - x), which is largest at y = x
     noisy sums         measurements W x with independent noise, as top-down algorithms take them
     a noisy statistic  some counts plus canonical noise
-    with a normaliser  of its own for every table [holdfast, mechanisms/normalised.py]
+    with a normaliser  of its own for every table [holdfast, mechanisms/truncation/laws.py]
 
 A mechanism says which one its releases have. Tables are over the cells that a model has; cells that it gives
 no records are 0 in each of them.

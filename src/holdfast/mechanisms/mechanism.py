@@ -21,7 +21,7 @@ from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form
 from holdfast.mechanisms.details import MechanismDetails, ReleasedFiles
 from holdfast.mechanisms.drawing import drawn_by_blocks
-from holdfast.mechanisms.zero_noise import ZeroNoiseChances
+from holdfast.mechanisms.errors.zero_noise import ZeroNoiseChances
 from holdfast.outputs import Output, TableOutput
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
@@ -38,10 +38,10 @@ from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
-    from holdfast.mechanisms.asked_counts import Counts
-    from holdfast.mechanisms.error_laws import CountErrors
-    from holdfast.mechanisms.normalised import AnyLikelihood, Observed
+    from holdfast.mechanisms.errors.counts import Counts
+    from holdfast.mechanisms.errors.laws import CountErrors
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+    from holdfast.mechanisms.truncation.laws import AnyLikelihood, Observed
 
 DrawArray = NDArray[Any]
 """Draws, one a row: whole numbers, or real ones for statistics and for studies."""
@@ -334,7 +334,7 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
     def errors(self, public: Public, asked: "Sequence[Counts]") -> "Sequence[CountErrors | None]":
         """Return how far counts are expected to be off, as formulas tell it; None for what has none.
 
-        What has none is simulated where the noise is public [holdfast, mechanisms/simulated_errors.py].
+        What has none is simulated where the noise is public [holdfast, mechanisms/errors/simulated.py].
         """
         del public
         return [None] * len(asked)
@@ -345,7 +345,7 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
         Raises ReleaseError where no formula tells it, or none that can be worked with.
         """
         from holdfast.mechanisms.likelihood import AddedNoise  # noqa: PLC0415 - for inference alone
-        from holdfast.mechanisms.normalised import any_law  # noqa: PLC0415
+        from holdfast.mechanisms.truncation.laws import any_law  # noqa: PLC0415
 
         if self.traits.kind != "exact":
             raise ReleaseError(
@@ -364,7 +364,7 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
         ``counts`` are those of all cells of its table, if it has one; ``level`` is one of a geography whose
         counts are meant.
         """
-        from holdfast.mechanisms.normalised import Observed  # noqa: PLC0415 - for inference alone
+        from holdfast.mechanisms.truncation.laws import Observed  # noqa: PLC0415 - for inference alone
 
         if level is not None:
             raise SpecError(

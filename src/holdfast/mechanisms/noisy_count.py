@@ -27,6 +27,7 @@ from holdfast.data.two_by_two import Margins
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.canonical import CanonicalNoise, Normal, Tulap, canonical
 from holdfast.mechanisms.canonical.noise import LARGEST
+from holdfast.mechanisms.errors.zero_noise import Chance, ZeroNoiseChances
 from holdfast.mechanisms.mechanism import (
     AT_ONCE,
     DrawArray,
@@ -39,7 +40,6 @@ from holdfast.mechanisms.mechanism import (
     premises_at,
     premises_for,
 )
-from holdfast.mechanisms.zero_noise import Chance, ZeroNoiseChances
 from holdfast.outputs import Output, StatisticOutput
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
@@ -58,7 +58,7 @@ from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.likelihood import NoisyStatistic
-    from holdfast.mechanisms.normalised import Observed
+    from holdfast.mechanisms.truncation.laws import Observed
 
 WINDOW = 2.0**-12
 """The width at which the law of the noise is told."""
@@ -228,7 +228,7 @@ class NoisyCount(TableMechanism[NoisyCountOptions, NoisyCountRecord]):
         self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
     ) -> "Observed":
         """Return what the statistics in a folder say of the tables."""
-        from holdfast.mechanisms.normalised import Observed  # noqa: PLC0415 - for inference alone
+        from holdfast.mechanisms.truncation.laws import Observed  # noqa: PLC0415 - for inference alone
 
         if level is not None:
             return super().observed(folder, public, counts, level)

@@ -52,8 +52,8 @@ from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1
 from holdfast.estimation.l2 import FixedPoint, stand_in
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.mechanisms.accuracy import batches
 from holdfast.mechanisms.catalogue import NAMED
+from holdfast.mechanisms.errors.accuracy import batches
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.processing.methods import Method, method_of
 from holdfast.sampling.entropy import IntegerLaw

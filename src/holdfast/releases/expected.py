@@ -11,10 +11,10 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from holdfast.mechanisms.asked_counts import Counts, usual
 from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
-from holdfast.mechanisms.error_laws import CountErrors
-from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.mechanisms.errors.counts import Counts, usual
+from holdfast.mechanisms.errors.laws import CountErrors
+from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.public import Public
 from holdfast.spec.privacy import Privacy
 from holdfast.spec.values import parse_rational

@@ -13,10 +13,10 @@ from holdfast.certificate.head import VerdictSection
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.protection import planned_warnings
 from holdfast.certificate.verdict import unchanged_section, verdict
-from holdfast.mechanisms.accuracy import BATCH, MOST_DRAWS, repeats
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.drawing import METHODS
-from holdfast.mechanisms.least_budget import AccuracyBudget
+from holdfast.mechanisms.errors.accuracy import BATCH, MOST_DRAWS, repeats
+from holdfast.mechanisms.errors.least_budget import AccuracyBudget
 from holdfast.mechanisms.mechanism import Mechanism, NoiseLaw
 from holdfast.releases.expected import BudgetErrors, Expected
 from holdfast.sampling.entropy import SeededEntropy

@@ -16,13 +16,13 @@ from holdfast.certificate.model import Certificate
 from holdfast.data.read import ReadTable, read_table
 from holdfast.lattice.arrays import IntArray
 from holdfast.laws import calibrated, secrets_of, stated_model
-from holdfast.mechanisms.accuracy import Accuracy, accuracy
-from holdfast.mechanisms.accurate_shape import shaped
-from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import AnyMechanism, at_target, for_accuracy, mechanism_of, target_of
 from holdfast.mechanisms.details import MechanismDetails
-from holdfast.mechanisms.least_budget import AccuracyBudget, goals_of, least_budget
+from holdfast.mechanisms.errors.accuracy import Accuracy, accuracy
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.least_budget import AccuracyBudget, goals_of, least_budget
 from holdfast.mechanisms.mechanism import DrawArray
+from holdfast.mechanisms.weights.accurate import shaped
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
 from holdfast.releases.expected import AskedBudgets, at_budgets, expected_errors

@@ -5,9 +5,9 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from holdfast.mechanisms.asked_counts import Counts, usual
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, answer, target_of
-from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.mechanisms.errors.counts import Counts, usual
+from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.roots import floor_root

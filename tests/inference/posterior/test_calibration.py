@@ -24,8 +24,8 @@ from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.inference.posterior.unswapping import Unswapping
 from holdfast.inference.posterior.whole_tables import from_noise, importance, rejection
 from holdfast.mechanisms.likelihood import NoisySums
-from holdfast.mechanisms.normalised import WithinBounds
 from holdfast.mechanisms.swapping.permute import permute
+from holdfast.mechanisms.truncation.laws import WithinBounds
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.numbers.exponential import DoubleGeometric

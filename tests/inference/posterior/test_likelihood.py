@@ -17,7 +17,7 @@ from holdfast.mechanisms.catalogue import NAMED, mechanisms
 from holdfast.mechanisms.conditioned import Conditioned
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic
-from holdfast.mechanisms.normalised import AnyLaw, Exchanged, WithinBounds
+from holdfast.mechanisms.truncation.laws import AnyLaw, Exchanged, WithinBounds
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import ReleaseError, SamplingError

@@ -21,8 +21,8 @@ from holdfast.inference.posterior.problem import Problem, problem_of
 from holdfast.inference.posterior.table_constraints import released_table
 from holdfast.inference.posterior.walking import Correcting
 from holdfast.inference.posterior.whole_tables import importance, rejection
-from holdfast.mechanisms.normalised import ListedReleases, WeightedTotals, WithinBounds
-from holdfast.mechanisms.release_normaliser import Normaliser, Power, TotalNormaliser
+from holdfast.mechanisms.truncation.laws import ListedReleases, WeightedTotals, WithinBounds
+from holdfast.mechanisms.truncation.totals import Normaliser, Power, TotalNormaliser
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec

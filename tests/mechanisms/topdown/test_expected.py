@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.mechanisms.topdown.small import spec
 
-from holdfast.mechanisms.asked_counts import Counts, usual
+from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy

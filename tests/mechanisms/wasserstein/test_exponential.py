@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from tests.contract.cases import NOT_NEGATIVE
 from tests.mechanisms.wasserstein.worlds import exponential, log_weights, spent
 
-from holdfast.mechanisms.normaliser import bases_in_words
+from holdfast.mechanisms.truncation.spread import bases_in_words
 from holdfast.mechanisms.wasserstein import exponential as exponential_module
 from holdfast.mechanisms.wasserstein import laws
 from holdfast.mechanisms.wasserstein.cost import LISTED, SAME, TWICE

@@ -25,7 +25,7 @@ from holdfast.inference.posterior.table_constraints import ReleasedTable, TableC
 from holdfast.inference.posterior.walking import Correcting, Walking
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic, NoisySums, Tractable
-from holdfast.mechanisms.normalised import AnyLikelihood, WeightedTotals
+from holdfast.mechanisms.truncation.laws import AnyLikelihood, WeightedTotals
 from holdfast.public import Floor
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import DataError, ReleaseError, SamplingError, SpecError

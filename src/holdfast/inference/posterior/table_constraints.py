@@ -16,7 +16,7 @@ from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.catalogue import NAMED
-from holdfast.mechanisms.normalised import Observed
+from holdfast.mechanisms.truncation.laws import Observed
 from holdfast.public import Floor, Public
 from holdfast.system.checks import ViolatedError
 from holdfast.system.errors import DataError, ReleaseError

@@ -26,7 +26,7 @@ from holdfast.inference.posterior.sliding import ChainTable, Sliding
 from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.likelihood import Likelihood
-from holdfast.mechanisms.release_normaliser import Normaliser
+from holdfast.mechanisms.truncation.totals import Normaliser
 
 
 @dataclass(eq=False)

@@ -39,7 +39,7 @@ from holdfast.inference.posterior.problem import Problem, tractable
 from holdfast.inference.posterior.table_constraints import TableConstraints
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.likelihood import AddedNoise
-from holdfast.mechanisms.normalised import Exchanged
+from holdfast.mechanisms.truncation.laws import Exchanged
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SamplingError
 from holdfast.system.ways import assigned, setting

@@ -1,10 +1,10 @@
 """Shares of the budget: by level, and within a level by query; given, equal, or those with small errors.
 
 Measurements of a level with the share x have weights in the spaces of the geography and of the sets of
-attributes of the cells that grow as x does [holdfast, mechanisms/spaces.py]. So the sum of the mean
+attributes of the cells that grow as x does [holdfast, mechanisms/weights/spaces.py]. So the sum of the mean
 variances of the best linear unbiased estimates of what is asked for is a convex function of the shares,
-and is minimised as such [holdfast, mechanisms/optimum.py]. Bounds and structural zeros, and invariants
-that are no margins, are left out: this settles shares, and no claim rests on it.
+and is minimised as such [holdfast, mechanisms/weights/optimum.py]. Bounds and structural zeros, and
+invariants that are no margins, are left out: this settles shares, and no claim rests on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
-from holdfast.mechanisms.optimum import Variances, WeightProgram, least_variance
-from holdfast.mechanisms.spaces import MOST_SPACES, Spaces
 from holdfast.mechanisms.topdown.design import MarginalQuery, MeasurementDesign, below
 from holdfast.mechanisms.topdown.options import Aim
+from holdfast.mechanisms.weights.optimum import Variances, WeightProgram, least_variance
+from holdfast.mechanisms.weights.spaces import MOST_SPACES, Spaces
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import setting

@@ -15,8 +15,8 @@ import numpy as np
 from holdfast.data.invariants import margin_matrix
 from holdfast.estimation.hierarchy.variances import variances
 from holdfast.lattice.arrays import FloatArray
-from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.error_laws import NORMAL, CountErrors, NearNormal, Shape
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.laws import NORMAL, CountErrors, NearNormal, Shape
 from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.measurements import Values
 from holdfast.sampling.entropy import SeededEntropy

@@ -78,10 +78,10 @@ from holdfast.system.text import closest, counted
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
-    from holdfast.mechanisms.asked_counts import Counts
-    from holdfast.mechanisms.error_laws import CountErrors
-    from holdfast.mechanisms.normalised import Observed
+    from holdfast.mechanisms.errors.counts import Counts
+    from holdfast.mechanisms.errors.laws import CountErrors
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+    from holdfast.mechanisms.truncation.laws import Observed
 
 NOISES: dict[str, MeasurementNoise] = {"zcdp": "gaussian", "pure": "laplace"}
 PER_MEASUREMENT = 40
@@ -334,8 +334,8 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
     ) -> "Observed":
         """Return what the measurements in a folder say of the counts of a level, by default of the leaves."""
-        from holdfast.mechanisms.normalised import Observed  # noqa: PLC0415 - for inference alone
         from holdfast.mechanisms.topdown.nodes import Nodes  # noqa: PLC0415
+        from holdfast.mechanisms.truncation.laws import Observed  # noqa: PLC0415 - for inference alone
 
         known = self.design.regions.levels
         if level is not None and level not in known:

@@ -19,8 +19,8 @@ from holdfast.data.geography import Regions
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.likelihood import NoisySums
-from holdfast.mechanisms.normalised import KnownConstraints
 from holdfast.mechanisms.topdown.measurements import Values
+from holdfast.mechanisms.truncation.laws import KnownConstraints
 from holdfast.public import Public
 from holdfast.system.errors import ReleaseError
 from holdfast.system.ways import setting

@@ -10,7 +10,8 @@ gamma between -1 and 1 [congenial-dp, Theorem 2.1]:
 
 * gamma = 0 where the normaliser is the same for all tables that are compared: a measure that looks the same
   around all of them, or tables that look alike, each cell having two counts [holdfast, universe/tables.py];
-* for the l1 norm without a prior it is that of `conditioned` [holdfast, mechanisms/congeniality.py];
+* for the l1 norm without a prior it is that of `conditioned` [holdfast,
+  mechanisms/truncation/congeniality.py];
 * where the tables can be listed, the loss is worked out for every pair, C(x) being a sum over all releases;
 * gamma = 1 otherwise.
 """
@@ -24,8 +25,8 @@ import flint
 import numpy as np
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.mechanisms.congeniality import DIGITS, Conditioning
-from holdfast.mechanisms.normaliser import BoundBasis
+from holdfast.mechanisms.truncation.congeniality import DIGITS, Conditioning
+from holdfast.mechanisms.truncation.spread import BoundBasis
 from holdfast.mechanisms.wasserstein.loss import TableLoss
 from holdfast.mechanisms.wasserstein.measure import BaseMeasure
 from holdfast.privacy.intensity import Pure
@@ -90,7 +91,7 @@ class KappaCosts:
         if self._conditioning is not None:
             cost = self._conditioning.at(kappa)
             per_unit = min(self._conditioning.per_unit(kappa), 2 * kappa)
-            reference = "congenial-dp, Theorem 2.1; holdfast, mechanisms/normaliser.py"
+            reference = "congenial-dp, Theorem 2.1; holdfast, mechanisms/truncation/spread.py"
             return Cost(cost.loss, cost.base, cost.how, reference, NormLoss(_up(per_unit), "l1"))
         if self._listed is not None:
             epsilon, per_unit = self._listed.at(kappa)

@@ -33,8 +33,6 @@ from holdfast.estimation.l2 import public_tables
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import read_moves
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.chain_draw import ChainDraw, WalkRecord, basis_of
-from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.drawing import drawn_by_blocks, drawn_by_chain, drawn_cells
 from holdfast.mechanisms.mechanism import (
     DrawArray,
@@ -49,7 +47,9 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     unseen_time,
 )
-from holdfast.mechanisms.normaliser import BoundBasis, bases_in_words
+from holdfast.mechanisms.truncation.chain import ChainDraw, WalkRecord, basis_of
+from holdfast.mechanisms.truncation.congeniality import Inequalities
+from holdfast.mechanisms.truncation.spread import BoundBasis, bases_in_words
 from holdfast.mechanisms.wasserstein.cost import Cost, KappaCosts
 from holdfast.mechanisms.wasserstein.laws import SamplingDesign, WeightedTargets
 from holdfast.mechanisms.wasserstein.loss import LossKind, Queries, TableLoss, loss_words
@@ -71,7 +71,7 @@ from holdfast.system.errors import SamplingError, SpecError
 from holdfast.system.ways import assigned, setting
 
 if TYPE_CHECKING:
-    from holdfast.mechanisms.normalised import AnyLikelihood
+    from holdfast.mechanisms.truncation.laws import AnyLikelihood
 
 DOUBLINGS, HALVINGS = 6, 12
 """How often a calibration doubles what a bound allows, and halves the range that is left to choose from."""
@@ -358,7 +358,7 @@ class WassersteinExponential(TableMechanism[WassersteinExponentialOptions, Wasse
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release by its totals, or over all releases."""
-        from holdfast.mechanisms.normalised import listed_releases, weighted_totals  # noqa: PLC0415 - for inference
+        from holdfast.mechanisms.truncation.laws import listed_releases, weighted_totals  # noqa: PLC0415 - for inference
 
         if self.traits.kind != "exact" or self.noise is not None:
             return super().likelihood(released)

@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 from holdfast.data.schema import Schema
 from holdfast.data.selection import select
 from holdfast.lattice.arrays import BoolArray, IntArray
-from holdfast.mechanisms.congeniality import Inequalities
+from holdfast.mechanisms.truncation.congeniality import Inequalities
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.sampling.bounded.totals import Totals
 from holdfast.sampling.decisions import ball_of

@@ -11,9 +11,9 @@ import pytest
 
 from holdfast.lattice.count_variances import count_variances
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy
-from holdfast.mechanisms.asked_counts import Counts, usual
-from holdfast.mechanisms.error_laws import Radial, WholeNormal
-from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.mechanisms.errors.counts import Counts, usual
+from holdfast.mechanisms.errors.laws import Radial, WholeNormal
+from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.releases.prepare import prepare
 from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.data.invariants import margin_matrix
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.accuracy import Margin, margins
+from holdfast.mechanisms.errors.accuracy import Margin, margins
 from holdfast.public import Public
 
 

@@ -22,10 +22,10 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.forms import Form, MarginStrategy
 from holdfast.lattice.rows import independent_rows
-from holdfast.mechanisms.margin_axes import MarginAxes
 from holdfast.mechanisms.mechanism import DrawArray
-from holdfast.mechanisms.optimised import optimised, proved
-from holdfast.mechanisms.queries import (
+from holdfast.mechanisms.weights.axes import MarginAxes
+from holdfast.mechanisms.weights.optimised import optimised, proved
+from holdfast.mechanisms.weights.queries import (
     OptimumRecord,
     QueryOptions,
     WeightedQuery,

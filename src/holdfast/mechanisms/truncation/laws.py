@@ -1,7 +1,7 @@
 """Laws of releases with a normaliser of their own for every table.
 
 weighted totals    releases near x, and likely beforehand, with its totals: the normaliser C(x) is a
-                   coefficient of a product [holdfast, mechanisms/release_normaliser.py]
+                   coefficient of a product [holdfast, mechanisms/truncation/totals.py]
 listed releases    few enough to sum the normaliser over all of them
 a law of its own   of a release within bounds, say: p(y | x) is known up to a factor C(x) that is not.
                    Draws from it are enough: see `Exchanged`
@@ -19,9 +19,9 @@ from scipy.special import gammaln, logsumexp
 
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.mechanisms.congeniality import Inequalities
 from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic, NoisySums, NormForm, Tractable
-from holdfast.mechanisms.release_normaliser import Normaliser, Power
+from holdfast.mechanisms.truncation.congeniality import Inequalities
+from holdfast.mechanisms.truncation.totals import Normaliser, Power
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.lattice.plan import MOST_WORK
@@ -50,7 +50,7 @@ MOST_CELLS = 24
 class WeightedTotals(Tractable):
     """Releases y >= 0 with the totals of x, of weight prod h_j(y_j) exp(-rate |y_j - x_j|^p) / C(x).
 
-    ``form`` tells rate and p; h is that of pseudo-counts [holdfast, mechanisms/release_normaliser.py].
+    ``form`` tells rate and p; h is that of pseudo-counts [holdfast, mechanisms/truncation/totals.py].
     """
 
     form: NormForm

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from tests.mechanisms.test_weighted import county_spec, public_of
+from tests.mechanisms.weights.test_strategy import county_spec, public_of
 
 from holdfast import release, verify
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import real_l2
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
-from holdfast.mechanisms.optimised import optimised, proved
-from holdfast.mechanisms.queries import OptimumRecord, Wish
-from holdfast.mechanisms.spaces import Spaces
+from holdfast.mechanisms.weights.optimised import optimised, proved
+from holdfast.mechanisms.weights.queries import OptimumRecord, Wish
+from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw

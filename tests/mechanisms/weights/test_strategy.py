@@ -15,8 +15,8 @@ from holdfast.inference.intervals import intervals
 from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.likelihood import AddedNoise, NoisySums
-from holdfast.mechanisms.queries import WeightedQuery, WeightedQueryRecord
-from holdfast.mechanisms.strategy import Strategy
+from holdfast.mechanisms.weights.queries import WeightedQuery, WeightedQueryRecord
+from holdfast.mechanisms.weights.strategy import Strategy
 from holdfast.privacy.composition import parallel
 from holdfast.privacy.guarantee import Adjacency
 from holdfast.privacy.intensity import GaussianNoise, Pure, ZeroConcentrated

@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
-from holdfast.mechanisms.optimum import WeightProgram, bound_of, least_budget, least_variance
-from holdfast.mechanisms.spaces import Spaces
+from holdfast.mechanisms.weights.optimum import WeightProgram, bound_of, least_budget, least_variance
+from holdfast.mechanisms.weights.spaces import Spaces
 
 
 def spaces_of(seed: int) -> tuple[Spaces, list[Reading], np.random.Generator]:

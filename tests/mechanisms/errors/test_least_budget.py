@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.mechanisms.test_errors import PURE, QUERIES, SIZES, ZCDP
+from tests.mechanisms.errors.test_laws import PURE, QUERIES, SIZES, ZCDP
 from tests.mechanisms.topdown.small import spec as topdown_spec
 
 import holdfast as hf
-from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import at_target, target_of
+from holdfast.mechanisms.errors.counts import Counts
 from holdfast.releases.prepare import prepare
 from holdfast.releases.prepared import Prepared
 from holdfast.sampling.entropy import SeededEntropy

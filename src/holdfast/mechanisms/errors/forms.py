@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.count_variances import count_variances
 from holdfast.lattice.forms import MarginStrategy
-from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.error_laws import CountErrors, ErrorLaw
-from holdfast.mechanisms.margin_axes import MarginAxes
-from holdfast.mechanisms.queries import ONE, WeightedQueryRecord
-from holdfast.mechanisms.strategy import Strategy
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.laws import CountErrors, ErrorLaw
+from holdfast.mechanisms.weights.axes import MarginAxes
+from holdfast.mechanisms.weights.queries import ONE, WeightedQueryRecord
+from holdfast.mechanisms.weights.strategy import Strategy
 from holdfast.public import Public
 from holdfast.sampling.lattice.weighted import kernel_basis
 

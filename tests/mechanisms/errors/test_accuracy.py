@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 
 from holdfast.data.grid import Nesting
 from holdfast.data.schema import Attributes, Schema
-from holdfast.mechanisms import accuracy as module
-from holdfast.mechanisms.accuracy import MOST_DRAWS, accuracy, margins, repeats
+from holdfast.mechanisms.errors import accuracy as module
+from holdfast.mechanisms.errors.accuracy import MOST_DRAWS, accuracy, margins, repeats
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.testing.goodness import two_way
 from holdfast.universe.universe import Universe

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.mechanisms.accuracy import MOST_DRAWS, batches, repeats
-from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import AnyMechanism
-from holdfast.mechanisms.error_laws import CountErrors, Empirical
+from holdfast.mechanisms.errors.accuracy import MOST_DRAWS, batches, repeats
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.laws import CountErrors, Empirical
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.public import Public
 

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import Component
 from holdfast.lattice.nested import is_totally_unimodular
-from holdfast.mechanisms.normaliser import (
+from holdfast.mechanisms.truncation.spread import (
     NONE,
     SCALE,
     BoundBasis,

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from holdfast.mechanisms.congeniality import Conditioning, Inequalities, congeniality
+from holdfast.mechanisms.truncation.congeniality import Conditioning, Inequalities, congeniality
 from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.privacy.premises import Premises
 from holdfast.system.errors import GuaranteeError

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.small_releases import prepared
 
-from holdfast.mechanisms.zero_noise import on_lattice
+from holdfast.mechanisms.errors.zero_noise import on_lattice
 from holdfast.sampling.entropy import SeededEntropy
 
 LAWS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

@@ -15,11 +15,11 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.mechanisms.catalogue import AnyMechanism
-from holdfast.mechanisms.error_laws import ErrorLaw
-from holdfast.mechanisms.least_budget import Goal
-from holdfast.mechanisms.optimised import KEY, budget_gap, of_least_budget
-from holdfast.mechanisms.queries import ONE, WeightedQueryRecord, canonical
-from holdfast.mechanisms.strategy import Strategy
+from holdfast.mechanisms.errors.laws import ErrorLaw
+from holdfast.mechanisms.errors.least_budget import Goal
+from holdfast.mechanisms.weights.optimised import KEY, budget_gap, of_least_budget
+from holdfast.mechanisms.weights.queries import ONE, WeightedQueryRecord, canonical
+from holdfast.mechanisms.weights.strategy import Strategy
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting

@@ -31,8 +31,8 @@ import numpy as np
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.forms import MarginStrategy, Reading, below
-from holdfast.mechanisms.optimum import WeightProgram
-from holdfast.mechanisms.tree_variances import TreeVariances
+from holdfast.mechanisms.weights.optimum import WeightProgram
+from holdfast.mechanisms.weights.tree_variances import TreeVariances
 from holdfast.sampling.lattice.weighted import LevelTree
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting

@@ -11,7 +11,7 @@ from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import markov_basis_partition, markov_basis_two_way
-from holdfast.mechanisms.chain_draw import ChainDraw, WalkRecord, basis_of
+from holdfast.mechanisms.truncation.chain import ChainDraw, WalkRecord, basis_of
 from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy

@@ -14,9 +14,9 @@ from math import exp, log
 from typing import Any
 
 from holdfast.data.selection import chosen_levels
-from holdfast.mechanisms.asked_counts import Counts
 from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
-from holdfast.mechanisms.simulated_errors import count_errors
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.public import Public
 from holdfast.spec.accuracy import AccuracyTarget
 from holdfast.spec.privacy import LEAST, MOST, Privacy

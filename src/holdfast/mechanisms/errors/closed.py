@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.sparse import csr_array
 
-from holdfast.mechanisms.asked_counts import Counts
-from holdfast.mechanisms.error_laws import Closed, CountErrors
+from holdfast.mechanisms.errors.counts import Counts
+from holdfast.mechanisms.errors.laws import Closed, CountErrors
 from holdfast.public import Public
 from holdfast.sampling.lattice.anchored import AnchoredLaw
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw

@@ -2,7 +2,7 @@
 
 A form has a weight k_s >= 0 for each space s. A sum that is asked for has the variance sum_s E_is g_s(k),
 with g convex and homogeneous of degree -1 (1 / k_s where there is no geography), and one record that moves
-in some way u loses sum_s A_us k_s of rho [theory, 13; holdfast, mechanisms/spaces.py]. Over P = {k >=
+in some way u loses sum_s A_us k_s of rho [theory, 13; holdfast, mechanisms/weights/spaces.py]. Over P = {k >=
 floors, A k <= 1},
 
     least variance    min of sum_i w_i E_i g(k)

@@ -11,9 +11,9 @@ from tests.universe.designs import Design, random_design
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.conditioned import Conditioned
-from holdfast.mechanisms.congeniality import Conditioning, Inequalities
 from holdfast.mechanisms.mechanism import Law
-from holdfast.mechanisms.normaliser import Twice
+from holdfast.mechanisms.truncation.congeniality import Conditioning, Inequalities
+from holdfast.mechanisms.truncation.spread import Twice
 from holdfast.mechanisms.wasserstein.cost import SAME, KappaCosts
 from holdfast.mechanisms.wasserstein.laws import SamplingDesign as Weights
 from holdfast.mechanisms.wasserstein.loss import LossKind, TableLoss

@@ -1,8 +1,8 @@
 """Weights that are best for what a spec asks for, and the form that they make again from a certificate.
 
 The weights are found in floats and rounded to rationals: the form, its sensitivity and its rho are worked out
-exactly from these. That no weights are better is proved by a bound [holdfast, mechanisms/optimum.py], which
-is checked wherever a certificate is read.
+exactly from these. That no weights are better is proved by a bound [holdfast, mechanisms/weights/optimum.py],
+which is checked wherever a certificate is read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import Form, MarginStrategy, Reading
-from holdfast.mechanisms.margin_axes import MarginAxes
-from holdfast.mechanisms.optimum import (
+from holdfast.mechanisms.weights.axes import MarginAxes
+from holdfast.mechanisms.weights.optimum import (
     CLAIMED,
     Optimum,
     WeightProgram,
@@ -23,7 +23,7 @@ from holdfast.mechanisms.optimum import (
     least_budget,
     least_variance,
 )
-from holdfast.mechanisms.queries import (
+from holdfast.mechanisms.weights.queries import (
     OptimumRecord,
     SpaceRecord,
     WeightedQueryRecord,
@@ -31,7 +31,7 @@ from holdfast.mechanisms.queries import (
     asked,
     canonical,
 )
-from holdfast.mechanisms.spaces import Spaces
+from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import assigned, setting
@@ -64,7 +64,7 @@ def of_least_budget(
     """Return the weights of the least budget at which a count of each query has at most some variance.
 
     At the optimum they are those of least variance, too, with the prices of targets for weights: sum l_i E_i
-    g / v_i is least where max E_i g / v_i is [theory, 13; holdfast, mechanisms/optimum.py].
+    g / v_i is least where max E_i g / v_i is [theory, 13; holdfast, mechanisms/weights/optimum.py].
     """
     axes, spaces = _spaces(public, queries)
     sums, program = _program(axes, spaces, queries)
