@@ -107,7 +107,7 @@ lock:
 	.venv-lock/$(PIP) install uv==0.13.7
 	$(COMPILE) --extra dev $(UPGRADE) --output-file requirements.lock
 	@sed -nE 's/^(($(TOOLS))==[^ ]+).*/\1/p' requirements.lock > .venv-lock/tools.txt
-	$(COMPILE) --extra build --extra databases --extra files --extra infer --extra lakes --extra spark --extra test --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
+	$(COMPILE) --extra build --extra databases --extra files --extra infer --extra lakes --extra spark --extra test --extra web --constraint .venv-lock/tools.txt --resolution lowest-direct --upgrade \
 		--output-file requirements-lowest.lock
 
 # Wheels of Holdfast and all that it needs, in the versions of the lock, for a machine without a network:
