@@ -6,12 +6,12 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test quick check java postgres r node wheels lowest stress studies format schema lock bundle clean
+.PHONY: demo test quick check java postgres r node browser wheels lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
 
-test: check java postgres r node
+test: check java postgres r node browser
 	$(BIN)/pytest
 	$(BIN)/python -m tests.stress --short
 
@@ -48,6 +48,12 @@ node:
 	@{ node --version || { test "$$(id -u)" = 0 && apt-get update && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends nodejs; }; } > /dev/null 2>&1 || \
 		echo 'Node is missing and could not be installed: tests of verify.html are skipped.'
+
+# Pages are tried in a real browser: Chromium is installed where it is missing and may be.
+browser:
+	@{ chromium --version || chromium-browser --version || google-chrome --version || { test "$$(id -u)" = 0 && \
+		apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium fonts-dejavu-core; }; } > /dev/null 2>&1 || \
+		echo 'Chromium is missing and could not be installed: tests of pages in a browser are skipped.'
 
 # Races, kills, faults at system calls, power cuts, tampering, fuzzing, places; `make test` runs a short part of it.
 stress: $(READY)
