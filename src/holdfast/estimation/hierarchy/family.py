@@ -8,7 +8,7 @@ optimum may not be unique, and one near to equal parts is taken [holdfast, progr
 Without any query the children are nearest to their parent's counts, spread.
 
 What queries and invariants allow is found once a level; each parent is then solved on its own, the same
-wherever and after whatever else it is solved. Families with ranges, or without a rounding next to the
+wherever and after whatever else it is solved. Families whose ranges bind, or without a rounding next to the
 estimate, are solved as a subtree of one level. Parents that follow each other share a task, which holds all
 it needs and can be sent anywhere.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from holdfast.estimation.hierarchy.level import Level, spread
-from holdfast.estimation.hierarchy.rounding import family_rows, rounded, rounded_under
+from holdfast.estimation.hierarchy.rounding import family_rows, nearest_whole, rounded, rounded_under
 from holdfast.estimation.hierarchy.subtree import Subtree
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.programs.quadratic.inorder import dot, times
@@ -52,15 +52,21 @@ class FamilySolver:
     level: Level
 
     def solve(self, family: Level, parent: IntArray) -> FamilySolution | None:
-        """Return the counts of a parent's children, None where none are found that keep everything."""
-        if not self.level.ranges.shape[0]:
-            estimate = self.estimate(family, parent)
-            counts = None
-            if estimate.off <= OFF * (1 + float(parent.max(initial=0))):
-                counts = self._rounded(family, estimate.counts, parent)
-            if counts is not None and family.kept(counts).all():
-                return FamilySolution(counts, estimate)
+        """Return the counts of a parent's children, None where none are found that keep everything.
+
+        An estimate without the ranges that is within them is the best one with them, too.
+        """
         alone = Subtree((family,), (), parent)
+        estimate, off = self.estimate(family, parent), OFF * (1 + float(parent.max(initial=0)))
+        if estimate.off <= off and family.within(estimate.counts, off):
+            counts = self._rounded(family, estimate.counts, parent)
+            if counts is not None and not family.kept(counts).all():
+                counts = None
+            if counts is None and family.ranges.shape[0]:
+                column = nearest_whole(estimate.counts.ravel(), alone.system)
+                counts = None if column is None else alone.by_level(column)[0]
+            if counts is not None:
+                return FamilySolution(counts, estimate)
         found = alone.solve() if alone.possible else None
         if found is None:
             return None
@@ -72,19 +78,20 @@ class FamilySolver:
         count, cells = shape = family.nodes, family.cells
         sums = parent.astype(np.float64)
         floor, roof = _bounds(family, sums)
-        own, soft, weight, scale = self._program
+        own, soft, weights, scale = self._program
         detailed, others = [], []
+        target, known = np.zeros(shape), weights > 0
         for query, answers in zip(self.level.queries, family.answers, strict=True):
-            if query.detailed:
-                detailed.append((query.weight, answers))
+            if query.picked is not None:
+                detailed.append((query.weight, query.picked, answers))
+                target[:, query.picked] += query.weight * answers
             elif query.weight > 0:
                 others.append(answers)
-        target = np.broadcast_to(sums / count, shape)
-        if weight > 0:
-            target = np.asarray(sum(each * answers for each, answers in detailed) / weight)
+        target[:, known] /= weights[known]
+        target[:, ~known] = (sums / count)[~known]
         program = Quadratic(
             target.ravel(),
-            np.full(target.size, weight / scale),
+            np.tile(weights / scale, count),
             floor.ravel(),
             roof.ravel(),
             family_rows(own, count),
@@ -95,21 +102,25 @@ class FamilySolver:
         point, gap = minimum(program, program.low, np.minimum(roof, sums).ravel())
         errors, give = program.values - times(program.rows, point), program.soft > 0
         objective = scale * dot(errors[give] ** 2, 1 / program.soft[give])
-        for each, answers in detailed:
-            objective += each * dot(apart := point - answers.ravel(), apart)
+        for each, picked, answers in detailed:
+            apart = (point.reshape(shape)[:, picked] - answers).ravel()
+            objective += each * dot(apart, apart)
         off = float(np.abs(errors[~give]).max(initial=0.0))
         return BoundedEstimate(point.reshape(shape), objective, 2 * scale * gap, off)
 
     @cached_property
-    def _program(self) -> tuple[csr_array, FloatArray, float, float]:
-        """A child's rows, by how much they give way, the weight of its cells, and what all is divided by."""
+    def _program(self) -> tuple[csr_array, FloatArray, FloatArray, float]:
+        """A child's rows, by how much they give way, the weights of its cells, and what all is divided by."""
         level = self.level
         others = [query for query in level.queries if not query.detailed and query.weight > 0]
-        weight = sum(query.weight for query in level.queries if query.detailed)
-        scale = weight if weight > 0 else max((query.weight for query in others), default=1.0)
+        weights = np.zeros(level.cells)
+        for query in level.queries:
+            if query.picked is not None:
+                weights[query.picked] += query.weight
+        scale = float(weights.max()) or max((query.weight for query in others), default=1.0)
         own = csr_array(vstack([*(query.matrix for query in others), level.invariants], format="csr"))
         soft = [np.full(query.matrix.shape[0], scale / query.weight) for query in others]
-        return own, np.concatenate([*soft, np.zeros(level.invariants.shape[0])]), weight, scale
+        return own, np.concatenate([*soft, np.zeros(level.invariants.shape[0])]), weights, scale
 
     @cached_property
     def _disjoint(self) -> tuple[IntArray, ...] | None:

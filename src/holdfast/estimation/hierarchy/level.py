@@ -9,13 +9,17 @@ parent the cells of the smallest sum share it evenly, and are 0 without one.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, eye_array
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.system.errors import DataError
+
+NumberT = TypeVar("NumberT", np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +30,17 @@ class LevelQuery:
     weight: float
 
     @cached_property
+    def picked(self) -> IntArray | None:
+        """The cell that each row asks for, where every row asks for one and no other does; else None."""
+        rows = csr_array(self.matrix)
+        alone = np.array_equal(rows.indptr, np.arange(rows.shape[0] + 1)) and bool((rows.data == 1).all())
+        cells = rows.indices.astype(np.int64)
+        return cells if alone and np.unique(cells).size == cells.size else None
+
+    @property
     def detailed(self) -> bool:
-        """Whether it asks for every cell."""
-        rows, cells = self.matrix.shape
-        return rows == cells and abs(self.matrix - eye_array(cells)).max() == 0
+        """Whether it asks for single cells, as the targets of these: of every cell, or of some."""
+        return self.picked is not None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,6 +190,11 @@ class Level:
             found &= (counts <= self.high).all(axis=1)
         return found
 
+    def within(self, counts: FloatArray, off: float) -> bool:
+        """Whether real counts are within the ranges, but for so much."""
+        sums = self.sums(self.ranges, counts)
+        return bool(((sums >= self.least - off) & (sums <= self.most + off)).all())
+
     def objective(self, counts: FloatArray) -> float:
         """Return the weighted sum of squares of what was measured."""
         asked = zip(self.queries, self.answers, strict=True)
@@ -186,7 +202,7 @@ class Level:
         return float(sum(error.sum() for error in errors))
 
     @staticmethod
-    def sums(rows: csr_array, counts: IntArray) -> IntArray:
+    def sums(rows: csr_array, counts: NDArray[NumberT]) -> NDArray[NumberT]:
         """Return what rows are at counts, one line a node."""
         return np.asarray((rows @ counts.T).T)
 

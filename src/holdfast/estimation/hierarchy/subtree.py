@@ -8,13 +8,12 @@ level without fixed counts is a table alone, as the root; one level with them is
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, eye_array, hstack, kron, vstack
 
-from holdfast.estimation.hierarchy.level import KnownSums, Level
+from holdfast.estimation.hierarchy.level import KnownSums, Level, NumberT
 from holdfast.estimation.hierarchy.rounding import nearest_whole
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.programs.quadratic.squares import Aims, BoundedEstimate, IntegerSystem, least_squares
@@ -54,9 +53,6 @@ class Branch:
                 parents[self.top : last], self.begins[1:], self.ends[1:], self.begins[:-1], strict=True
             )
         )
-
-
-NumberT = TypeVar("NumberT", np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,16 +129,20 @@ class Subtree:
         rows, values, row_weights = [csr_array((0, self._width), dtype=np.int64)], [], []
         measured = any(level.queries for level in self.levels)
         for place, (level, start) in enumerate(zip(self.levels, self._starts(), strict=True)):
-            target, weight = np.zeros(start.shape), 0.0
+            target, weight = np.zeros(start.shape), np.zeros(level.cells)
             for query, answers in zip(level.queries, level.answers, strict=True):
-                if query.detailed:
-                    target, weight = target + query.weight * answers, weight + query.weight
+                if query.picked is not None:
+                    target[:, query.picked] += query.weight * answers
+                    weight[query.picked] += query.weight
                 elif query.weight > 0:
                     rows.append(self._at(place, query.matrix))
                     values.append(answers.ravel().astype(np.float64))
                     row_weights.append(np.full(answers.size, query.weight))
-            targets.append((target / weight if weight > 0 else start).ravel())
-            weights.append(np.full(start.size, weight if measured else 1.0))
+            known = weight > 0
+            target[:, known] /= weight[known]
+            target[:, ~known] = start[:, ~known]
+            targets.append(target.ravel())
+            weights.append(np.tile(weight, level.nodes) if measured else np.ones(start.size))
         none = np.zeros(0)
         return Aims(
             np.concatenate(targets),
