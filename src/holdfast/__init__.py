@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         WassersteinExponentialOptions as WassersteinExponential,
     )
     from holdfast.processing.processed import postprocess
+    from holdfast.releases.first_spec import ProposedSpec, Wishes, first_spec, propose
     from holdfast.releases.prepare import plan, prepare, release
     from holdfast.releases.prepared import Prepared
     from holdfast.releases.release import Release
@@ -102,6 +103,7 @@ _HOME = {
     "WassersteinExponential": "mechanisms.wasserstein.exponential:WassersteinExponentialOptions",
     "Prepared": "releases.prepared",
     "Privacy": "spec.privacy",
+    "ProposedSpec": "releases.first_spec",
     "PublicTable": "data.table",
     "Release": "releases.release",
     "SeededEntropy": "sampling.entropy",
@@ -111,9 +113,11 @@ _HOME = {
     "Verification": "system.checks",
     "ViolatedError": "system.checks",
     "Weights": "spec.constraints",
+    "Wishes": "releases.first_spec",
     "audit": "audit",
     "compare": "comparison.compare",
     "export": "formats.export",
+    "first_spec": "releases.first_spec",
     "forecast_infer": "inference.posterior.infer",
     "generate_keys": "certificate.sign",
     "infer": "inference.posterior.infer",
@@ -122,6 +126,7 @@ _HOME = {
     "plan": "releases.prepare",
     "postprocess": "processing.processed",
     "prepare": "releases.prepare",
+    "propose": "releases.first_spec",
     "read": "inference.reading",
     "read_spec": "spec.load",
     "release": "releases.prepare",
@@ -163,6 +168,7 @@ __all__ = [
     "Prepared",
     "Privacy",
     "ProjectedGaussian",
+    "ProposedSpec",
     "PublicTable",
     "Release",
     "ReleaseError",
@@ -177,10 +183,12 @@ __all__ = [
     "ViolatedError",
     "WassersteinExponential",
     "Weights",
+    "Wishes",
     "__version__",
     "audit",
     "compare",
     "export",
+    "first_spec",
     "forecast_infer",
     "generate_keys",
     "infer",
@@ -189,6 +197,7 @@ __all__ = [
     "plan",
     "postprocess",
     "prepare",
+    "propose",
     "read",
     "read_spec",
     "release",

@@ -26,12 +26,17 @@ def test_a_file_becomes_a_release(run: Run, tmp_path: Path, counts: Path) -> Non
 
 def test_machines_read_what_was_found(run: Run, tmp_path: Path, counts: Path) -> None:
     outcome = run("init", "--from", counts, "--out", tmp_path / "s.toml", "--json")
-    assert json.loads(outcome.out) == {
+    found = json.loads(outcome.out)
+    budgets = [each["epsilon"] for each in found.pop("expected_error")]
+    assert budgets == ["1/2", "1", "2"]
+    assert found == {
         "spec": str(tmp_path / "s.toml"),
         "cells": ["county", "sex"],
         "count": "people",
+        "within": {},
         "left_out": {},
         "mechanism": "lattice-laplace",
+        "doubts": [],
     }
 
 

@@ -62,7 +62,7 @@ def test_what_is_written_releases_as_it_is(tmp_path: Path, seed: int) -> None:
     prepared = hf.prepare(found.spec)
     assert prepared.release(SeededEntropy(seed)).table.counts.size == prepared.public.schema.size
     assert set(prepared.public.inferred) == set()
-    assert "epsilon 2" in found.text
+    assert "epsilon 2" in found.proposal.text
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_real_files(tmp_path: Path, name: str, cells: tuple[str, ...], count: st
     if not path.exists():
         pytest.skip("the real data are not here")
     found = first_spec(path, tmp_path / "spec.toml")
-    assert (found.cells, found.count) == (cells, count)
+    assert (found.proposal.cells, found.proposal.count) == (cells, count)
     hf.prepare(found.spec).sample(SeededEntropy(1))
 
 
@@ -99,8 +99,8 @@ def test_columns_that_are_no_attributes_are_left_out_with_the_reason(tmp_path: P
     ]
     found = first_spec(written(tmp_path / "p.csv", rows), wishes=Wishes(keep=("county", "total")))
     assert found.spec == tmp_path / "holdfast.toml"
-    assert (found.cells, found.count) == (("county", "sex"), None)
-    reasons = {name: why.split(":")[0] for name, why in found.left_out.items()}
+    assert (found.proposal.cells, found.proposal.count) == (("county", "sex"), None)
+    reasons = {name: why.split(":")[0] for name, why in found.proposal.left_out.items()}
     assert reasons == {
         "person_id": AN_ID,
         "year": "has one level on all rows",
@@ -117,7 +117,7 @@ def test_rows_of_totals_are_omitted(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"county": c, "sex": s, "n": n} for (c, s), n in counts.items()]
     rows += [{"county": "Total", "sex": s, "n": counts["A", s] + counts["B", s]} for s in "fm"]
     found = first_spec(written(tmp_path / "t.csv", rows))
-    assert 'omit = { county = ["Total"] }' in found.text
+    assert 'omit = { county = ["Total"] }' in found.proposal.text
     prepared = hf.prepare(found.spec)
     assert dict(prepared.public.schema.attributes.each[0].__dict__)["levels"] == ("A", "B")
 
@@ -128,10 +128,13 @@ def test_nested_attributes_and_census_codes(tmp_path: Path) -> None:
         for i in range(12)
         for sex in "fm"
     ]
-    assert 'within = { tract = "county" }' in first_spec(written(tmp_path / "n.csv", tracts)).text
+    assert 'within = { tract = "county" }' in first_spec(written(tmp_path / "n.csv", tracts)).proposal.text
     blocks: list[dict[str, object]] = [{"block": f"44001030100{i:04d}", "pop": i} for i in range(1000, 1020)]
     found = first_spec(written(tmp_path / "b.csv", blocks), tmp_path / "b.toml", Wishes(keep=("county",)))
-    assert "prefixes = { state = 2, county = 5, tract = 11, block_group = 12, block = 15 }" in found.text
+    assert (
+        "prefixes = { state = 2, county = 5, tract = 11, block_group = 12, block = 15 }"
+        in found.proposal.text
+    )
     hf.prepare(found.spec).sample(SeededEntropy(1))
 
 
@@ -142,17 +145,17 @@ def test_a_packed_file_and_a_folder(tmp_path: Path) -> None:
         text = f"sex;county;n\nf;{name}é;3\nm;{name}é;4\n".encode()
         (folder / f"{name}.csv.gz").write_bytes(gzip.compress(text))
     one = first_spec(folder / "a.csv.gz", tmp_path / "one.toml")
-    assert 'separator = ";"' in one.text
-    assert (one.cells, one.count) == (("sex",), "n")
+    assert 'separator = ";"' in one.proposal.text
+    assert (one.proposal.cells, one.proposal.count) == (("sex",), "n")
     both = first_spec(folder, tmp_path / "both.toml")
-    assert (both.cells, both.count) == (("sex", "county"), "n")
+    assert (both.proposal.cells, both.proposal.count) == (("sex", "county"), "n")
     assert hf.prepare(both.spec).public.schema.size == 4
 
 
 def test_parquet_with_fractions(tmp_path: Path) -> None:
     pl.DataFrame({"sex": ["f", "m"] * 20, "w": [0.5, 1.25] * 20}).write_parquet(tmp_path / "p.parquet")
     found = first_spec(tmp_path / "p.parquet")
-    assert (found.cells, set(found.left_out)) == (("sex",), {"w"})
+    assert (found.proposal.cells, set(found.proposal.left_out)) == (("sex",), {"w"})
 
 
 @pytest.mark.parametrize(

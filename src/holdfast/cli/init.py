@@ -83,12 +83,12 @@ def _from(file: Path, keep: tuple[str, ...], out: Path | None, *, interactive: b
     if as_json:
         print_json(written)
         return
-    console = terminal()
-    what = "records" if written.count is None else f"counts in {written.count}"
+    console, found = terminal(), written.proposal
+    what = "records" if found.count is None else f"counts in {found.count}"
     console.print(
-        f"Wrote {written.spec}: {what}, by {', '.join(written.cells) or 'a geography'}.", soft_wrap=True
+        f"Wrote {written.spec}: {what}, by {', '.join(found.cells) or 'a geography'}.", soft_wrap=True
     )
-    for name, reason in written.left_out.items():
+    for name, reason in found.left_out.items():
         console.print(f"Left out {name}: {reason}.", soft_wrap=True)
     console.print(
         "Names and levels in it come from the file: read it before anybody else does.", soft_wrap=True

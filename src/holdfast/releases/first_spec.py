@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.files import PLAIN, TEXTS, Writing, kind_of, open_file, parts_of, require_plain
-from holdfast.data.read import read_table
+from holdfast.data.read import ReadTable, read_table
+from holdfast.data.schema import Schema
 from holdfast.data.survey import survey
 from holdfast.data.table import Table
 from holdfast.mechanisms.catalogue import answer
@@ -53,36 +54,70 @@ class Wishes:
     readers: str = ""
 
 
-@dataclass(frozen=True)
-class FirstSpec:
-    """A spec that was written, and what it says."""
+@dataclass(frozen=True, repr=False)
+class ProposedSpec:
+    """A first spec before it is written: what the data seem to be, and the text that says so.
 
-    spec: Path
+    Levels, names and doubts come from confidential data.
+    """
+
     text: str
-    cells: tuple[str, ...]
-    count: str | None
-    left_out: Mapping[str, str]
+    """The spec, with comments: it releases as it is."""
+    spec: Spec
+    """What the text says."""
+    data: DataProposal
     mechanism: str
+    errors: tuple[BudgetErrors, ...]
+    """Expected errors at three budgets, the asked one in the middle."""
+    doubts: tuple[str, ...]
+    """What a curator should look at before a release, a sentence each with the line that mends it."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The attributes, apart from those of a geography."""
+        return tuple(self.data.levels)
+
+    @property
+    def count(self) -> str | None:
+        """The column of counts; None where every row is one record."""
+        return self.data.count
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """The columns that are not used, and why."""
+        return self.data.left_out
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; levels stay in the spec."""
+        """Return plain values by name; levels stay in the text."""
         return {
-            "spec": str(self.spec),
             "cells": list(self.cells),
             "count": self.count,
+            "within": dict(self.data.within),
             "left_out": dict(self.left_out),
             "mechanism": self.mechanism,
+            "expected_error": [each.to_dict() for each in self.errors],
+            "doubts": list(self.doubts),
         }
 
 
-def first_spec(file: str | Path, out: str | Path | None = None, wishes: Wishes | None = None) -> FirstSpec:
-    """Look at a file and write a commented spec for it, beside it unless told otherwise.
+@dataclass(frozen=True, repr=False)
+class FirstSpec:
+    """A spec that was written."""
 
-    Nothing is overwritten.
+    spec: Path
+    proposal: ProposedSpec
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {"spec": str(self.spec), **self.proposal.to_dict()}
+
+
+def propose(file: str | Path, wishes: Wishes | None = None, *, folder: Path | None = None) -> ProposedSpec:
+    """Look at a file, and return a first spec for it, as it would stand in a folder: nothing is written.
+
+    Without a folder it is the file's own.
     """
     file, wishes = Path(file), wishes or Wishes()
-    out = (file if file.is_dir() else file.parent) / NAME if out is None else Path(out)
-    require_new_spec(out)
     writing = written_as(file)
     keep = tuple(name for name in wishes.keep if name != TOTAL)
     with of_a_file():
@@ -94,16 +129,32 @@ def first_spec(file: str | Path, out: str | Path | None = None, wishes: Wishes |
                 f"{option('keep')} {name}: it is no attribute of the table, and margins are of attributes:"
                 f" name one of {', '.join(known)}."
             )
-    head = "\n".join(data_lines(found, _relative(file, out), writing.separator, writing.encoding))
-    mechanism, body = _protected(found, frame, head, wishes)
-    text = f"{head}\n\n{body}\n"
+    path = _relative(file, beside(file) if folder is None else folder)
+    head = "\n".join(data_lines(found, path, writing.separator, writing.encoding))
+    return _protected(found, frame, head, wishes)
+
+
+def beside(file: Path) -> Path:
+    """Return the folder that a first spec stands in unless told otherwise."""
+    return file if file.is_dir() else file.parent
+
+
+def first_spec(file: str | Path, out: str | Path | None = None, wishes: Wishes | None = None) -> FirstSpec:
+    """Look at a file and write a first spec for it, beside it unless told otherwise.
+
+    Nothing is overwritten.
+    """
+    file = Path(file)
+    out = beside(file) / NAME if out is None else Path(out)
+    require_new_spec(out)
+    proposal = propose(file, wishes, folder=out.parent)
     try:
-        write_new_text(out, text)
+        write_new_text(out, proposal.text)
     except OSError as error:
         raise SpecError(
             f"{out} cannot be written ({error.strerror}): name another place with {option('out')}."
         ) from None
-    return FirstSpec(out, text, tuple(found.levels), found.count, found.left_out, mechanism)
+    return FirstSpec(out, proposal)
 
 
 def require_new_spec(out: Path) -> None:
@@ -152,38 +203,41 @@ def written_as(path: Path) -> Writing:
     return Writing(separator if separator in line else ",", encoding)
 
 
-def _protected(found: DataProposal, frame: pl.DataFrame, head: str, wishes: Wishes) -> tuple[str, str]:
-    """Return the first mechanism that draws the table, and the sections that follow [data]."""
+def _protected(found: DataProposal, frame: pl.DataFrame, head: str, wishes: Wishes) -> ProposedSpec:
+    """Return a spec with the first mechanism that draws the table."""
     failed: HoldfastError | None = None
     for standard, budget, mechanism in TRIED:
         target = target_lines(
             standard, budget, wishes.budget, mechanism, unit=wishes.unit, readers=wishes.readers
         )
-        body = "\n".join((*kept_lines(wishes.keep), *target))
+        text = "\n".join((head, "", *kept_lines(wishes.keep), *target))
+        spec = Spec.of(tomllib.loads(text))
         try:
-            errors = _errors(Spec.of(tomllib.loads(f"{head}\n\n{body}")), found, frame, budget, wishes)
+            table = _stand_in(spec, found, frame)
+            errors = _errors(spec, table.table.schema, budget, wishes)
         except HoldfastError as error:
             failed = failed or error
             continue
-        return mechanism, "\n".join((body, *_comments(errors)))
+        text = "\n".join((text, *_comments(errors), ""))
+        return ProposedSpec(text, spec, found, mechanism, errors, table.warnings)
     if failed is None:
         raise AssertionError("some mechanism was tried")
     raise failed
 
 
-def _errors(
-    spec: Spec, found: DataProposal, frame: pl.DataFrame, budget: str, wishes: Wishes
-) -> tuple[BudgetErrors, ...]:
-    """Return the expected errors at three budgets; raises HoldfastError where the table cannot be drawn."""
+def _stand_in(spec: Spec, found: DataProposal, frame: pl.DataFrame) -> ReadTable:
+    """Read a table that has one record in each combination of levels that occurs."""
     name = found.count or "count"
     data = spec.data.model_copy(
         update={"path": None, "count": name, "aggregate": True, "omit": {}, "missing": ()}
     )
-    frame = frame.with_columns(pl.lit(1).alias(name))
-    schema = read_table(spec.model_copy(update={"data": data}), frame).table.schema
+    return read_table(spec.model_copy(update={"data": data}), frame.with_columns(pl.lit(1).alias(name)))
+
+
+def _errors(spec: Spec, schema: Schema, budget: str, wishes: Wishes) -> tuple[BudgetErrors, ...]:
+    """Return the expected errors at three budgets; raises HoldfastError where the table cannot be drawn."""
     # one record in each cell: what is worked out below is a function of the cells alone
-    stand_in = Table(schema, np.ones(schema.size, dtype=np.int64))
-    public = publish(spec, stand_in, ())
+    public = publish(spec, Table(schema, np.ones(schema.size, dtype=np.int64)), ())
     mechanism = answer(spec, public)
     if mechanism.noise is None:
         raise SpecError(f"{mechanism.name} depends on the table")
@@ -211,7 +265,7 @@ def _comments(errors: Sequence[BudgetErrors]) -> Iterator[str]:
         yield f"#   {visible(row[0]).ljust(widths[0])}  {'  '.join(cells)}"
 
 
-def _relative(file: Path, out: Path) -> str:
-    """Return the file as a spec names it: by its own folder where it is in that or below."""
-    folder, path = out.parent.absolute(), file.absolute()
+def _relative(file: Path, folder: Path) -> str:
+    """Return the file as a spec in a folder names it: by that folder where it is in it or below."""
+    folder, path = folder.absolute(), file.absolute()
     return Path(os.path.relpath(path, folder)).as_posix() if path.is_relative_to(folder) else str(path)
