@@ -33,7 +33,7 @@ def several(
             "data": {
                 "levels": {name: ["0", "1"] for name in COLUMNS if any(name in c for c, _ in tables.values())}
             },
-            "privacy": {"epsilon": "1", **privacy} if "rho" not in privacy else privacy,
+            "privacy": {"epsilon": "1", **privacy} if not {"rho", "mu"} & set(privacy) else privacy,
             "budget": {"division": division},
             "tables": [
                 {

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from tests.releases.several_tables import frame, several
 
 from holdfast.certificate.certify import guarantee_section
-from holdfast.releases.division import least_error
+from holdfast.privacy.intensity import GaussianDP, total
+from holdfast.releases.division import least_error, part_of
 from holdfast.releases.several import prepare_tables
+from holdfast.spec.privacy import Privacy
 
 THREE = {"one": ("pqr", (("p",),)), "two": ("r", ()), "three": ("q", ((),))}
 FILE = ("000", "001", "010", "011", "100", "111", "111")
@@ -21,6 +23,20 @@ def test_parts_sum_to_the_whole_and_none_is_nothing(powers: list[Fraction], root
     parts = least_error(powers, root)
     assert sum(parts) == 1
     assert min(parts) > 0
+
+
+@given(
+    st.lists(st.fractions(min_value=Fraction(1, 10**6), max_value=10**6), min_size=1, max_size=12),
+    st.fractions(min_value=Fraction(1, 10**9), max_value=10**4).filter(bool),
+)
+def test_parts_of_a_mu_never_add_up_to_more(weights: list[Fraction], mu: Fraction) -> None:
+    """The root of the sum of squares is the whole but for its last digits, and never above it."""
+    privacy = Privacy(standard="gaussian", mu=mu)
+    parts = [part_of(privacy, weight / sum(weights)) for weight in weights]
+    assert all(set(part) == {"mu"} for part in parts)
+    whole = total([GaussianDP(part["mu"]) for part in parts])
+    assert isinstance(whole, GaussianDP)
+    assert mu * (1 - Fraction(1, 10**9)) < whole.mu <= mu
 
 
 def test_by_weights() -> None:

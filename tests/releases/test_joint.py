@@ -13,6 +13,7 @@ from tests.releases.several_tables import COLUMNS, frame, several
 from tests.universe.test_semi_adjacency import from_definition
 
 from holdfast.certificate.certify import guarantee_section
+from holdfast.privacy.conversion import gdp_to_delta
 from holdfast.releases.prepare import prepare
 from holdfast.releases.several import Together, prepare_tables
 from holdfast.releases.table import PreparedTable
@@ -171,3 +172,42 @@ def test_rho_adds_up() -> None:
     section = guarantee_section(prepared.guarantee)
     assert section.intensity["rho"] <= Fraction(1, 2)
     assert section.intensity["rho"] > Fraction(2, 5)
+
+
+def tells(prepared: Together, narrower: float, epsilon: float) -> float:
+    """Return the largest delta of both tables together at an epsilon, over all pairs of the joint scope.
+
+    Outputs are listed; ``narrower`` noise has so much of its standard deviation.
+    """
+    steps = np.array(list(product(range(-9, 10), repeat=2)))
+    scope = [[table(file, one) for one in prepared.tables.values()] for file in scope_of(prepared)]
+    moved = {tuple(tuple(b - a) for a, b in zip(x, y, strict=True)) for x, y in product(scope, repeat=2)}
+    worst = 0.0
+    for difference in moved:
+        laws = []
+        for one, u in zip(prepared.tables.values(), difference, strict=True):
+            fixed = one.public.universe.matrix.toarray()[0].tolist()
+            basis = np.array([[1, -1, 0, 0], [0, 0, 1, -1]])
+            z = steps @ (basis if fixed == [1, 1, 0, 0] else basis[:, [0, 2, 1, 3]])
+            noise = one.mechanism.noise
+            assert noise is not None
+            logs = np.array([noise.log_prob(z), noise.log_prob(z - np.array(u))]) / narrower**2
+            laws.append(logs - logsumexp(logs, axis=1, keepdims=True))
+        (p, q), (r, s) = laws
+        both = np.exp((p[:, None] + r).ravel()), np.exp((q[:, None] + s).ravel())
+        worst = max(worst, float(np.maximum(both[0] - np.exp(epsilon) * both[1], 0).sum()))
+    return worst
+
+
+@pytest.mark.parametrize("division", ["equal", "least-error"])
+def test_mu_adds_up_in_squares(division: str) -> None:
+    """No pair of files of the joint scope is told apart better, and with a tenth less noise one is."""
+    spec = several(TWO, division=division, standard="gaussian", mu="7/3")
+    spec = spec.model_copy(update={"mechanism": {"name": "lattice-gaussian"}})
+    prepared = prepare_tables(spec, frame(*FILE))
+    mu = guarantee_section(prepared.guarantee).intensity["mu"]
+    assert Fraction(7, 3) - Fraction(1, 10**10) < mu <= Fraction(7, 3)
+    assert [set(share) for share in prepared.shares.values()] == [{"mu"}, {"mu"}]
+    for epsilon in (0.5, 2.0, 4.0):
+        assert tells(prepared, 1, epsilon) <= gdp_to_delta(mu=float(mu), epsilon=epsilon).value
+        assert tells(prepared, 0.9, epsilon) > gdp_to_delta(mu=float(mu), epsilon=epsilon).value

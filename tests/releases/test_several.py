@@ -69,6 +69,22 @@ def test_one_folder_holds_all_tables(spec: Path, tmp_path: Path, *, parquet: boo
     assert len(marks) == len(set(marks))
 
 
+def test_one_mu_is_divided_charged_and_derived_again(tmp_path: Path) -> None:
+    text = SPEC.replace('epsilon = "1"', 'standard = "gaussian"\nmu = "1/3"')
+    spec = write_people(tmp_path, text + '\n[mechanism]\nname = "lattice-gaussian"\n')
+    out = tmp_path / "out"
+    account = Ledger.create(tmp_path / "mu.db", standard="gaussian", budget=Fraction(1))
+    done = holdfast.release(spec, out, ledger=account)
+    assert verify(out).kept
+    assert verify_ledger(tmp_path / "mu.db", releases=[out]).kept
+    mu = done.certificate.guarantee.intensity["mu"]
+    assert Fraction(1, 3) - Fraction(1, 10**11) < mu <= Fraction(1, 3)
+    assert account.rows()[0].charge.intensity == mu
+    tables = ("age_by_county", "sex_by_county")
+    shares = [done.certificate.alone(name).target.mu for name in tables]
+    assert [float(share or 0) for share in shares] == pytest.approx([18**-0.5] * 2)
+
+
 def test_a_table_that_was_changed_is_found(spec: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     holdfast.release(spec, out)

@@ -60,14 +60,23 @@ def rho_within(mu: Fraction) -> Fraction:
     >>> float(rho_within(Fraction(1, 4)))
     0.0310875836813799
     """
-    step = _step(float(mu), DIGITS)
-    ball = _rho(floor(mu / step) * step)
+    ball = _rho(stated_mu(mu))
     step = _step(float(ball), FINE_DIGITS)
     with flint.ctx.workprec(_bits(mu)):
         steps = (ball / _ball(step)).lower().floor().unique_fmpz()
     if steps is None:
         raise ArithmeticError("the enclosure of a rho is too wide")
     return int(steps) * step
+
+
+def stated_mu(mu: Fraction) -> Fraction:
+    """Return a mu in as many digits as are stated, rounded down.
+
+    >>> stated_mu(Fraction(1, 8)), float(stated_mu(Fraction(1, 3)))
+    (Fraction(1, 8), 0.333333333333)
+    """
+    step = _step(float(mu), DIGITS)
+    return floor(mu / step) * step
 
 
 def mu_per_record(rho: Fraction, longest: int | None) -> Fraction:

@@ -1,12 +1,15 @@
 """Dividing one budget among several tables, in exact rationals that sum to the whole.
 
+A target in mu is divided by its square, which is what adds up [dong2022, Corollary 3.3]; roots are rounded
+down, and so is a mu of more digits than are stated, so that all tables together never state more than it.
+
 By "least-error" the sum of the expected l1 errors of all tables, each times its weight, is least. Noise with
 a density in proportion to exp(-kappa ||z||) on a lattice of m dimensions has an expected norm of m / kappa
 but for the steps of the lattice, since the norm has a gamma law; kappa is epsilon over the stretch s, the
 largest norm that is to be hidden. So table j errs by m_j s_j / epsilon_j, and with a fixed sum of the
 epsilon_j the errors are least where epsilon_j is in proportion to the root of w_j m_j s_j. Gaussian noise
 errs in l1 in proportion to the root of (cells x m_j) times sigma, and rho_j = s_j^2 / (2 sigma^2): there
-rho_j is in proportion to (w_j^2 cells m_j s_j^2)^(1/3) [theory, 10].
+rho_j is in proportion to (w_j^2 cells m_j s_j^2)^(1/3), and mu_j^2 is 2 rho_j or little more [theory, 10].
 """
 
 from collections.abc import Sequence
@@ -14,7 +17,9 @@ from fractions import Fraction
 
 import flint
 
+from holdfast.privacy.integer_gaussian import stated_mu
 from holdfast.privacy.premises import Premises
+from holdfast.privacy.roots import floor_root
 from holdfast.releases.joint import JointPremises
 from holdfast.spec.privacy import Privacy
 from holdfast.spec.tables import TablesSpec
@@ -28,7 +33,10 @@ ADDED = ("epsilon", "delta", "rho")
 def part_of(privacy: Privacy, fraction: Fraction) -> dict[str, Fraction]:
     """Return the numbers of a target that a table with a fraction of the budget is asked for."""
     asked = {name: getattr(privacy, name) for name in ADDED}
-    return {name: value * fraction for name, value in asked.items() if value is not None}
+    parts = {name: value * fraction for name, value in asked.items() if value is not None}
+    if privacy.mu is not None:
+        parts["mu"] = floor_root(fraction * stated_mu(privacy.mu) ** 2)
+    return parts
 
 
 def table_privacy(privacy: Privacy, fraction: Fraction, scope: JointPremises) -> Privacy:

@@ -28,7 +28,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import DataError, GuaranteeError, InvariantError, SpecError
 from holdfast.system.machine import require_room
-from holdfast.system.ways import assigned, setting
+from holdfast.system.ways import setting
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +114,6 @@ def _require_budget(spec: TablesSpec) -> None:
     if target_of(spec.privacy).intensity is None:
         raise SpecError(
             f'{setting("privacy", "epsilon")} is missing: give the budget that the tables share, such as "1".'
-        )
-    if spec.privacy.standard == "gaussian":
-        raise SpecError(
-            f"{setting('privacy', 'standard')} = 'gaussian' is not divided among tables: set"
-            f' {assigned("standard", "zcdp")} with a rho, or "pure" with an epsilon.',
         )
 
 
