@@ -53,6 +53,7 @@ TWICE = {"queries": [{"weights": {"file": "weights.csv"}, "weight": "1/2"}, {"ma
 """Queries that weigh noise."""
 WISHES = {"optimise_for": [{"marginal": ["column"]}, {"marginal": ["row", "column"]}]}
 ALL = {"optimise_for": "all margins up to one"}
+LEVELS = {"optimise_for": [{"marginal": []}, {"marginal": ["level"], "weight": "2"}]}
 """Margins that weights are best for."""
 
 CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
@@ -103,6 +104,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("3 x 3", {**COMES_ZCDP, "rho": "2"}, reach=6),
         Case("2 x 2", {**COMES_ZCDP, "rho": "2"}, WEIGHTED),
         Case("nothing kept", COMES_ZCDP, TWICE),
+        Case("nothing kept", COMES_ZCDP, LEVELS),
+        Case("two states", {**COMES_ZCDP, "rho": "2"}, WISHES),
     ),
     KNorm: (
         Case("2 x 2", PURE),

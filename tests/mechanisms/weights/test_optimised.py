@@ -71,6 +71,54 @@ def test_all_margins_are_asked_for_in_words(tmp_path: Path) -> None:
     assert [query.words for query in found.queries] == ["total (1)", "row (5)", "column (1)"]
 
 
+def test_weights_where_records_come_and_go(tmp_path: Path) -> None:
+    """By hand: least 5 / (2 k_0) + 1 / (2 k_1) where one record more loses (k_0 + k_1) / 4."""
+    world = World({"level": "ab"}, (2, 1), ())
+    public = public_of(world, tmp_path, neighbours="add-remove")
+    found = optimised(public, [Wish(marginal=()), Wish(marginal=("level",))])
+    (total, total_k), (level, level_k) = ((each.marginal, each.weight) for each in found.weights)
+    assert (total, level) == ((), ("level",))
+    assert float(total_k / level_k) == pytest.approx(5**0.5, rel=1e-5)
+    assert len(found.losses) == 1
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize("kept", [(), ({"margin": ["row"]},), ({"total": True},)])
+def test_no_other_weights_have_less_variance_at_the_same_rho(
+    kept: tuple[Any, ...], neighbours: str, tmp_path: Path
+) -> None:
+    """Rho from its definition over all tables near each other, variances by inverting the form."""
+    world = World({"row": "ab", "column": "xyz"}, (2, 1, 0, 2, 1, 1), kept)
+    public = public_of(world, tmp_path, neighbours=neighbours)
+    found = optimised(
+        public, [Wish(marginal=("column",)), Wish(marginal=("row", "column"), weight=Fraction(2))]
+    )
+    rows, columns = np.eye(2) - 1 / 2, np.eye(3) - 1 / 3
+    spaces = {
+        (): np.full((6, 6), 1 / 6),
+        ("row",): np.kron(rows, np.full((3, 3), 1 / 3)),
+        ("column",): np.kron(np.full((2, 2), 1 / 2), columns),
+        ("row", "column"): np.kron(rows, columns),
+    }
+    # the means over the counts of each margin, cells with weight 2
+    seen = np.concatenate([np.eye(6) * (2 / 6) ** 0.5, np.tile(np.eye(3), 2) / 3**0.5])
+    cells, come = np.eye(6), neighbours == "add-remove"
+    moves = [x - y for x in cells for y in cells if (x != y).any()]
+    moves = [u / 2 if come else u for u in moves] + (list(cells) if come or not kept else [])
+    moves = [u for u in moves if not (public.universe.matrix @ u).any()]
+
+    def error(weights: dict[tuple[str, ...], float]) -> float:
+        form: Any = sum(k * spaces[names] for names, k in weights.items())
+        lost = max(float(u @ form @ u) for u in moves) / 2
+        return float(np.trace(seen @ np.linalg.pinv(form) @ seen.T)) * lost
+
+    best = {each.marginal: float(each.weight) for each in found.weights}
+    least, rng = error(best), np.random.default_rng(1)
+    assert least == pytest.approx(found.variance)
+    for _ in range(300):
+        assert error({names: k * rng.uniform(0.5, 2) for names, k in best.items()}) >= least * (1 - 1e-5)
+
+
 REFUSED: list[tuple[str, list[dict[str, Any]], str]] = [
     ("two states", [{"marginal": ["row"]}], r"asks for nothing but what the invariants fix: ask"),
     ("two states", [{"marginal": ["colum"]}], r"names 'colum', .* did you mean 'column'"),

@@ -77,8 +77,8 @@ def test_weights_at_every_node_of_a_level_lose_what_is_stated(tmp_path: Path) ->
     the_loss_is_within_the_guarantee(subject)
 
 
-def public_of(world: World | str, tmp_path: Path) -> Public:
-    case = Case(world, {"standard": "zcdp", "rho": "1"})
+def public_of(world: World | str, tmp_path: Path, **privacy: Any) -> Public:
+    case = Case(world, {"standard": "zcdp", "rho": "1", **privacy})
     return prepare(case.spec(LatticeGaussian, tmp_path)).public
 
 

@@ -34,7 +34,7 @@ from holdfast.mechanisms.weights.queries import (
 from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
-from holdfast.system.ways import assigned, setting
+from holdfast.system.ways import setting
 
 DIGITS = 10
 """Of a weight; its rounding moves variances by as little."""
@@ -157,19 +157,13 @@ def _named(public: Public, wishes: Sequence[Wish]) -> Iterator[Wish]:
 
 
 def _spaces(public: Public, queries: Sequence[WeightedQueryRecord]) -> tuple[MarginAxes, Spaces]:
-    if public.whom.presence:
-        raise SpecError(
-            f"{setting(KEY)} finds the best weights where records are replaced: give"
-            f" {setting('mechanism.queries')} with weights, or set {assigned('neighbours', 'replace')} in"
-            f" {setting('privacy')}."
-        )
     axes = MarginAxes.of(public, queries)
     if axes is None:
         raise SpecError(
             f"{setting(KEY)} is for tables without structural zeros, all of whose invariants are whole"
             f" margins and levels of one geography: give {setting('mechanism.queries')} with weights instead."
         )
-    return axes, Spaces.of(MarginStrategy(axes.levelled, axes.kept, ()))
+    return axes, Spaces.of(MarginStrategy(axes.levelled, axes.kept, ()), public.whom.neighbours)
 
 
 def _program(

@@ -18,7 +18,9 @@ with one weight for each T where there is no tree [theory, 13]:
   squares of whole margins, some with negative strengths.
 
 A margin that is kept takes away all spaces below it. Where the number of records is not kept, a record more
-may lose as much as one that moves: otherwise nothing would hold back the weight of the total.
+may lose as much as one that moves: otherwise nothing would hold back the weight of the total. Where records
+come and go, and none is another, one more is all that counts [theory, 14]; a kept margin fixes their number,
+and what comes goes elsewhere, as a record that moves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,6 +36,7 @@ from holdfast.lattice.forms import MarginStrategy, Reading, below
 from holdfast.mechanisms.weights.optimum import WeightProgram
 from holdfast.mechanisms.weights.tree_variances import TreeVariances
 from holdfast.sampling.lattice.weighted import LevelTree
+from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting
 
@@ -49,9 +52,10 @@ class Spaces:
     margins: MarginStrategy
     """The axes and what is kept of them; nothing is measured."""
     readings: tuple[Reading, ...]
+    neighbours: Neighbours = "replace"
 
     @classmethod
-    def of(cls, margins: MarginStrategy) -> "Spaces":
+    def of(cls, margins: MarginStrategy, neighbours: Neighbours = "replace") -> "Spaces":
         """Return the spaces; raises SpecError where they are too many, or there are several trees."""
         if len(margins.trees) > 1:
             raise SpecError(
@@ -65,7 +69,8 @@ class Spaces:
                 f" and this one has {number:,}: take fewer attributes, or give"
                 f" {setting('mechanism.queries')} with weights."
             )
-        return cls(margins, tuple(each for each in margins.readings() if not margins.is_kept(each)))
+        left = tuple(each for each in margins.readings() if not margins.is_kept(each))
+        return cls(margins, left, neighbours)
 
     def sums(self, reading: Reading) -> FloatArray:
         """Return how much the variance of each space counts in that of one sum of a margin."""
@@ -97,6 +102,8 @@ class Spaces:
         Where single moves do not reach all spaces, as kept margins cross, all moves stand in for those of
         several records: the weights are then good, and their budget is worked out from the definition.
         """
+        if self.neighbours == "add-remove" and not self.margins.kept:
+            return np.asarray(self.added[None])
         last = tuple(axis.depth for axis in self.margins.axes)
         every = [each for each in self.margins.readings() if each != last]
         able = [each for each in every if all(below(kept, each) for kept in self.margins.kept)]
@@ -105,7 +112,8 @@ class Spaces:
         if (found.max(axis=0, initial=0.0)[~total] <= 0).any():
             found = self.lost(every)
         found = np.concatenate([found, self.added[None]]) if total.any() else found
-        return np.asarray(found[found.any(axis=1)])
+        each = 4 if self.neighbours == "add-remove" else 1  # a record that moves is one that goes and comes
+        return np.asarray(found[found.any(axis=1)] / each)
 
     def program(self, wanted: FloatArray, moves: FloatArray | None = None) -> WeightProgram:
         """Return the program of weights for some sums.
