@@ -45,6 +45,7 @@ FLOW = (
     ("calculus",),
     ("workshop",),
     ("testing",),
+    ("studio",),
     ("cli",),
     ("__main__",),
 )

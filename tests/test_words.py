@@ -1,4 +1,4 @@
-"""Messages are worded for who reads: below the spec and the command line nobody knows of flags and keys."""
+"""Messages are worded for who reads: below spec, studio and command line nobody knows of flags and keys."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.sources import PACKAGE, nodes
 
-EDGES = {"cli", "spec"}
+EDGES = {"cli", "spec", "studio"}
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 KEY = re.compile(r"\[\[?[a-z_]+(\.[a-z_]+)*\]")
 ASSIGNED = re.compile(r"""\b[a-z_]+ = (["'\[{]|true\b|false\b)|\b(set|add|write|with) [a-z_]+ = ?$""")

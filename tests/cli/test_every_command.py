@@ -46,12 +46,14 @@ test odds-ratio 10 2 3 15 --epsilon 1
 certificate schema
 completion bash
 demo --out demo
+studio --no-browser
 """
 
 
 @pytest.mark.quick
 def test_one_path_of_every_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)  # it would run until it is stopped
     (tmp_path / "model.toml").write_text(MODEL)
     (tmp_path / "dependent.toml").write_text(DEPENDENT)
     lines = list(map(shlex.split, LINES.strip().splitlines()))

@@ -54,6 +54,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "export",
             "Write a release in another format: Excel, SDMX, JSON-stat, RO-Crate and others.",
         ),
+        "studio": (
+            "studio",
+            "Open the page where a curator decides, in a browser on this machine (holdfast-dp[web]).",
+        ),
         "demo": ("example:demo", "Release a built-in table and verify it."),
         "completion": (
             "app:completion",

@@ -1,7 +1,7 @@
 """Reading a spec from its TOML file."""
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,16 @@ def read_spec(path: str | Path) -> Spec:
 def read_any_spec(path: str | Path) -> Spec | TablesSpec:
     """Return the spec in a TOML file, of one table or of several."""
     path, values = read_toml(path)
+    return spec_of(values, path.parent, str(path))
+
+
+def spec_of(values: Mapping[str, Any], folder: Path, file: str) -> Spec | TablesSpec:
+    """Return the spec that values of a file describe."""
     try:
         section = TablesSpec if "tables" in values else Spec
-        return section.of(values, folder=path.parent, file=str(path))
+        return section.of(values, folder=folder, file=file)
     except SpecError as error:
-        raise SpecError(f"{path}, {error}") from None
+        raise SpecError(f"{file}, {error}") from None
 
 
 def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
@@ -51,6 +56,11 @@ def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise SpecError(f"{path}, line {line} is not UTF-8 text: save the spec as UTF-8.") from None
+    return path, toml_values(text, path)
+
+
+def toml_values(text: str, path: str | Path) -> dict[str, Any]:
+    """Return the values of a TOML file's text; raises SpecError, which names the file, where it is none."""
     try:
         values = tomllib.loads(text.replace("\r\n", "\n"))
         require_shallow(values)
@@ -60,7 +70,7 @@ def read_toml(path: str | Path) -> tuple[Path, dict[str, Any]]:
         raise SpecError(f"{path} is not TOML (a value is too long or too deep): shorten it.") from None
     for key in _too_large(values):
         raise SpecError(f"{path}, {key} is or has a number that does not fit 64 bits: write a smaller one.")
-    return path, values
+    return values
 
 
 def _too_large(value: object, key: str = "the spec") -> Iterator[str]:

@@ -1,0 +1,219 @@
+"""From a request to a view and back: what a handler is given, and how what it shows becomes a page.
+
+A template that extends ``layout`` is a whole page for a browser, and for htmx the part of it that changes:
+the same words either way. An error is a sentence in the place where the visitor is.
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qs
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from holdfast.certificate.templates import BLOCKS, Templates
+from holdfast.studio.desk import Asked, Desk
+from holdfast.studio.jobs import FAULT, MEMORY
+from holdfast.system.errors import HoldfastError
+from holdfast.system.machine import short_of_memory
+from holdfast.system.text import counted, plain_number, rational, visible
+from holdfast.system.ways import of_a_file
+from holdfast.version import VERSION
+
+MOST_FIELDS = 5_000
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Who asks for what: the desk, and the fields of a form."""
+
+    desk: Desk
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    path: str = ""
+
+    def one(self, name: str, otherwise: str = "") -> str:
+        """Return a field of the form."""
+        return next(iter(self.fields.get(name, ())), otherwise)
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return all fields of a name."""
+        return tuple(self.fields.get(name, ()))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A template with its values, and a sentence for those who listen; ``here`` is the path of its view."""
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    said: str = ""
+    here: str = ""
+    status: int = 200
+
+
+Handler = Callable[[Visit], Scene | Response]
+
+
+@dataclass(frozen=True)
+class View:
+    """A page with a link of its own; ``spec`` says whether the spec stands beside it."""
+
+    name: str
+    title: str
+    routes: Sequence[BaseRoute]
+    spec: bool = True
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return f"/{self.name}"
+
+
+def page(path: str, handler: Handler) -> Route:
+    """Return the route of what is looked at."""
+    return Route(path, _answering(handler), methods=["GET"])
+
+
+def action(path: str, handler: Handler) -> Route:
+    """Return the route of what changes something, or has names in its question."""
+    return Route(path, _answering(handler), methods=["POST"])
+
+
+def _answering(handler: Handler) -> Callable[[Request], Any]:
+    async def answer(request: Request) -> Response:
+        fields: Mapping[str, Sequence[str]] = {}
+        if request.method == "POST":
+            body = await request.body()
+            try:
+                fields = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            except ValueError:
+                return HTMLResponse("This form cannot be read.", 400)
+        visit = Visit(request.app.state.desk, fields, request.url.path)
+        return await run_in_threadpool(answered, handler, visit, request)
+
+    return answer
+
+
+def answered(handler: Handler, visit: Visit, request: Request) -> Response:
+    """Return what a handler shows, or its error in a sentence."""
+    try:
+        with of_a_file():
+            found = handler(visit)
+            return found if isinstance(found, Response) else rendered(found, visit.desk, request)
+    except HoldfastError as error:
+        return trouble(str(error), request)
+    except Exception as error:
+        if request.app.state.debug:
+            raise
+        # its own words may hold what is confidential
+        sentence = MEMORY if short_of_memory(error) else f"{type(error).__name__}: {FAULT}"
+        return trouble(sentence, request, status=500)
+
+
+def rendered(shown: Scene, desk: Desk, request: Request) -> Response:
+    """Return a page, or the part of it that htmx asked for."""
+    part = request.headers.get("hx-request") == "true"
+    views: Sequence[View] = request.app.state.views
+    here = shown.here or f"/{shown.template.partition('.')[0].partition('/')[0]}"
+    view = next((one for one in views if one.path == here), None)
+    panel = view is not None and view.spec
+    values = {
+        "layout": "part.html.j2" if part else "page.html.j2",
+        "views": views,
+        "here": here,
+        "said": shown.said,
+        "panel": panel,
+        # somebody may be typing there: what came of a change of the text leaves the text alone
+        "typing": request.headers.get("hx-trigger") == "main",
+        "asked": asked_of(desk) if panel else None,
+        "desk": desk,
+        **shown.values,
+    }
+    return HTMLResponse(environment().get_template(shown.template).render(values), shown.status)
+
+
+def asked_of(desk: Desk) -> Asked:
+    """Return the spec, or why there is none."""
+    try:
+        return desk.asked
+    except HoldfastError as error:
+        return Asked("", problem=str(error))
+
+
+def trouble(sentence: str, request: Request, *, status: int = 422) -> Response:
+    """Return a sentence about what went wrong, where the visitor is."""
+    words = visible(sentence[:1].upper() + sentence[1:])
+    template = environment().get_template("trouble.html.j2")
+    if request.headers.get("hx-request") == "true":
+        text = template.render(layout="part.html.j2", words=words)
+        return HTMLResponse(text, status, headers={"HX-Retarget": "#trouble", "HX-Reswap": "innerHTML"})
+    text = template.render(
+        layout="page.html.j2", words=words, views=request.app.state.views, here="", said="", panel=False
+    )
+    return HTMLResponse(text, status)
+
+
+@cache
+def environment() -> Environment:
+    """Return what templates are rendered with."""
+    found = Environment(
+        loader=PackageLoader("holdfast", "studio/templates"),
+        bytecode_cache=Templates(),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        **BLOCKS,
+    )
+    found.globals |= {"VERSION": VERSION}
+    found.filters |= {"amount": counted, "rational": rational, "number": _number, "size": plain_number}
+    found.filters |= {"as_typed": lambda text: marked(str(escape(text))), "same_as": _elsewhere}
+    return found
+
+
+def same_as(name: str, out: str = "release", ledger: str | None = None) -> Mapping[str, str]:
+    """Return how a spec is released elsewhere, in the folder of the studio.
+
+    >>> for text in same_as("a b.toml", ledger="my.ledger").values():
+    ...     print(text)
+    holdfast release 'a b.toml' --out release --ledger my.ledger
+    import holdfast as hf
+    hf.release("a b.toml", "release", ledger="my.ledger")
+    library(holdfast)
+    release("a b.toml", "release", ledger = "my.ledger")
+    """
+    spec, to, account = (json.dumps(one, ensure_ascii=False) for one in (name, out, ledger))
+    words = ["holdfast", "release", name, "--out", out, *(["--ledger", ledger] if ledger else [])]
+    python, r = (f", ledger={account}", f", ledger = {account}") if ledger else ("", "")
+    return {
+        "Copy as command": shlex.join(words),
+        "Copy as Python": f"import holdfast as hf\nhf.release({spec}, {to}{python})",
+        "Copy as R": f"library(holdfast)\nrelease({spec}, {to}{r})",
+    }
+
+
+def _elsewhere(desk: Desk) -> Iterable[tuple[str, str]]:
+    return () if desk.spec_name is None else same_as(desk.spec_name).items()
+
+
+def _number(value: float) -> str:
+    """Return whole numbers as they are, others to three digits; with a true minus sign."""
+    text = f"{value:,}" if isinstance(value, int) else plain_number(value)
+    return text.replace("-", "\u2212")
+
+
+def _visible(value: object) -> object:
+    """Return plain text as what can be seen of it; markup has been through here in its parts."""
+    return visible(value) if type(value) is str else value
+
+
+def marked(text: str) -> Markup:
+    """Return text that was rendered here with everything escaped."""
+    return Markup(text)  # noqa: S704

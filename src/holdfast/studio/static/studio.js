@@ -1,0 +1,53 @@
+// The little that htmx does not do: copying, files that are dropped, and keys in a grid. It stores nothing.
+"use strict";
+(() => {
+  const say = (words) => { document.getElementById("said").textContent = words; };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const text = document.getElementById(button.dataset.copy).textContent;
+    navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("It cannot be copied: select it."));
+  });
+  // whoever drops a file anywhere on its form has chosen it
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(kind, (event) => {
+      const form = event.target.closest && event.target.closest("form[data-drop]");
+      if (!form) return;
+      event.preventDefault();
+      form.classList.toggle("over", kind === "dragover");
+      const input = form.querySelector("input[type=file]");
+      if (kind === "drop" && event.dataTransfer.files.length) {
+        input.files = event.dataTransfer.files;
+        form.requestSubmit();
+      }
+    });
+  }
+  // arrows walk through the buttons of a grid, which has one stop for the tabulator
+  document.addEventListener("keydown", (event) => {
+    const cell = event.target.closest && event.target.closest("[data-grid] button");
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (!cell || !step) return;
+    const rows = [...cell.closest("[data-grid]").rows].map((row) => [...row.cells]);
+    let r = rows.findIndex((row) => row.includes(cell.closest("td, th")));
+    let c = rows[r].indexOf(cell.closest("td, th"));
+    for (;;) {
+      r += step[0]; c += step[1];
+      const found = rows[r] && rows[r][c];
+      if (!found) return;
+      const button = found.querySelector("button");
+      if (button) { event.preventDefault(); button.focus(); return; }
+    }
+  });
+  // a number beside a slider is the same number
+  document.addEventListener("input", (event) => {
+    const slider = event.target.closest("input[type=range][data-stops]");
+    if (!slider) return;
+    const stops = slider.dataset.stops.split(" ");
+    const box = document.getElementById(slider.dataset.box);
+    box.value = stops[Number(slider.value)];
+    slider.setAttribute("aria-valuetext", box.value);
+    document.querySelectorAll("[data-stop]").forEach((part) => { part.hidden = part.dataset.stop !== slider.value; });
+  });
+  document.addEventListener("htmx:responseError", () => say("That did not work."));
+  document.addEventListener("htmx:sendError", () => say("The studio does not answer: is it still running?"));
+})();
