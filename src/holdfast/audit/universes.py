@@ -134,7 +134,7 @@ def _report(public: Public, warnings: tuple[str, ...]) -> UniverseReport:
         blocks=len(here.components),
         totally_unimodular=is_totally_unimodular(here.matrix),
         semi_adjacency=premises.semi_adjacency,
-        labelled=_people(premises),
+        labelled=people_of(premises),
         sensitivity=premises.sensitivity,
         unit=premises.whom.unit,
         records_per_unit=premises.whom.records,
@@ -144,7 +144,7 @@ def _report(public: Public, warnings: tuple[str, ...]) -> UniverseReport:
     )
 
 
-def _people(premises: Premises) -> Labelled:
+def people_of(premises: Premises) -> Labelled:
     """Return how far apart files of people are; of records that come and go, no more than tables."""
     semi = premises.semi_adjacency
     if premises.whom.presence:

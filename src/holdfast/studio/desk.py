@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from holdfast.data.files import parts_of
 from holdfast.data.read import ReadTable, read_table
@@ -20,13 +20,11 @@ from holdfast.public import Public, publish
 from holdfast.spec.load import MOST_BYTES, spec_of, toml_values
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
+from holdfast.studio.jobs import Job
 from holdfast.studio.place import CERTIFICATE, Place
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.files import require_file
 from holdfast.system.ways import of_a_file
-
-if TYPE_CHECKING:
-    from holdfast.studio.jobs import Job
 
 MOST_KEPT, MOST_STEPS_BACK = 48, 100
 STAND_IN = "record"
@@ -74,6 +72,7 @@ class Desk:
         """What tells one release that is asked for from the next."""
         self.jobs: dict[str, Job] = {}
         self._lock = RLock()
+        self._soon: OrderedDict[Hashable, Job] = OrderedDict()
         self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()
         self._back: list[tuple[str, str]] = []
 
@@ -178,6 +177,24 @@ class Desk:
                 slot.value, slot.full = make(), True
             found: KeptT = slot.value
             return found
+
+    def soon(self, key: Hashable, make: Callable[[], KeptT], wait: float) -> KeptT | None:
+        """Return what `kept` returns if it is there after so many seconds; None while it is being made.
+
+        What kept it from being made is raised when it is asked for again.
+        """
+        with self._lock:
+            job = self._soon.pop(key, None) or Job("", lambda _: self.kept(key, make)).start()
+            self._soon[key] = job
+            while len(self._soon) > MOST_KEPT:
+                self._soon.popitem(last=False)
+        job.wait(wait)
+        if not job.over:
+            return None
+        if job.problem:
+            raise HoldfastError(job.problem)
+        found: KeptT = job.result
+        return found
 
     def reading(self, spec: Spec) -> ReadTable:
         """Return the confidential table of a spec, read once for as long as its file stays as it is."""

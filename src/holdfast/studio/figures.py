@@ -1,0 +1,154 @@
+"""The live figures of a table: what its invariants leave, move and reveal, by functions of the commands.
+
+They are worked out of the kept universe, which is made once for a set of invariants. The distance of one
+person's change is there at once; what the invariants reveal may take integer programs, and comes when it is
+found.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+
+from holdfast.audit.guarantees import EpsilonReading, GuaranteeReport, guarantee
+from holdfast.audit.universes import people_of
+from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.catalogue import target_of
+from holdfast.privacy.guarantee import times
+from holdfast.public import Public
+from holdfast.spec.model import Spec
+from holdfast.spec.privacy import ProtectedUnit
+from holdfast.studio.desk import Desk
+from holdfast.system.errors import HoldfastError
+from holdfast.system.text import plain_number, rational
+from holdfast.universe.exposure import Exposure, exposure
+
+DELTA = Fraction(1, 10**10)
+"""The delta at which other standards are read as an epsilon, where the spec has none."""
+FREE, NEARLY, EXPOSED, NEVER = 0, 1, 2, 3
+"""How a cell is painted: it can be anything, one of two counts, one count alone; it cannot occur."""
+WAIT = 0.15
+"""Seconds until a page is shown without what it still looks for."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the invariants of a table leave to protect."""
+
+    cells: int
+    invariants: int
+    dimension: int
+    apart: int
+    """How many records one person's change takes."""
+    exact: bool
+    whom: ProtectedUnit
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether one table alone is possible."""
+        return self.dimension == 0 or self.apart == 0
+
+
+def figures(desk: Desk, spec: Spec) -> Figures:
+    """Return the figures of a spec."""
+    return desk.kept(("figures", desk.public_key(spec)), lambda: _worked_out(desk.public(spec)))
+
+
+def _worked_out(public: Public) -> Figures:
+    premises = public.premises("semi")
+    here, people = premises.universe, people_of(premises)
+    apart = people.worst_case * premises.whom.records
+    return Figures(here.cells, here.rank, here.dimension, apart, people.exact, premises.whom)
+
+
+@dataclass(frozen=True)
+class Revealed:
+    """How each cell of a table is painted, impossible ones among them."""
+
+    paint: IntArray
+    low: IntArray
+    high: IntArray
+    exact: bool
+
+    @property
+    def exposed(self) -> int:
+        """How many cells have one possible count."""
+        return int((self.paint == EXPOSED).sum())
+
+    @property
+    def nearly(self) -> int:
+        """How many have two."""
+        return int((self.paint == NEARLY).sum())
+
+
+def revealed(desk: Desk, spec: Spec, wait: float = WAIT) -> Revealed | None:
+    """Return what the invariants reveal; None where it is still looked for."""
+    key = ("revealed", desk.public_key(spec))
+    return desk.soon(key, lambda: _painted(desk.public(spec)), wait)
+
+
+def _painted(public: Public) -> Revealed:
+    found: Exposure = exposure(public.universe)
+    paint = np.full(public.schema.size, NEVER, dtype=np.int64)
+    width = found.width
+    paint[public.possible] = np.select([width == 0, width == 1], [EXPOSED, NEARLY], FREE)
+    low, high = (np.zeros(public.schema.size, dtype=np.int64) for _ in range(2))
+    low[public.possible], high[public.possible] = found.low, found.high
+    return Revealed(paint, low, high, bool(found.exact.all()))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A guarantee as it would be advertised, for one record, and as it holds for one person's change."""
+
+    report: GuaranteeReport
+    semi: bool
+
+    @property
+    def advertised(self) -> Mapping[str, str]:
+        """What would be said of noise for one record."""
+        return _told(self.report.advertised)
+
+    @property
+    def effective(self) -> Mapping[str, str]:
+        """What that is worth under the invariants."""
+        return _told(self.report.effective)
+
+
+def promise(desk: Desk, spec: Spec) -> Promise | str:
+    """Return what the target of a spec becomes under its invariants, or why nothing can be said."""
+    found = figures(desk, spec)
+    if found.nothing_left:
+        return "The exact numbers leave one possible table: nothing is left to protect."
+    try:
+        intensity = target_of(spec.privacy).intensity
+        if intensity is None:
+            return "The budget follows from the noise that the spec names."
+        delta = spec.privacy.delta or DELTA
+        return Promise(guarantee(intensity, found.apart, delta), spec.privacy.adjacency == "semi")
+    except HoldfastError as error:
+        return str(error)
+
+
+def _told(reading: EpsilonReading) -> Mapping[str, str]:
+    """Return the parameters of a reading, and what its epsilon means."""
+    numbers = {name: rational(value) for name, value in reading.intensity.parameters().items()}
+    epsilon = reading.epsilon_tight if reading.epsilon_tight is not None else reading.epsilon
+    meaning = ""
+    if epsilon is not None and isfinite(epsilon):
+        factor = times(Fraction(epsilon).limit_denominator(10**6)) if epsilon < 25 else "10 billion and more"
+        at = f", but for a probability of {float(reading.delta):g}" if reading.delta is not None else ""
+        near = "" if "epsilon" in numbers else f"epsilon {plain_number(epsilon)}: "
+        meaning = f"{near}what is seen is at most {factor} times likelier with one value than another{at}"
+    return {"numbers": ", ".join(f"{name} {value}" for name, value in numbers.items()), "meaning": meaning}
+
+
+def share_painted(public: Public, found: Revealed, names: tuple[str, ...]) -> IntArray:
+    """Return, for each entry of a margin, the strongest paint of its cells: what cannot occur is least."""
+    grid = public.schema.grid.over(names)
+    order = np.where(found.paint == NEVER, -1, found.paint)
+    worst = np.full(grid.size, -1, dtype=np.int64)
+    np.maximum.at(worst, public.schema.grid.rows(grid), order)
+    return np.where(worst < 0, NEVER, worst)
