@@ -118,6 +118,10 @@ class HighsModel:
         self._highs.changeColsBounds(cost.size, every, columns.low, columns.high)
         self._highs.changeColsCost(cost.size, every, cost)
 
+    def aim(self, cost: FloatArray) -> None:
+        """Put another cost."""
+        self._highs.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
+
     def change_rows(self, rows: Sides) -> None:
         """Put other bounds on M v."""
         self._near = rows.near, self._near[1]
