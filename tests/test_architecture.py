@@ -38,6 +38,7 @@ FLOW = (
     ("derivation",),
     ("comparison",),
     ("processing",),
+    ("publication",),
     ("verification",),
     ("inference",),
     ("audit",),

@@ -42,6 +42,7 @@ audit swapping --stratum-size 264331 --rate 1/20
 audit census-2020
 audit projection --people 20 --epsilon 1/5 --design total --null 0.3 --alternative 0.7
 audit delta-z dependent.toml
+audit publication children.csv
 test odds-ratio 10 2 3 15 --epsilon 1
 certificate schema
 completion bash

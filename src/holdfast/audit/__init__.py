@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from holdfast.audit.census import census_2020
     from holdfast.audit.guarantees import compose, guarantee
     from holdfast.audit.projections import projection
+    from holdfast.audit.publications import publication
     from holdfast.audit.secrets import delta_z
     from holdfast.audit.swap_rates import swapping
     from holdfast.audit.universes import exposure, universe
@@ -21,6 +22,7 @@ _HOME = {
     "exposure": "universes",
     "guarantee": "guarantees",
     "projection": "projections",
+    "publication": "publications",
     "swapping": "swap_rates",
     "universe": "universes",
 }
@@ -32,6 +34,7 @@ __all__ = [
     "exposure",
     "guarantee",
     "projection",
+    "publication",
     "swapping",
     "universe",
 ]

@@ -85,6 +85,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "projection",
             "Say what a test loses when a release is projected: of a count of people, or of your own table.",
         ),
+        "publication": (
+            "publication_audit",
+            "Say what follows from published tables together: exact, rounded, coarsened, suppressed ones.",
+        ),
         "compose": (
             "guarantee:compose",
             "Compose releases under invariants; repeat an option for each, per changed record.",

@@ -6,8 +6,8 @@ second such matrix. Asked one by one, each end is an integer program of its own.
 1.  Bounds on every sum are known beforehand, from propagation. A point that reaches one settles that end, and
     every point that turns up counts for all sums.
 2.  One linear program aims at many open ends at once, at such as the rows leave room for together. It starts
-    from the vertex of the last one, which stays feasible as only the cost changes (the primal simplex method).
-    A vertex that is not whole is mended by an integer program over its fractional columns alone.
+    from the vertex of the last one, which stays feasible as only the cost changes (the primal simplex
+    method). A vertex that is not whole is mended by an integer program over its fractional columns alone.
 3.  An end that is left is aimed at alone. The multipliers of its optimum, rounded to fractions of a small
     denominator, prove a bound in integers: for every vector p of them
 
@@ -97,9 +97,7 @@ class Extremes:
         self._see(self.first())
         self._aim_at_many()
         self._aim_at_each()
-        return Ends(
-            self._below, self._above, self._seen[0] == self._below, self._seen[1] == self._above
-        )
+        return Ends(self._below, self._above, self._seen[0] == self._below, self._seen[1] == self._above)
 
     def _see(self, point: IntArray) -> None:
         sums = self._asked @ point
@@ -258,7 +256,5 @@ class Extremes:
 
     def _program(self) -> Program:
         if self._exact is None:
-            self._exact = Program(
-                self._matrix, self._low, self._high, most=self._most, least=self._least
-            )
+            self._exact = Program(self._matrix, self._low, self._high, most=self._most, least=self._least)
         return self._exact

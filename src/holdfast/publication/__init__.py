@@ -1,1 +1,1 @@
-"""What published tables say together: exact, rounded, coarsened and suppressed numbers as one system of sums."""
+"""What published tables say together: exact, rounded, coarsened and suppressed numbers are sums of cells."""

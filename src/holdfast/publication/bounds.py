@@ -22,7 +22,7 @@ class ContradictionError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class SumSystem:
     """Whole y with low <= M y <= high and least <= y <= most; M has zeros and ones."""
 
     matrix: csr_array
@@ -32,27 +32,27 @@ class Sums:
     most: IntArray
 
     @classmethod
-    def of(cls, matrix: csr_array, low: IntArray, high: IntArray) -> "Sums":
+    def of(cls, matrix: csr_array, low: IntArray, high: IntArray) -> "SumSystem":
         """Return a system in which every y is only known to be no less than 0."""
         count = matrix.shape[1]
         none = np.full(count, UNBOUNDED)
         return cls(csr_array(matrix), low, high, np.zeros(count, dtype=np.int64), none)
 
-    def part(self, rows: IntArray, columns: IntArray) -> "Sums":
+    def part(self, rows: IntArray, columns: IntArray) -> "SumSystem":
         """Return the rows and columns at some places."""
         inner = csr_array(csr_array(self.matrix[rows])[:, columns])
-        return Sums(inner, self.low[rows], self.high[rows], self.least[columns], self.most[columns])
+        return SumSystem(inner, self.low[rows], self.high[rows], self.least[columns], self.most[columns])
 
 
 @dataclass(frozen=True, eq=False)
-class Totals:
+class RowEnds:
     """Sums over rows of numbers that may be UNBOUNDED: what is finite, and how many are not."""
 
     finite: IntArray
     open: IntArray
 
     @classmethod
-    def of(cls, matrix: csr_array, ends: IntArray) -> "Totals":
+    def of(cls, matrix: csr_array, ends: IntArray) -> "RowEnds":
         """Return the sum of each row."""
         far = ends == UNBOUNDED
         return cls(matrix @ np.where(far, 0, ends), matrix @ far.astype(np.int64))
@@ -63,7 +63,7 @@ class Totals:
         return np.where(self.open > 0, UNBOUNDED, self.finite)
 
 
-def propagated(sums: Sums) -> Sums:
+def propagated(sums: SumSystem) -> SumSystem:
     """Return the same points within bounds on columns and rows that follow from each other."""
     matrix = sums.matrix
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
@@ -71,7 +71,7 @@ def propagated(sums: Sums) -> Sums:
     least, most = sums.least.copy(), sums.most.copy()
     low, high = sums.low.copy(), sums.high.copy()
     for _ in range(PASSES):
-        below, above = matrix @ least, Totals.of(matrix, most)
+        below, above = matrix @ least, RowEnds.of(matrix, most)
         np.maximum(low, below, out=low)
         np.minimum(high, above.values, out=high)
         if (low > high).any() or (least > most).any():
@@ -89,28 +89,28 @@ def propagated(sums: Sums) -> Sums:
             break
     if (least > most).any():
         raise ContradictionError
-    return Sums(matrix, low, high, least, most)
+    return SumSystem(matrix, low, high, least, most)
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A system without settled columns and rows that follow; ``columns`` and ``rows`` are what is left."""
 
-    sums: Sums
+    sums: SumSystem
     columns: IntArray
     rows: IntArray
 
 
-def reduced(sums: Sums) -> Reduced:
+def reduced(sums: SumSystem) -> Reduced:
     """Return what bounds leave open; the bounds must have been propagated."""
     matrix = sums.matrix
     free: BoolArray = sums.least < sums.most
     columns = np.flatnonzero(free)
     fixed = matrix @ np.where(free, 0, sums.least)
     implied_low = matrix @ sums.least >= sums.low
-    implied_high = Totals.of(matrix, sums.most).values <= sums.high
+    implied_high = RowEnds.of(matrix, sums.most).values <= sums.high
     rows = np.flatnonzero(~(implied_low & implied_high) & (matrix @ free.astype(np.int64) > 0))
     inner = csr_array(csr_array(matrix[rows])[:, columns])
     low = sums.low[rows] - fixed[rows]
     high = np.where(sums.high[rows] == UNBOUNDED, UNBOUNDED, sums.high[rows] - fixed[rows])
-    return Reduced(Sums(inner, low, high, sums.least[columns], sums.most[columns]), columns, rows)
+    return Reduced(SumSystem(inner, low, high, sums.least[columns], sums.most[columns]), columns, rows)

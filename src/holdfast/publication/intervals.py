@@ -4,9 +4,9 @@ The cells are whole and not negative, and each published number is an interval f
 Cells that no sum tells apart are taken together; blocks that share no sum are settled each by itself:
 
     nested sums        two passes over their tree, at any size [holdfast, publication/laminar.py]
-    one-way margins    exact ones of a full product have the bounds of Frechet [holdfast, universe/exposure.py]
-    any other          bounds are passed on, and what is left open is taken apart again; then programs that
-                       share their work [holdfast, programs/extremes.py]
+    one-way margins    exact ones of a full product have the bounds of Frechet [holdfast,
+    universe/exposure.py] any other          bounds are passed on, and what is left open is taken apart again;
+                       then programs that share their work [holdfast, programs/extremes.py]
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import canonical, components, linked_rows, patterns
 from holdfast.programs.extremes import Extremes, NoPointError
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.publication.bounds import ContradictionError, Sums, propagated, reduced
+from holdfast.publication.bounds import ContradictionError, SumSystem, propagated, reduced
 from holdfast.publication.laminar import tightened, tree_of
 from holdfast.system.progress import steps
 from holdfast.universe.exposure import frechet
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class SumIntervals:
     """The least and the largest value of each of many sums, UNBOUNDED where there is none.
 
     Where not ``exact`` the interval contains the true one.
@@ -60,7 +60,7 @@ class Numbers:
         return self.some(np.flatnonzero(kept))
 
 
-def intervals(numbers: Numbers, asked: csr_array | None = None) -> Intervals:
+def intervals(numbers: Numbers, asked: csr_array | None = None) -> SumIntervals:
     """Return the interval of every cell, or of the asked sums; raises ContradictionError without a table."""
     matrix, low, high = numbers.matrix, numbers.low, numbers.high
     rows = matrix.shape[0]
@@ -69,12 +69,12 @@ def intervals(numbers: Numbers, asked: csr_array | None = None) -> Intervals:
         low = np.concatenate([low, np.zeros(asked.shape[0], dtype=np.int64)])
         high = np.concatenate([high, np.full(asked.shape[0], UNBOUNDED)])
     kinds = patterns(matrix)
-    found = _Search(Sums.of(kinds.columns, low, high), rows, kinds.size == 1)
+    found = _Search(SumSystem.of(kinds.columns, low, high), rows, kinds.size == 1)
     found.settle()
     if asked is not None:
-        return Intervals(found.low, found.high, found.exact)
+        return SumIntervals(found.low, found.high, found.exact)
     alone = kinds.size[kinds.of_cell] == 1
-    return Intervals(
+    return SumIntervals(
         np.where(alone, found.low[kinds.of_cell], 0), found.high[kinds.of_cell], found.exact[kinds.of_cell]
     )
 
@@ -82,7 +82,7 @@ def intervals(numbers: Numbers, asked: csr_array | None = None) -> Intervals:
 class _Search:
     """The intervals of the columns of a system, or of those of its rows that are asked about."""
 
-    def __init__(self, sums: Sums, numbers: int, alone: BoolArray) -> None:
+    def __init__(self, sums: SumSystem, numbers: int, alone: BoolArray) -> None:
         """Take a system whose first rows are numbers; all others, if there are any, are asked about."""
         self._sums, self._numbers, self._alone = sums, numbers, alone
         self._of_cells = numbers == sums.low.size
@@ -96,7 +96,7 @@ class _Search:
         sums = self._sums
         by_column = canonical(sums.matrix)
         label = linked_rows(by_column)
-        tree, crossing = tree_of(sums.matrix)
+        _, crossing = tree_of(sums.matrix)
         crossed = np.zeros(label.size, dtype=np.bool_)
         crossed[label[crossing]] = True
         crossed = crossed[label]
@@ -109,7 +109,7 @@ class _Search:
         if crossed.any():
             self._hard(np.flatnonzero(crossed), np.flatnonzero(hard_columns))
 
-    def _take(self, settled: Sums, rows: IntArray, columns: IntArray) -> None:
+    def _take(self, settled: SumSystem, rows: IntArray, columns: IntArray) -> None:
         """Take in the exact bounds of some rows and columns."""
         if self._of_cells:
             self.low[columns], self.high[columns] = settled.least, settled.most
@@ -138,7 +138,7 @@ class _Search:
         asked = self._asked(part, rows, columns, inner.columns)
         self._programs(inner.sums, asked, columns[inner.columns])
 
-    def _product(self, block: Sums) -> tuple[IntArray, IntArray] | None:
+    def _product(self, block: SumSystem) -> tuple[IntArray, IntArray] | None:
         """Return the closed form of a block of exact one-way margins, None where it is none."""
         if not np.array_equal(block.low, block.high):
             return None
@@ -147,7 +147,7 @@ class _Search:
             raise ContradictionError
         return closed
 
-    def _asked(self, part: Sums, rows: IntArray, columns: IntArray, free: IntArray) -> csr_array:
+    def _asked(self, part: SumSystem, rows: IntArray, columns: IntArray, free: IntArray) -> csr_array:
         """Return what is asked of the free columns, after the share of the others was taken in."""
         if self._of_cells:
             self.low[columns], self.high[columns] = part.least, part.most
@@ -160,7 +160,7 @@ class _Search:
         self.low[self._places] = self.high[self._places] = matrix @ fixed
         return csr_array(matrix[:, free])
 
-    def _programs(self, sums: Sums, asked: csr_array, columns: IntArray) -> None:
+    def _programs(self, sums: SumSystem, asked: csr_array, columns: IntArray) -> None:
         """Settle what propagated bounds left open, block by block."""
         blocks = components(sums.matrix)
         for block in steps(blocks, "solving for intervals"):
@@ -180,7 +180,7 @@ class _Search:
                 continue
             self._solve(part, csr_array(inner[places]), places, columns[block.cells])
 
-    def _solve(self, part: Sums, asked: csr_array, places: IntArray, columns: IntArray) -> None:
+    def _solve(self, part: SumSystem, asked: csr_array, places: IntArray, columns: IntArray) -> None:
         """Settle the ends of sums over one block by programs, and add them to what is known."""
         low, above = asked @ part.least, asked @ np.where(part.most == UNBOUNDED, 0, part.most)
         high = np.where(asked @ (part.most == UNBOUNDED).astype(np.int64) > 0, UNBOUNDED, above)

@@ -1,9 +1,10 @@
 """Sums of which any two are nested or disjoint: the closed form of every interval, at any size.
 
-A row is the sum of the rows next inside of it and of the columns that are in none of these. Such a tree of sums
-of whole numbers has exact intervals in two passes: going up, a row holds what its parts can add up to, within
-its own bounds, and each value between two is attained, as the parts are free of each other; going down, a part
-holds what the row leaves beside the other parts. So nested exact, rounded and suppressed totals need no solver.
+A row is the sum of the rows next inside of it and of the columns that are in none of these. Such a tree of
+sums of whole numbers has exact intervals in two passes: going up, a row holds what its parts can add up to,
+within its own bounds, and each value between two is attained, as the parts are free of each other; going
+down, a part holds what the row leaves beside the other parts. So nested exact, rounded and suppressed totals
+need no solver.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from scipy.sparse import csc_array, csr_array
 
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.publication.bounds import ContradictionError, Sums
+from holdfast.publication.bounds import ContradictionError, SumSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ def tree_of(matrix: csr_array) -> tuple[Tree, BoolArray]:
     return Tree(around, owner, depth), crossing
 
 
-def tightened(sums: Sums, tree: Tree) -> Sums:
+def tightened(sums: SumSystem, tree: Tree) -> SumSystem:
     """Return exact bounds on every row and column of nested sums; raises ContradictionError."""
     rows = sums.matrix.shape[0]
     low, high = sums.low.copy(), sums.high.copy()
@@ -81,7 +82,7 @@ def tightened(sums: Sums, tree: Tree) -> Sums:
             tree.around_row[level], low[level], high[level], (low, high, below, above, open_)
         )
     least[inside], most[inside] = _left(owner, least[inside], most[inside], (low, high, below, above, open_))
-    return Sums(sums.matrix, low, high, least, most)
+    return SumSystem(sums.matrix, low, high, least, most)
 
 
 def _add(

@@ -22,7 +22,7 @@ _TERMINAL: ContextVar[bool] = ContextVar("in a terminal", default=False)
 _FILE: ContextVar[bool] = ContextVar("of a file", default=False)
 LISTS = frozenset(
     {
-        *("invariants", "tables", "laws", "outcomes", "people", "accuracy"),
+        *("invariants", "tables", "laws", "outcomes", "people", "accuracy", "published"),
         *("constraints.inequalities", "mechanism.queries", "mechanism.optimise_for", "tables.invariants"),
     }
 )

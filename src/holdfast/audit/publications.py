@@ -1,0 +1,22 @@
+"""What published tables reveal together: from the published files alone, no confidential data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.publication.report import PublicationReport, audit, spec_of
+from holdfast.publication.spec import PublicationSpec
+
+
+def publication(
+    what: str | Path | PublicationSpec | Sequence[str | Path],
+    *,
+    rule: Mapping[str, Any] | None = None,
+    remedied: bool = True,
+) -> PublicationReport:
+    """Return what follows from published tables: of a spec, or of plain files that all follow one rule.
+
+    A ``rule`` has the keys of a published table, as in ``{"rule": "rounded", "base": 5}``. What would undo a
+    finding is looked for where it is to be ``remedied``. Nothing is read but what was published.
+    """
+    return audit(spec_of(what, rule), remedied=remedied)

@@ -1,0 +1,273 @@
+"""All that follows from published tables: one frozen report, from the files alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.lattice.arrays import IntArray
+from holdfast.programs.solver import UNBOUNDED
+from holdfast.publication.bounds import ContradictionError
+from holdfast.publication.conflicts import conflicts
+from holdfast.publication.counting import TablesLeft, tables_left
+from holdfast.publication.findings import (
+    Difference,
+    GroupFact,
+    Remedy,
+    differences,
+    group_facts,
+    remedies,
+)
+from holdfast.publication.intervals import SumIntervals, intervals
+from holdfast.publication.spec import PublicationSpec, read_publication_spec
+from holdfast.publication.tables import Grouped, PublishedTables, read_publication
+from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.progress import doing
+
+FORMAT = "holdfast-publication/1"
+GROUP = 5
+"""People of a group that is small, where a spec does not say."""
+REMEDIED = 200
+"""Findings for which remedies are looked for, the determined ones first."""
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A published number as a reader finds it."""
+
+    path: str
+    row: int | None
+    levels: dict[str, str]
+    value: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {"path": self.path, "row": self.row, "levels": self.levels, "value": self.value}
+
+    @property
+    def words(self) -> str:
+        """The number in words: the file, its row, its levels and what is printed."""
+        levels = ", ".join(f"{name} {level}" for name, level in self.levels.items())
+        row = "" if self.row is None else f", row {self.row}"
+        return f"{self.path}{row} ({levels or 'all'}: {self.value or 'not listed'})"
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Published numbers that no table has together; ``smallest`` if no set of fewer numbers conflicts."""
+
+    numbers: tuple[Cited, ...]
+    smallest: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {"numbers": [one.to_dict() for one in self.numbers], "smallest": self.smallest}
+
+
+@dataclass(frozen=True, eq=False)
+class PublicationReport:
+    """What published tables say together.
+
+    Attributes:
+        publication: the tables, as they were read.
+        asked: the cells that are asked about.
+        known: their intervals; empty where published numbers contradict each other.
+        narrow: intervals narrower than this are told.
+        groups: what is true of everyone in a small group.
+        differences: pairs of numbers that differ by few people.
+        contradictions: sets of numbers that no table has.
+        tables_left: how many tables have all numbers.
+        remedies: what would undo findings.
+
+    """
+
+    publication: PublishedTables
+    asked: Grouped
+    known: SumIntervals
+    narrow: int
+    groups: tuple[GroupFact, ...]
+    differences: tuple[Difference, ...]
+    contradictions: tuple[Contradiction, ...]
+    tables_left: TablesLeft
+    remedies: tuple[Remedy, ...]
+
+    @cached_property
+    def determined(self) -> IntArray:
+        """The asked cells with one possible count."""
+        return np.flatnonzero(self.known.low == self.known.high)
+
+    @cached_property
+    def near(self) -> IntArray:
+        """The asked cells with several counts, but few, the narrowest first."""
+        width = self.known.width
+        found = np.flatnonzero((width > 0) & (width < self.narrow))
+        return found[np.argsort(width[found], kind="stable")]
+
+    def cited(self, number: int) -> Cited:
+        """Return a published number as a reader finds it."""
+        publication = self.publication
+        file = publication.files[publication.table[number]]
+        row = int(publication.row[number])
+        if row < 0:
+            return Cited(file.name, None, {}, "")
+        return Cited(file.name, row + file.first_row, publication.named(number), publication.text(number))
+
+    def cell(self, place: int) -> dict[str, Any]:
+        """Return an asked cell with its interval."""
+        high = int(self.known.high[place])
+        return {
+            "levels": self.asked.named(place),
+            "least": int(self.known.low[place]),
+            "largest": None if high == UNBOUNDED else high,
+            "exact": bool(self.known.exact[place]),
+        }
+
+    def remedy(self, one: Remedy) -> dict[str, Any]:
+        """Return a remedy: what is not to be published, and what is then known of the cell."""
+        drop = self.publication.files[one.table].name
+        return {
+            "cell": self.asked.named(one.cell),
+            "drop": {"path": drop} if one.number is None else self.cited(one.number).to_dict(),
+            "least": one.least,
+            "largest": one.largest,
+        }
+
+    @property
+    def anonymity(self) -> int | None:
+        """The number of people in the smallest group about which something follows."""
+        return min((group.least for group in self.groups), default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        every = range(self.known.low.size)
+        return {
+            "format": FORMAT,
+            "published": self.published(),
+            "population": {
+                "attributes": list(self.asked.attributes),
+                "cells": self.asked.count,
+                "narrow": self.narrow,
+                "read": {name: one.how for name, one in self.publication.levels.items() if one.how},
+            },
+            "cells": [self.cell(place) for place in every],
+            "determined": [self.cell(place) for place in self.determined.tolist()],
+            "narrow": [self.cell(place) for place in self.near.tolist()],
+            "groups": [
+                {"who": g.who, "follows": g.follows, "least": g.least, "largest": g.largest}
+                for g in self.groups
+            ],
+            "anonymity": self.anonymity,
+            "differences": [
+                {
+                    "larger": self.cited(one.larger).to_dict(),
+                    "smaller": self.cited(one.smaller).to_dict(),
+                    "least": one.least,
+                    "largest": one.largest,
+                }
+                for one in self.differences
+            ],
+            "contradictions": [one.to_dict() for one in self.contradictions],
+            "tables_left": self.tables_left.to_dict(),
+            "remedies": [self.remedy(one) for one in self.remedies],
+        }
+
+    def published(self) -> list[dict[str, Any]]:
+        """Return what was read: each file with its digest and its rule."""
+        found = []
+        for table, file in zip(self.publication.spec.published, self.publication.files, strict=True):
+            told = table.model_dump(
+                mode="json", exclude_defaults=True, exclude={"path", "attributes", "rule"}
+            )
+            found.append(
+                {
+                    "path": table.path,
+                    "sha256": file.sha256,
+                    "attributes": list(file.attributes),
+                    "rule": table.rule,
+                    **told,
+                }
+            )
+        return found
+
+
+def audit(spec: PublicationSpec, *, remedied: bool = True) -> PublicationReport:
+    """Return what the published tables of a spec say together."""
+    with doing("reading the published tables"):
+        publication = read_publication(spec)
+    names = spec.population.attributes or publication.attributes
+    asked = publication.grouped(names)
+    single = asked.count == publication.cells
+    narrow = spec.population.narrow
+    try:
+        with doing("looking for what follows"):
+            known = intervals(publication.numbers, None if single else asked.matrix)
+    except ContradictionError:
+        return _contradicting(publication, asked, narrow)
+    finer = known if single else intervals(publication.numbers)
+    group = spec.population.group
+    facts, largest = (names, GROUP) if group is None else ((group.facts,), group.largest)
+    with doing("looking at groups and differences"):
+        groups = group_facts(publication, asked, known, facts, largest)
+        apart = differences(publication, largest)
+    with doing("counting the tables that are left"):
+        left = tables_left(publication.numbers, finer)
+    report = PublicationReport(publication, asked, known, narrow, tuple(groups), tuple(apart), (), left, ())
+    if not remedied:
+        return report
+    findings = np.concatenate([report.determined, report.near])[:REMEDIED]
+    with doing("looking for what would undo the findings"):
+        undone = remedies(publication, asked, findings, max(narrow, 1))
+    return PublicationReport(
+        publication, asked, known, narrow, tuple(groups), tuple(apart), (), left, tuple(undone)
+    )
+
+
+def _contradicting(publication: PublishedTables, asked: Grouped, narrow: int) -> PublicationReport:
+    """Return the report on numbers that no table has: which, and nothing else follows."""
+    none = np.zeros(0, dtype=np.int64)
+    known = SumIntervals(none, none, none.astype(np.bool_))
+    report = PublicationReport(
+        publication, asked, known, narrow, (), (), (), TablesLeft(0, 0, exact=True), ()
+    )
+    with doing("looking for the numbers that contradict each other"):
+        found = tuple(
+            Contradiction(tuple(report.cited(int(one)) for one in rows), smallest)
+            for rows, smallest in conflicts(publication.numbers)
+        )
+    if not found:
+        raise GuaranteeError("the solver contradicts itself on these tables: audit fewer of them together.")
+    return PublicationReport(
+        publication, asked, known, narrow, (), (), found, TablesLeft(0, 0, exact=True), ()
+    )
+
+
+def audit_of(
+    what: str | Path | PublicationSpec | Sequence[str | Path],
+    rule: Mapping[str, Any] | None = None,
+    *,
+    remedied: bool = True,
+) -> PublicationReport:
+    """Return what published tables say together: those of a spec, or plain files of one rule."""
+    return audit(spec_of(what, rule), remedied=remedied)
+
+
+def spec_of(
+    what: str | Path | PublicationSpec | Sequence[str | Path], rule: Mapping[str, Any] | None = None
+) -> PublicationSpec:
+    """Return the spec of published tables, however they were named."""
+    if isinstance(what, PublicationSpec):
+        return what
+    paths = [what] if isinstance(what, str | Path) else list(what)
+    specs = [path for path in paths if Path(path).suffix.lower() == ".toml"]
+    if specs and len(paths) > 1:
+        raise SpecError(f"{specs[0]} is a spec and names its tables itself: give it alone, or tables only.")
+    if specs:
+        if rule:
+            raise SpecError(f"{specs[0]} is a spec and says the rule of each table: give no other one.")
+        return read_publication_spec(specs[0])
+    if not paths:
+        raise SpecError("no published table is named: give a spec, or some files.")
+    return PublicationSpec.of_files(paths, dict(rule or {}))

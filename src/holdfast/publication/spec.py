@@ -1,0 +1,186 @@
+"""What was published: a TOML file of tables with the rule of each, or plain files with one rule.
+
+[[published]]
+path = "by_county_sex.csv"
+attributes = ["county", "sex"]
+count = "people"
+rule = "rounded"
+base = 5
+[population]
+attributes = ["county", "sex", "age"]
+group = { facts = "age", largest = 5 }
+[coarsen]
+method = "suppression"
+narrow = 3
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from holdfast.spec.load import read_toml
+from holdfast.spec.part import Part, Text
+from holdfast.spec.values import require_distinct
+from holdfast.system.errors import SpecError
+from holdfast.system.ways import of_a_file
+
+Rule = Literal["exact", "rounded", "suppressed", "coarsened", "top-coded"]
+RULES: tuple[Rule, ...] = ("exact", "rounded", "suppressed", "coarsened", "top-coded")
+Names = Annotated[tuple[Text, ...], Field(min_length=1)]
+MOST = 2**40
+"""Counts and bases beyond it are refused: no table counts more, and sums of many still fit."""
+Size = Annotated[int, Field(strict=True, ge=1, le=MOST)]
+
+
+class PublishedTable(Part):
+    """One published table, and the rule that its numbers follow.
+
+    ``base`` and ``method`` are those of rounding, ``below``, ``symbol``, ``secondary`` and ``zeros`` those of
+    suppression, ``top`` is where counts are cut off. ``merged`` says for an attribute what levels stand for.
+    """
+
+    section: ClassVar = ("published",)
+
+    path: Text
+    attributes: Names | None = None
+    count: Text | None = None
+    rule: Rule = "exact"
+    base: Size | None = None
+    method: Literal["nearest", "random", "up", "down", "drb"] = "nearest"
+    below: Size | None = None
+    symbol: Text = "*"
+    secondary: Text | None = None
+    zeros: Literal["shown", "hidden"] = "shown"
+    top: Size | None = None
+    merged: Mapping[str, Mapping[str, Names]] = {}
+
+    @field_validator("rule", mode="before")
+    @classmethod
+    def _spelled(cls, value: Any) -> Any:
+        return "top-coded" if value in ("topcoded", "top_coded") else value
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.attributes is not None:
+            require_distinct(self.attributes, "attributes ")
+            if self.count in self.attributes:
+                raise ValueError(f"count {self.count!r} is one of the attributes: leave it out of them")
+        for key, rules in (
+            ("base", ("rounded",)),
+            ("below", ("suppressed",)),
+            ("top", ("top-coded",)),
+        ):
+            given = getattr(self, key) is not None
+            needed = self.rule in rules and not (key == "base" and self.method == "drb")
+            if needed and not given:
+                raise ValueError(f"{key} is missing, which the rule {self.rule!r} needs: add it")
+            if given and not needed:
+                raise ValueError(f"{key} is of no use with the rule {self.rule!r}: leave it out")
+        if self.rule != "rounded" and self.method != "nearest":
+            raise ValueError(f"method is of no use with the rule {self.rule!r}: leave it out")
+        return self
+
+
+class GroupFacts(Part):
+    """Small groups about which something may follow for everyone in them."""
+
+    section: ClassVar = ("population",)
+
+    facts: Text
+    largest: Size = 5
+
+
+class Population(Part):
+    """The cells that are asked about; all attributes together unless some are named.
+
+    ``hierarchies`` names a file of nested levels for an attribute, ``within`` an attribute that another lies
+    in; ``narrow`` is the width below which an interval is told.
+    """
+
+    section: ClassVar = ("population",)
+
+    attributes: Names | None = None
+    group: GroupFacts | None = None
+    hierarchies: Mapping[str, Text] = {}
+    within: Mapping[str, Text] = {}
+    narrow: Size = 3
+
+
+class Coarsen(Part):
+    """What coarsening may do, and what it must reach."""
+
+    section: ClassVar = ("coarsen",)
+
+    method: Literal["suppression", "recoding", "rounding"] | None = None
+    narrow: Size = 3
+    below: Size | None = None
+    attributes: Names | None = None
+    bases: tuple[Size, ...] = (3, 5, 10, 15, 20, 25, 50, 100)
+
+
+class PublicationSpec(Part):
+    """All that was published of one population."""
+
+    published: Annotated[tuple[PublishedTable, ...], Field(min_length=1, max_length=1000)]
+    population: Population = Population()
+    coarsen: Coarsen = Coarsen()
+    folder: Path = Path()
+    """What paths are relative to."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, folder: Path = Path()) -> Self:
+        """Return the values of a TOML file as a spec."""
+        if "folder" in values:
+            raise SpecError("the spec has an unknown key 'folder': paths are relative to the spec itself.")
+        return cls(**{**values, "folder": folder})
+
+    @classmethod
+    def of_files(cls, paths: Sequence[str | Path], rule: Mapping[str, Any]) -> Self:
+        """Return the spec of plain files that all follow one rule."""
+        return cls(published=tuple(PublishedTable(path=str(path), **rule) for path in paths))
+
+
+def read_publication_spec(path: str | Path) -> PublicationSpec:
+    """Return the spec in a TOML file; paths in it are relative to its folder."""
+    path, values = read_toml(path)
+    try:
+        with of_a_file():
+            return PublicationSpec.of(values, folder=path.parent)
+    except SpecError as error:
+        raise SpecError(f"{path}, {error}") from None
+
+
+_UNKNOWN = (
+    "the rule {!r} is not known: write exact, rounded:5, rounded:3:random, drb, suppressed:10, top-coded:100"
+    " or coarsened."
+)
+
+
+def rule_of(text: str) -> dict[str, Any]:
+    """Return a rule that is written on one line, as keys of a published table.
+
+    >>> rule_of("rounded:5"), rule_of("rounded:3:random"), rule_of("suppressed:10"), rule_of("drb")
+    ({'rule': 'rounded', 'base': 5}, {'rule': 'rounded', 'base': 3, 'method': 'random'}, \
+{'rule': 'suppressed', 'below': 10}, {'rule': 'rounded', 'method': 'drb'})
+    """
+    name, *rest = text.split(":")
+    if name == "drb":
+        name, rest = "rounded", ["drb", *rest]
+    key = {"rounded": "base", "suppressed": "below", "top-coded": "top"}.get(name)
+    found: dict[str, Any] = {"rule": name}
+    for word in rest:
+        if key is not None and word.isascii() and word.isdigit() and len(word) < 14:
+            found[key] = int(word)
+        elif name == "rounded":
+            found["method"] = word
+        elif name == "suppressed" and word in ("shown", "hidden"):
+            found["zeros"] = word
+        else:
+            raise SpecError(_UNKNOWN.format(text))
+    try:
+        PublishedTable(path="-", **found)
+    except (SpecError, ValidationError):
+        raise SpecError(_UNKNOWN.format(text)) from None
+    return found
