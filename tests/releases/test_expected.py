@@ -13,6 +13,7 @@ from holdfast.comparison.tables import Comparison
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.releases.prepare import prepare
 from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
+from holdfast.system.text import plain_number
 
 
 def test_tables_with_the_same_invariants_have_the_same_report() -> None:
@@ -87,6 +88,23 @@ def test_noise_that_cannot_be_drawn_is_refused_with_what_the_ways_out_cost() -> 
         prepared = of_sizes(sizes, [["a"], ["b"]], options, epsilon="1")  # what is advised is accepted
         (error,) = prepared.mechanism.errors(prepared.public, [Counts(("a", "b"))])
         assert error.mean_absolute == pytest.approx(found[number], rel=0.01)
+
+
+def test_noise_within_bounds_that_cannot_be_drawn_is_refused_with_what_noise_without_them_costs() -> None:
+    sizes, bounds = {"a": 9, "b": 9}, {"nonnegative": True}
+    with pytest.raises(
+        SamplingError, match=r"leave out constraints\.nonnegative, set in mechanism"
+    ) as refused:
+        of_sizes(sizes, [["a"], ["b"]], {"name": "conditioned"}, constraints=bounds, epsilon="1")
+    said = str(refused.value)
+    assert "holdfast.postprocess, or ask for a chain (chain=True), or keep fewer" in said
+    found = [float(each) for each in re.findall(r"a cell is off by ([\d.]+)", said)]
+    assert len(found) > 1
+    assert found == sorted(found)
+    prepared = of_sizes(sizes, [["a"], ["b"]], {"name": "anchored-laplace"}, epsilon="1")
+    (error,) = prepared.mechanism.errors(prepared.public, [Counts(("a", "b"))])
+    assert error is not None
+    assert f'"anchored-laplace" (a cell is off by {plain_number(error.mean_absolute)} on average' in said
 
 
 def test_differences_that_cannot_be_listed_lead_to_other_noise_with_its_price() -> None:

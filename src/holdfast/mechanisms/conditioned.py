@@ -82,6 +82,17 @@ STEPS = 1 << 12
 """Parameters that a calibration chooses from, between half of what equalities alone allow and all of it."""
 
 
+class WithinBoundsError(SamplingError):
+    """No exact draw within the bounds ends in reasonable time; ``otherwise`` is what to do beside it."""
+
+    def __init__(self, why: str, otherwise: str) -> None:
+        super().__init__(
+            "not every table with these invariants can be released within its bounds in reasonable time"
+            f" ({why}): use lattice-laplace and postprocess its release, {otherwise}."
+        )
+        self.otherwise = otherwise
+
+
 class ConditionedOptions(MechanismOptions):
     """A parameter in place of a target; whether to draw by a Markov chain, and along which moves."""
 
@@ -343,12 +354,12 @@ class Conditioned(TableMechanism[ConditionedOptions, ConditionedRecord]):
             try:
                 self._exact_law(table, patient=False)
             except SamplingError as error:
-                raise SamplingError(
-                    "not every table with these invariants can be released within its bounds in reasonable"
-                    f" time ({str(error).partition(':')[0]}): keep fewer margins or coarser attributes, ask"
-                    f" for a chain ({assigned('chain', True)}), or use lattice-laplace and postprocess its"
-                    " release."
-                ) from None
+                raise WithinBoundsError(str(error).partition(":")[0], self._other_ways) from None
+
+    @property
+    def _other_ways(self) -> str:
+        chain = f"ask for a chain ({assigned('chain', True)}), or " if self.inequalities is None else ""
+        return f"{chain}keep fewer margins or coarser attributes"
 
     @cached_property
     def _releases(self) -> IntArray | None:

@@ -17,7 +17,7 @@ from holdfast.sampling.lattice.laplace import CrossingsError
 from holdfast.spec.model import Spec
 from holdfast.system.errors import GuaranteeError, HoldfastError, SamplingError
 from holdfast.system.text import plain_number, rational
-from holdfast.system.ways import assigned, setting
+from holdfast.system.ways import assigned, command, setting
 
 INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lattice-laplace", {}),
@@ -62,19 +62,32 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
             f" {setting('privacy')}, which implies the target, and in {setting('mechanism')} {told}, or keep"
             " fewer margins or coarser attributes",
         ) from None
-    except (CrossingsError, GuaranteeError) as error:
-        from holdfast.universe.hull.moves import UnlistedError  # noqa: PLC0415 - where something is refused
+    except (SamplingError, GuaranteeError) as error:
+        way = _told(error, spec, public)
+        if way is None:
+            raise
+        kind = SamplingError if isinstance(error, SamplingError) else GuaranteeError
+        raise kind(f"{str(error).partition(':')[0]}: {way}.") from None
 
-        if not isinstance(error.__cause__ or error, CrossingsError | UnlistedError):
-            raise
+
+def _told(error: HoldfastError, spec: Spec, public: Public) -> str | None:
+    """Return what to do in place of what was refused, with its price; None where nothing else is known."""
+    from holdfast.mechanisms.conditioned import WithinBoundsError  # noqa: PLC0415 - where something is refused
+    from holdfast.universe.hull.moves import UnlistedError  # noqa: PLC0415
+
+    if isinstance(error, WithinBoundsError):
+        ways = ways_out(replace(public, nonnegative=False, inequalities=()), target_of(spec.privacy))
+        bounds = [setting("constraints", "nonnegative")] * public.nonnegative
+        bounds += [setting("constraints.inequalities")] * bool(public.inequalities)
+        before = f"leave out {' and '.join(bounds)}, set in {setting('mechanism')} "
+        after = f", and hand its release to {command('postprocess')}, or {error.otherwise}"
+    elif isinstance(error.__cause__ or error, CrossingsError | UnlistedError):
         ways = ways_out(public, target_of(spec.privacy))
-        if not ways:
-            raise
-        fact = str(error).partition(":")[0]
-        told = ", or ".join(way.told for way in ways)
-        raise (SamplingError if isinstance(error, SamplingError) else GuaranteeError)(
-            f"{fact}: in {setting('mechanism')} set {told}, or keep fewer margins or coarser attributes."
-        ) from None
+        before = f"in {setting('mechanism')} set "
+        after = ", or keep fewer margins or coarser attributes"
+    else:
+        return None
+    return f"{before}{', or '.join(way.told for way in ways)}{after}" if ways else None
 
 
 def _implies(intensity: Intensity | None) -> Pure | None:

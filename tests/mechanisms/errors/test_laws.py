@@ -30,6 +30,7 @@ def of_sizes(
     mechanism: Mapping[str, Any],
     data: Mapping[str, Any] | None = None,
     counts: Sequence[int] | None = None,
+    constraints: Mapping[str, Any] | None = None,
     **privacy: str,
 ) -> Prepared:
     """Prepare a table of attributes with so many levels."""
@@ -39,6 +40,7 @@ def of_sizes(
     spec = {
         "data": {"path": "table.csv", "cells": list(sizes), "count": "n", **(data or {})},
         "invariants": [{"margin": list(names)} for names in invariants],
+        "constraints": dict(constraints or {}),
         "privacy": privacy,
         "mechanism": mechanism,
     }

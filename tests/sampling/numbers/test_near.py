@@ -3,6 +3,7 @@
 import flint
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.numbers import gaussian
@@ -33,6 +34,7 @@ def test_enclosures_draw_what_floats_draw(m: float, s: float, monkeypatch: pytes
     clear = draw_near(np.full(200, m), np.full(200, s), SeededEntropy(5))
     monkeypatch.setattr(gaussian, "NARROW_MARGIN", 1.0)
     monkeypatch.setattr(gaussian, "WIDE_MARGIN", 1.0)
+    monkeypatch.setattr(gaussian, "COIN_MARGIN", 1.0)
     assert np.array_equal(draw_near(np.full(200, m), np.full(200, s), SeededEntropy(5)), clear)
 
 
@@ -46,6 +48,21 @@ def test_sums_over_the_integers(m: float, s: float) -> None:
     ratio = float(log_sum_ratio(np.array([m]), np.array([s]))[0])
     assert ratio == pytest.approx(exact, abs=1e-13)
     assert ratio <= 0
+
+
+@pytest.mark.parametrize("word", [0, 5, (1 << 44) - 2, (1 << 44) - 1])
+def test_words_at_the_ends_have_the_law_of_what_begins_with_them(word: int) -> None:
+    """The quantile of what begins with the first word has no bound: the word's further bits decide."""
+    m, s = 0.2, 500.0
+    words = np.full(2000, word, dtype=np.uint64)
+    drawn = gaussian._round(np.full(words.size, m), np.full(words.size, s), words, SeededEntropy(6))
+    flip = word > 1 << 43
+    z, begin = (m - drawn if flip else drawn - m), ((1 << 44) - 1 - word if flip else word)
+    edges = np.arange(int(z.min()) - 300, int(z.max()) + 300) + (m if flip else -m) - 0.5
+    mass = np.diff(np.clip(norm.cdf(edges, scale=s) * 2.0**44, begin, begin + 1))
+    place = np.rint(z - edges[0] - 0.5).astype(np.int64)
+    expected = {(int(i),): float(mass[i]) for i in np.flatnonzero(mass > 0)}
+    assert p_value(place[:, None], expected) > LEVEL
 
 
 def test_wide_laws_have_the_right_spread() -> None:

@@ -104,10 +104,7 @@ class HalvedGrid(SumShape):
         sums = np.zeros(means.shape, dtype=np.int64)
         sums[:, 0] = self._draw(place + 1, running[:, -1], widths * axis.whole, split, entropy, found)
         for stage in axis.stages:
-            share = stage.share.reshape(-1, *(1 for _ in rest))
-            before = running[:, stage.begins]
-            centres = running[:, stage.middles] - before
-            centres += share * (sums[:, stage.begins] - (running[:, stage.ends] - before))
+            centres, totals = stage.centres(running, sums)
             left = self._draw(
                 place + 1,
                 centres.reshape(-1, *rest),
@@ -116,7 +113,7 @@ class HalvedGrid(SumShape):
                 entropy,
                 found,
             ).reshape(centres.shape)
-            sums[:, stage.middles] = sums[:, stage.begins] - left
+            sums[:, stage.middles] = totals - left
             sums[:, stage.begins] = left
         return sums
 

@@ -45,6 +45,19 @@ class HalvingStage:
     share: FloatArray
     width: FloatArray
 
+    def centres(self, running: FloatArray, sums: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return where left children are expected, and the sums of their parents, kept at their first cells.
+
+        ``running`` has, for each row, the sums of the means of the cells before each.
+        """
+        before, totals = running.take(self.begins, axis=1), sums.take(self.begins, axis=1)
+        left, beyond = running.take(self.middles, axis=1), running.take(self.ends, axis=1)
+        left -= before
+        beyond -= before
+        share = self.share.reshape(-1, *(1 for _ in running.shape[2:]))
+        left += share * np.subtract(totals, beyond, out=beyond)
+        return left, totals
+
 
 def stages(
     begins: IntArray, ends: IntArray, weights: IntArray | FloatArray, group: int = 1

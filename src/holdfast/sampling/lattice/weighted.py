@@ -118,18 +118,17 @@ class TreeLaw:
             known[:, 0] = draw_near(centres, stretched, entropy)
             found.append((known[:, 0].copy(), centres, stretched))
         for level in range(self.first, tree.depth):
-            nodes = np.add.reduceat(means, tree.starts[level + 1], axis=1)
+            single = level + 1 == tree.depth  # nodes are entries
+            nodes = means if single else np.add.reduceat(means, tree.starts[level + 1], axis=1)
             running = np.concatenate([np.zeros((size, 1)), np.cumsum(nodes, axis=1)], axis=1)
             sums: IntArray = np.zeros(nodes.shape, dtype=np.int64)
             sums[:, tree.children[level][:-1]] = known
             for stage in self.splits[level]:
-                before = running[:, stage.begins]
-                centres = running[:, stage.middles] - before
-                centres += stage.share * (sums[:, stage.begins] - (running[:, stage.ends] - before))
+                centres, totals = stage.centres(running, sums)
                 stretched = widths[:, None] * (stage.width * (1 + TINY))
                 left = draw_near(centres.ravel(), stretched.ravel(), entropy).reshape(centres.shape)
                 found.append((left, centres, stretched))
-                sums[:, stage.middles] = sums[:, stage.begins] - left
+                sums[:, stage.middles] = totals - left
                 sums[:, stage.begins] = left
             known = sums
         return known

@@ -14,7 +14,7 @@ import flint
 import numpy as np
 import scipy
 
-from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray, WordArray
 from holdfast.sampling.decisions import (
     GUARD_BITS,
     Enclosure,
@@ -22,12 +22,12 @@ from holdfast.sampling.decisions import (
     Real,
     ball_of,
     compare,
+    decide_coins,
     enclose,
     exp_of_minus,
     is_below,
     least,
     real,
-    toss_coins,
     uniforms,
 )
 from holdfast.sampling.entropy import Entropy
@@ -129,6 +129,14 @@ NARROW_MARGIN = 2.0**-44
 """Covers the sum of at most 40 exponentials, each right to 2^-48, next to a word of 53 bits."""
 WIDE_MARGIN = 2.0**-46
 """Covers a quantile of the normal law and two roundings."""
+WIDE_BLOCK = 1 << 14
+"""Wide draws that are made at once: their floats stay near the processor."""
+COIN_BITS = 20
+PLACE_BITS = 64 - COIN_BITS
+"""The bits of one word that begin the coin of a wide draw, and those that say its place."""
+LAST_CELLS = 16
+"""At either end, words that floats do not tell; between them the density hardly changes within one."""
+COIN_MARGIN = 2.0**-46
 SUM_ERROR = 2.0**-44
 """A bound on the error of log(rho_s(m) / rho_s(0))."""
 # Gauss-Legendre nodes in (0, 1/2) and weights on (-1/2, 1/2): 12 points integrate g with an error of about
@@ -214,55 +222,87 @@ def sum_ball(width: float) -> flint.arb:
 
 
 def _draw_wide(m: FloatArray, s: FloatArray, entropy: Entropy) -> IntArray:
-    def attempt(places: IntArray) -> tuple[IntArray, BoolArray]:
-        centres, widths = m[places], s[places]
-        drawn = _round(centres, widths, entropy)
-        return drawn, _accept(drawn, centres, widths, entropy)
-
     draws = np.empty(m.size, dtype=np.int64)
-    until_accepted(attempt, draws)
+    for begin in range(0, m.size, WIDE_BLOCK):
+        some = slice(begin, begin + WIDE_BLOCK)
+        until_accepted(partial(_attempt_wide, m[some], s[some], entropy), draws[some])
     return draws
 
 
-def _round(m: FloatArray, s: FloatArray, entropy: Entropy) -> IntArray:
-    """Return the integers nearest to normal variables."""
-    words = entropy.words(m.size)
-    half = uniforms(words >> np.uint64(1), 63) / 2
-    flip = (words & np.uint64(1)).astype(np.bool_)
-    x = scipy.special.ndtri(half)
-    places = m + np.where(flip, -x, x) * s
+def _attempt_wide(
+    m: FloatArray, s: FloatArray, entropy: Entropy, places: IntArray
+) -> tuple[IntArray, BoolArray]:
+    """Return a proposal for each place, and which are accepted: by one word, a part of it for the coin."""
+    centres, widths = (m, s) if places.size == m.size else (m[places], s[places])
+    words = entropy.words(places.size)
+    drawn = _round(centres, widths, words >> np.uint64(COIN_BITS), entropy)
+    return drawn, _accept(drawn, centres, widths, words & np.uint64((1 << COIN_BITS) - 1), entropy)
+
+
+def _round(m: FloatArray, s: FloatArray, words: WordArray, entropy: Entropy) -> IntArray:
+    """Return the integers nearest to normal variables, by words of PLACE_BITS.
+
+    Within five widths of a centre a float is off by less than one margin for all; beyond, and where that does
+    not tell the integer, each has its own.
+    """
+    uniform = uniforms(words, PLACE_BITS)
+    x = scipy.special.ndtri(uniform)
+    places = m + x * s
     nearest = np.rint(places)
-    density = np.exp(-x * x / 2) / sqrt(2 * pi)
-    margin = WIDE_MARGIN * (np.abs(m) + s * (1 - x)) + s * 2.0**-62 / density
     drawn: IntArray = nearest.astype(np.int64)
-    for i in np.flatnonzero(compare(np.abs(places - nearest), 0.5, margin)[1]):
-        uniform = LazyUniform(int(words[i]) >> 1, 63, entropy)
-        drawn[i] = _nearest(float(m[i]), float(s[i]), int(drawn[i]), uniform, flipped=bool(flip[i]))
+    widest = float(s.max(initial=0.0))
+    all_of = WIDE_MARGIN * (float(np.abs(m).max(initial=0.0)) + 6 * widest) + widest * 2.0 ** (
+        21 - PLACE_BITS
+    )
+    near = np.abs(places - nearest, out=places)
+    some = np.flatnonzero(compare(near, 0.5, all_of)[1] | (np.abs(x) > 5))
+    if some.size:
+        x, density = x[some], np.exp(-(x[some] ** 2) / 2) / sqrt(2 * pi)
+        margin = WIDE_MARGIN * (np.abs(m[some]) + s[some] * (1 + np.abs(x)))
+        margin += s[some] * 2.0 ** (1 - PLACE_BITS) / density
+        ends = np.minimum(words[some], np.uint64((1 << PLACE_BITS) - 1) - words[some])
+        margin[ends < LAST_CELLS] = 1.0  # there the quantile grows beyond all bounds: no float tells it
+        for i in some[compare(near[some], 0.5, margin)[1]].tolist():
+            lazy = LazyUniform(int(words[i]), PLACE_BITS, entropy)
+            drawn[i] = _nearest(float(m[i]), float(s[i]), int(drawn[i]), lazy)
     return drawn
 
 
-def _nearest(m: float, s: float, guess: int, uniform: LazyUniform, *, flipped: bool) -> int:
-    """Return the integer nearest to X = m + s q, q the quantile at half the uniform number, or minus that."""
+def _nearest(m: float, s: float, guess: int, uniform: LazyUniform) -> int:
+    """Return the integer nearest to X = m + s q, q the quantile at the uniform number."""
 
-    def at_most(v: int) -> bool:  # X <= v + 1/2, that is u <= 2 Phi(y), or u >= 2 Phi(-y)
-        def twice() -> flint.arb:
+    def at_most(v: int) -> bool:  # X <= v + 1/2, that is u <= Phi(y)
+        def share() -> flint.arb:
             y = (flint.arb(v) + flint.arb(1) / 2 - ball_of(m)) / (ball_of(s) * flint.arb(2).sqrt())
-            return (y if flipped else -y).erfc()
+            return (-y).erfc() / 2
 
-        return uniform.is_below(real(twice)) != flipped
+        return uniform.is_below(real(share))
 
     return least(at_most, guess)
 
 
-def _accept(drawn: IntArray, m: FloatArray, s: FloatArray, entropy: Entropy) -> BoolArray:
-    """Toss coins with heads probability g(0) / g(d)."""
+def _accept(drawn: IntArray, m: FloatArray, s: FloatArray, coins: WordArray, entropy: Entropy) -> BoolArray:
+    """Toss coins with heads probability g(0) / g(d), which begin with ``coins``.
+
+    g(d) <= g(0) cosh(y / 2) for y = d / s^2, so the probability is 1 - y^2 / 8 at least: that decides most
+    coins. The others get the bits of another word.
+    """
     d = drawn - m
-    log_chance = np.log(_spread(np.zeros(d.size), s) / _spread(d, s))
+    y = d / (s * s)
+    clear = (coins + np.uint64(1)) * 2.0**-COIN_BITS <= (1 - 2.0**-45) - y * y / 8
+    some = np.flatnonzero(~clear)
+    if not some.size:
+        return clear
+    more = entropy.words(some.size) >> np.uint64(COIN_BITS)
+    words = (coins[some] << np.uint64(64 - COIN_BITS)) | more
+    log_chance = np.log(_spread(np.zeros(some.size), s[some]) / _spread(d[some], s[some]))
 
     def exact(i: int) -> Real:
-        return real(lambda: _spread_ball(int(drawn[i]), float(m[i]), float(s[i])))
+        at = some[i]
+        return real(lambda: _spread_ball(int(drawn[at]), float(m[at]), float(s[at])))
 
-    return toss_coins(log_chance, 2.0**-46, exact, entropy)
+    clear[some] = decide_coins(words, log_chance, COIN_MARGIN, exact, entropy)
+    return clear
 
 
 def _spread(d: FloatArray, s: FloatArray) -> FloatArray:
