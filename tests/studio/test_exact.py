@@ -9,6 +9,7 @@ from tests.example import written
 from tests.studio.visitor import Visitor, words
 
 from holdfast import audit
+from holdfast.audit.universes import UniverseReport
 from holdfast.spec.example import EXAMPLE_SPEC
 from holdfast.studio.figures import EXPOSED, NEARLY, figures, revealed
 
@@ -28,7 +29,7 @@ def comments(text: str) -> list[str]:
 
 
 def test_clicking_and_clicking_again_leaves_the_spec_as_it_was(visitor: Visitor) -> None:
-    clicks = (
+    clicks: tuple[tuple[str, dict[str, object]], ...] = (
         ("/exact/margin", {"names": ["county", "education"]}),
         ("/exact/total", {}),
         ("/exact/where", {"in_0": "Alpha", "in_1": "Low"}),
@@ -51,9 +52,10 @@ def test_the_figures_are_those_of_the_commands(visitor: Visitor) -> None:
             assert visitor.post("/exact/where", step).status_code == 200
         spec = visitor.desk.asked.table
         report, exposed = audit.universe(spec), audit.exposure(spec)
+        assert isinstance(report, UniverseReport)
         found, seen = figures(visitor.desk, spec), revealed(visitor.desk, spec, 60)
         assert seen is not None
-        assert (found.dimension, found.apart) == (report.dimension, report.labelled.worst_case)  # type: ignore[union-attr]
+        assert (found.dimension, found.apart) == (report.dimension, report.labelled.worst_case)
         schema = visitor.desk.public(spec).schema
         names = [schema.in_words(i) for i in range(16) if seen.paint[i] == EXPOSED]
         told = [", ".join(f"{a} = {b!r}" for a, b in cell.cell.items()) for cell in exposed.determined]
@@ -61,7 +63,7 @@ def test_the_figures_are_those_of_the_commands(visitor: Visitor) -> None:
         assert int((seen.paint == NEARLY).sum()) == len(exposed.nearly_revealed)
         text = words(visitor.get("/exact"))
         assert f"{report.dimension} numbers are left open" in text or f"{report.dimension} number" in text
-        assert f"moves {report.labelled.worst_case} record" in text  # type: ignore[union-attr]
+        assert f"moves {report.labelled.worst_case} record" in text
 
 
 def test_what_is_revealed_is_named_with_what_would_free_it(visitor: Visitor) -> None:

@@ -24,7 +24,7 @@ from holdfast.ledger.chain import (
     sealed_head,
     unsound,
 )
-from holdfast.ledger.checkpoint import CheckpointState, History, Spend
+from holdfast.ledger.checkpoint import CheckpointState, History, Spend, Spent
 from holdfast.ledger.opening import create_ledger
 from holdfast.ledger.rows import (
     STANDARDS,
@@ -139,11 +139,7 @@ class Ledger:
         row = None
         try:
             with self._writing() as (connection, head, salt, last):
-                history = _LedgerHistory(connection, self, head, salt, spent(last))
-                composed = spend(history, charge)
-                total = exact("the composed total", composed.total)
-                first = _row(connection, self.path, FIRST, salt).charge if last else None
-                self._afford(charge, first, history.total, total, composed.own)
+                composed, total = self._composed(connection, head, salt, last, charge, spend)
                 row = sealed(Row(head.length + 1, now(), charge, total, head.hash), salt)
                 entries = {key: canonical(entry) for key, entry in composed.entries.items()}
                 root = store.write_entries(connection, head.root, entries)
@@ -160,6 +156,33 @@ class Ledger:
                 f" mended, do the same again with {option('resume', row.index)}, which charges nothing more."
             ) from None
         return row
+
+    def foreseen(self, charge: Charge, spend: Spend) -> tuple[Fraction, Fraction]:
+        """Return what is spent, and what would be after a charge; raise as `charge` does, take nothing."""
+        with store.connected(self.path) as connection, store.reading(connection):
+            salt = read_salt(self.path)
+            judged = judge_tip(store.read_tip(connection), salt)
+            opening, head = _sound(self.path, judged)
+            self._same(opening)
+            _, total = self._composed(connection, head, salt, judged.rows, charge, spend)
+        return spent(judged.rows), total
+
+    def _composed(
+        self,
+        connection: Connection,
+        head: Head,
+        salt: bytes,
+        last: tuple[Row, ...],
+        charge: Charge,
+        spend: Spend,
+    ) -> tuple[Spent, Fraction]:
+        """Compose a charge with all before it, and see that the budget is enough for the total."""
+        history = _LedgerHistory(connection, self, head, salt, spent(last))
+        composed = spend(history, charge)
+        total = exact("the composed total", composed.total)
+        first = _row(connection, self.path, FIRST, salt).charge if last else None
+        self._afford(charge, first, history.total, total, composed.own)
+        return composed, total
 
     def _stands(self, row: Row) -> bool:
         """Whether a row is there although its commit failed: the disk may refuse when it is done already."""

@@ -119,6 +119,9 @@ class Handover:
     engine: str = "embedded"
     microdata: bool = False
     utility: str | Path | None = None
+    ready: "Callable[[], None]" = field(default=lambda: None, repr=False)
+    """Called when all is settled and nothing is charged or drawn yet: what it raises ends the release at no
+    cost."""
 
     def of(self, prepare: "Callable[[], Prepared]", kinds: tuple[type[Mechanism[Any, Any]], ...]) -> Written:
         """Try the name of the folder, prepare what mechanisms of these kinds release, and hand it over."""
@@ -173,6 +176,7 @@ class Handover:
         with cannot_write(draft.folder):
             write_page(drawing.page(parquet=self.parquet), draft)
         draft.reserve(drawing.size)
+        self.ready()
         row, resume = None, self.resume
         if account is not None:
             from holdfast.ledger.composition import spend  # noqa: PLC0415 - where there is a ledger

@@ -71,6 +71,8 @@ class Desk:
         self.nonce = secrets.token_urlsafe(16)
         """What tells one release that is asked for from the next."""
         self.jobs: dict[str, Job] = {}
+        self.beginning = RLock()
+        """Held while a release begins, so that none begins twice."""
         self._lock = RLock()
         self._soon: OrderedDict[Hashable, Job] = OrderedDict()
         self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()

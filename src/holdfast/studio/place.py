@@ -14,7 +14,7 @@ from pathlib import Path
 
 from holdfast.data.files import KINDS, kind_of
 from holdfast.system.errors import ReleaseError, SpecError
-from holdfast.system.files import PREFIX, plain_name, sync_file, sync_folder, write_new_text
+from holdfast.system.files import PREFIX, hold, plain_name, sync_file, sync_folder, write_new_text
 from holdfast.system.text import in_quotes
 
 MOST_LISTED = 200
@@ -124,7 +124,9 @@ class Incoming:
     def __post_init__(self) -> None:
         self.draft = self.place.inside(f"{PREFIX}{secrets.token_hex(8)}")
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
-        self._file = os.fdopen(os.open(self.draft, new, 0o600), "wb")
+        handle = os.open(self.draft, new, 0o600)
+        hold(handle)  # what nobody holds was left by a run that was killed, and is swept
+        self._file = os.fdopen(handle, "wb")
 
     def write(self, part: bytes) -> None:
         """Take a part of it."""
