@@ -6,7 +6,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo test quick check java postgres r node browser wheels lowest stress studies format schema lock bundle clean
+.PHONY: demo docs docs-update test quick check java postgres r node browser wheels lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -58,6 +58,14 @@ browser:
 # Races, kills, faults at system calls, power cuts, tampering, fuzzing, places; `make test` runs a short part of it.
 stress: $(READY)
 	$(BIN)/python -m tests.stress
+
+# The site, offline, into site/: open site/index.html. What readers would stumble over ends the build.
+docs: $(READY)
+	$(BIN)/python -m website.build
+
+# What pages show of commands and Python is rewritten where they print something else.
+docs-update: $(READY)
+	$(BIN)/python -m website.runs
 
 # Each paper's tables and figures; pictures and numbers go to studies/*/output. Minutes, not seconds.
 studies: $(READY)

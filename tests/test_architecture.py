@@ -47,6 +47,7 @@ FLOW = (
     ("workshop",),
     ("testing",),
     ("studio",),
+    ("health",),
     ("cli",),
     ("__main__",),
 )
@@ -138,7 +139,7 @@ ROOMS = ("holdfast", "holdfast.calculus", "holdfast.testing", "holdfast.workshop
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))], ids=lambda page: page.name
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda page: page.name
 )
 def test_pages_import_from_the_public_rooms_only(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

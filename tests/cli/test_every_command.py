@@ -46,6 +46,8 @@ audit publication children.csv
 test odds-ratio 10 2 3 15 --epsilon 1
 certificate schema
 completion bash
+doctor
+docs --out site-copy
 demo --out demo
 studio --no-browser
 """
@@ -55,6 +57,9 @@ studio --no-browser
 def test_one_path_of_every_command(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)  # it would run until it is stopped
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").write_text("a page")
+    monkeypatch.setattr("holdfast.cli.docs.site", lambda: tmp_path / "site")
     (tmp_path / "model.toml").write_text(MODEL)
     (tmp_path / "dependent.toml").write_text(DEPENDENT)
     lines = list(map(shlex.split, LINES.strip().splitlines()))

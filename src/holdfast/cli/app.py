@@ -58,6 +58,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "studio",
             "Open the page where a curator decides, in a browser on this machine (holdfast-dp[web]).",
         ),
+        "doctor": (
+            "doctor",
+            "Say what this machine has of all that is needed, and the cure for what it lacks: exit 0 or 1.",
+        ),
+        "docs": ("docs", "Open the documentation of this version, which needs no network."),
         "demo": ("example:demo", "Release a built-in table and verify it."),
         "completion": (
             "app:completion",

@@ -1,0 +1,223 @@
+"""What a machine has of all that is needed: each finding with its state; a command words the cure.
+
+A finding is *fine*, *absent* (a part that only some commands need) or *broken*. Nothing here reads data, and
+nothing is written but a file of one byte in the folder of temporary files.
+"""
+
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+from holdfast.system.errors import HoldfastError
+from holdfast.version import VERSION
+
+State = Literal["fine", "absent", "broken"]
+EXTRAS = {
+    "databases": ("duckdb", "adbc_driver_postgresql"),
+    "docs": ("holdfast_docs",),
+    "files": ("openpyxl", "pyreadstat"),
+    "infer": ("arviz",),
+    "lakes": ("fsspec",),
+    "spark": ("pyspark",),
+    "web": ("starlette", "uvicorn"),
+}
+"""The modules of each extra."""
+NEEDED = (
+    "numpy",
+    "scipy",
+    "polars",
+    "pyarrow",
+    "numba",
+    "highspy",
+    "python-flint",
+    "pydantic",
+    "cryptography",
+)
+"""The packages whose versions are told."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at: its name, what it is like, and what was found."""
+
+    name: str
+    state: State
+    found: str
+
+
+@dataclass(frozen=True)
+class Health:
+    """All findings."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is broken; what is absent may be so."""
+        return all(finding.state != "broken" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {"well": self.well, "findings": [asdict(finding) for finding in self.findings]}
+
+
+def examine(ledger: Path | None = None) -> Health:
+    """Look at versions, randomness, engines, the browser, folders, extras, and a ledger if one is named."""
+    looks: list[Callable[[], Iterator[Finding]]] = [
+        _versions,
+        _entropy,
+        _engines,
+        _folders,
+        _browser,
+        _extras,
+    ]
+    if ledger is not None:
+        looks.append(lambda: _ledger(ledger))
+    return Health(tuple(finding for look in looks for finding in look()))
+
+
+def _versions() -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", "fine" if sys.version_info >= (3, 11) else "broken", python)
+    yield Finding("holdfast", "fine", VERSION)
+    asked = {line.split(";")[0].split(">=")[0].strip() for line in _requirements()}
+    for package in NEEDED:
+        try:
+            yield Finding(package, "fine", version(package))
+        except PackageNotFoundError:
+            yield Finding(package, "broken" if not asked or package in asked else "absent", "not installed")
+
+
+def _requirements() -> list[str]:
+    try:
+        return [line for line in requires("holdfast-dp") or () if "extra ==" not in line]
+    except PackageNotFoundError:
+        return []
+
+
+def _entropy() -> Iterator[Finding]:
+    """Two reads of the operating system's generator differ, and no bit of many words stands still."""
+    try:
+        first, second = os.urandom(64), os.urandom(64)
+        still = bytes(64)
+        ones, zeros = still, bytes([255]) * 64
+        for _ in range(64):
+            word = os.urandom(64)
+            ones = bytes(a | b for a, b in zip(ones, word, strict=True))
+            zeros = bytes(a & b for a, b in zip(zeros, word, strict=True))
+        sound = first != second and ones == bytes([255]) * 64 and zeros == still
+    except (NotImplementedError, OSError):
+        yield Finding("entropy", "broken", "the operating system gives no randomness")
+        return
+    said = "the operating system's generator" if sound else "the operating system's generator repeats itself"
+    yield Finding("entropy", "fine" if sound else "broken", said)
+
+
+def _engines() -> Iterator[Finding]:
+    yield _tried("solver", _solves)
+    yield _tried("compiler", _compiles)
+    spark, java = find_spec("pyspark") is not None, shutil.which("java") is not None
+    said = "PySpark and Java" if spark and java else "PySpark without Java" if spark else "no PySpark"
+    yield Finding("spark", "fine" if spark and java else "absent", said)
+
+
+def _tried(name: str, act: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, "fine", act())
+    except Exception as error:
+        return Finding(name, "broken", f"{type(error).__name__}: {error}"[:200])
+
+
+def _solves() -> str:
+    """Let HiGHS solve max x with x <= 3."""
+    import highspy  # noqa: PLC0415
+
+    program: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    program.setOptionValue("output_flag", False)
+    variable = program.addVariable(0, 3)
+    program.maximize(variable)
+    value = program.val(variable)
+    if abs(value - 3) > 1e-7:
+        raise ArithmeticError(f"max x with x <= 3 is {value}")
+    return f"HiGHS {program.version()}"
+
+
+def _compiles() -> str:
+    """Let numba compile a loop, and say where it is kept."""
+    import numpy as np  # noqa: PLC0415
+
+    from holdfast.system.compiled import compiled  # noqa: PLC0415
+
+    loop = compiled(_sum)
+    if int(loop(np.arange(5))) != 10:
+        raise ArithmeticError("0 + 1 + 2 + 3 + 4 is not 10")
+    place = getattr(getattr(loop, "stats", None), "cache_path", None)
+    return f"numba, kept in {place}" if place else "numba, nothing is kept: each start compiles again"
+
+
+def _sum(values: Any) -> int:
+    total = 0
+    for value in values:
+        total += value
+    return total
+
+
+def _folders() -> Iterator[Finding]:
+    for name, folder in (("folder", Path.cwd()), ("temporary files", Path(tempfile.gettempdir()))):
+        writable = os.access(folder, os.W_OK | os.X_OK)
+        yield Finding(name, "fine" if writable else "broken", str(folder))
+    try:
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"x")
+            shared = stat.S_IMODE(Path(file.name).stat().st_mode) & 0o077
+        yield Finding(
+            "private files", "broken" if shared and os.name == "posix" else "fine", "of this user alone"
+        )
+    except OSError as error:
+        yield Finding("private files", "broken", str(error))
+
+
+def _browser() -> Iterator[Finding]:
+    try:
+        found = webbrowser.get()
+    except webbrowser.Error:
+        yield Finding("browser", "absent", "none was found")
+        return
+    yield Finding("browser", "fine", str(getattr(found, "name", type(found).__name__)))
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if find_spec(name) is None]
+        said = f"without {', '.join(missing)}" if missing else ", ".join(modules)
+        yield Finding(f"extra {extra}", "absent" if missing else "fine", said)
+
+
+def _ledger(path: Path) -> Iterator[Finding]:
+    """Open a ledger, check its rows, and look at who may read its salt."""
+    from holdfast.ledger.account import Ledger  # noqa: PLC0415
+    from holdfast.ledger.verify import verify_ledger  # noqa: PLC0415
+
+    try:
+        account = Ledger.open(path)
+        said = f"{len(account.rows())} rows, {account.left()} of {account.budget} left"
+        kept = verify_ledger(path).kept
+    except HoldfastError as error:
+        yield Finding("ledger", "broken", str(error))
+        return
+    yield Finding("ledger", "fine" if kept else "broken", said)
+    salt = Path(f"{path}.salt")
+    if not salt.exists():
+        yield Finding("ledger's salt", "broken", f"{salt} is missing")
+        return
+    shared = os.name == "posix" and stat.S_IMODE(salt.stat().st_mode) & 0o077
+    yield Finding("ledger's salt", "broken" if shared else "fine", str(salt))
