@@ -58,7 +58,7 @@ def test_refusals(run: Run, tmp_path: Path, counts: Path, arguments: tuple[str, 
 
 def test_a_missing_file_and_no_file(run: Run, tmp_path: Path) -> None:
     assert "does not exist" in run("init", "--from", tmp_path / "none.csv").err
-    assert "name it with --from FILE" in run("init", "--keep", "county").err
+    assert "name them with --from FILE" in run("init", "--keep", "county").err
 
 
 def test_four_questions(run: Run, tmp_path: Path, counts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

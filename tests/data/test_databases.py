@@ -1,6 +1,7 @@
 """Databases are read as the file of the same rows is; sessions only read; what goes wrong is one sentence."""
 
 import sqlite3
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from holdfast.data.connections import connection, quoted
 from holdfast.data.databases import Relation, records_of
 from holdfast.data.microdata import open_microdata
 from holdfast.data.read import ReadTable, read_table
+from holdfast.releases.first_spec import Wishes, propose
+from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError, HoldfastError, SpecError
 
 duckdb = pytest.importorskip("duckdb")
@@ -226,7 +229,7 @@ def test_a_connection_that_is_lost_in_mid_read_is_told(
         monkeypatch.setenv(key, value)
     query = "SELECT generate_series(1, 1000000000) AS age"  # is sent as long as somebody reads
     data = hf.Data(database="postgresql:///postgres", query=query, cells=("age",))
-    rows = Relation.of(hf.Spec(data=data, privacy=hf.Privacy(epsilon="1"))).rows()
+    rows = Relation.of(data, Path()).rows()
     assert next(rows).num_rows > 0
     with server.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
@@ -269,3 +272,26 @@ def test_nesting_is_looked_for_in_all_rows_that_a_group_stands_for(tmp_path: Pat
     connected.close()
     (said,) = read(database=str(path), table="people", cells=("tract", "county")).warnings
     assert "each tract in one county" in said
+
+
+def test_a_first_spec_for_a_table_releases_as_it_is(database: str, tmp_path: Path) -> None:
+    for source in ({"table": TABLE}, {"query": f"SELECT * FROM {quoted(TABLE)}"}):
+        found = propose(database, Wishes(keep=("sex", "total")), folder=tmp_path, **source)
+        assert (found.cells, found.count) == ((*CELLS, "income"), None)
+        assert set(found.left_out) == {"id"}
+        prepared = hf.prepare(Spec.of(tomllib.loads(found.text), folder=tmp_path))
+        assert prepared.counts.sum() == len(ROWS)
+
+
+def test_a_first_spec_for_counts_and_for_what_is_not_there(database: str, tmp_path: Path) -> None:
+    found = propose(database, table="counts", folder=tmp_path)
+    assert (found.cells, found.count) == (CELLS, "n")
+    hf.prepare(Spec.of(tomllib.loads(found.text), folder=tmp_path))
+    with pytest.raises(DataError, match="name one, or write a query"):
+        propose(database, folder=tmp_path)
+    with pytest.raises(DataError, match="has no table 'cunts': did you mean 'counts'"):
+        propose(database, table="cunts", folder=tmp_path)
+    with pytest.raises(DataError, match="no column 'sx'"):
+        propose(database, Wishes(keep=("sx",)), table="counts", folder=tmp_path)
+    with pytest.raises(SpecError, match="has a password"):
+        propose("postgresql://me:secret@host/db", table="people")

@@ -1,6 +1,7 @@
-"""`holdfast init`: a commented example, or a first spec for a file."""
+"""`holdfast init`: a commented example, or a first spec for a file or a database."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +24,14 @@ def init(
         bool, typer.Option("--full", help="A larger one, with every kind of invariant and its weights.")
     ] = False,
     file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="Write a first spec for this file of data.")
+        str | None,
+        typer.Option("--from", metavar="FILE", help="Write a first spec for this file or database."),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --from a database: its table or view.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="SELECT", help="With --from a database: one SELECT.")
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -34,7 +42,7 @@ def init(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH", help="The same as DIR; with --from, the spec, beside FILE unless given."
+            metavar="PATH", help="The same as DIR; with --from, the spec, beside FILE (or here) unless given."
         ),
     ] = None,
     interactive: Annotated[
@@ -43,16 +51,20 @@ def init(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the example files, or a first spec for a file; nothing is overwritten."""
+    """Write the example files, or a first spec for data of yours; nothing is overwritten."""
     if file is not None:
         if full or folder != Path():
             raise SpecError(
                 "--from FILE writes a spec for a file: leave out --full and DIR, and name the spec by --out."
             )
-        _from(file, tuple(keep or ()), out, interactive=interactive, as_json=as_json)
+        if table is not None and query is not None:
+            raise SpecError("--table and --query are two sources of one table: leave one out.")
+        _from(_Asked(file, table, query), tuple(keep or ()), out, interactive=interactive, as_json=as_json)
         return
-    if keep or interactive:
-        raise SpecError("--keep and --interactive are for a file of yours: name it with --from FILE.")
+    if keep or interactive or table is not None or query is not None:
+        raise SpecError(
+            "--keep, --interactive, --table and --query are for data of yours: name them with --from FILE."
+        )
     spec, *tables = write_example(folder if out is None else out, full=full)
     if as_json:
         print_values(spec=spec, files=[str(path) for path in (spec, *tables)])
@@ -67,7 +79,18 @@ def _tables(paths: list[Path]) -> str:
     return f"table {names}" if len(paths) == 1 else f"tables {names}"
 
 
-def _from(file: Path, keep: tuple[str, ...], out: Path | None, *, interactive: bool, as_json: bool) -> None:
+@dataclass(frozen=True)
+class _Asked:
+    """What to look at."""
+
+    data: str
+    table: str | None
+    query: str | None
+
+
+def _from(
+    asked: _Asked, keep: tuple[str, ...], out: Path | None, *, interactive: bool, as_json: bool
+) -> None:
     """Write a first spec for a file, and say what it has."""
     from holdfast.releases.first_spec import Wishes, first_spec
 
@@ -78,8 +101,8 @@ def _from(file: Path, keep: tuple[str, ...], out: Path | None, *, interactive: b
                 "--interactive asks in a terminal, and this is none: leave it out, and use --keep."
             )
         wishes = _asked(keep)
-    with doing("looking at the file"):
-        written = first_spec(file, out, wishes)
+    with doing("looking at the data"):
+        written = first_spec(asked.data, out, wishes, table=asked.table, query=asked.query)
     if as_json:
         print_json(written)
         return
@@ -90,8 +113,10 @@ def _from(file: Path, keep: tuple[str, ...], out: Path | None, *, interactive: b
     )
     for name, reason in found.left_out.items():
         console.print(f"Left out {name}: {reason}.", soft_wrap=True)
+    for doubt in found.doubts:
+        console.print(f"Look at this: {doubt}", soft_wrap=True)
     console.print(
-        "Names and levels in it come from the file: read it before anybody else does.", soft_wrap=True
+        "Names and levels in it come from the data: read it before anybody else does.", soft_wrap=True
     )
     console.print(f"Next: holdfast plan {written.spec}", soft_wrap=True)
 

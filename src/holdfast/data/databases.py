@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import RawIOBase
+from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 from weakref import finalize
@@ -27,6 +28,7 @@ from holdfast.data.files import TIMES, Source
 from holdfast.data.microdata import Microdata, bare
 from holdfast.data.parquet import batch_rows
 from holdfast.data.schema import MOST_CELLS
+from holdfast.spec.data import Data
 from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError
 from holdfast.system.machine import free_memory
@@ -46,10 +48,9 @@ class Relation:
     columns: tuple[DatabaseColumn, ...] = field(default=())
 
     @classmethod
-    def of(cls, spec: Spec) -> "Relation":
-        """Find what a spec names; raises DataError where it is not there."""
-        asked = spec.data
-        opened = connection(asked.database or "", spec.folder)
+    def of(cls, asked: Data, folder: Path) -> "Relation":
+        """Find what a spec in a folder names; raises DataError where it is not there."""
+        opened = connection(asked.database or "", folder)
         with opened.session() as session:
             if asked.query is not None:
                 name, sql = f"{opened.name}, the query", f"({asked.query}\n) AS asked"
@@ -103,7 +104,7 @@ def _table(session: Session, database: str, asked: str) -> str:
 
 def grouped(spec: Spec) -> Source:
     """Return the table of a spec with one row for each combination of levels that occurs."""
-    asked, whole = spec.data, Relation.of(spec)
+    asked, whole = spec.data, Relation.of(spec.data, spec.folder)
     relation = whole.without(asked.omit)
     merging = asked.aggregate or bool(asked.recode)
     kept: list[int] = []
@@ -112,7 +113,7 @@ def grouped(spec: Spec) -> Source:
         wanted = [relation.columns[place] for place in places if place < len(relation.columns)]
         levels = [column for column in wanted if column.name != asked.count]
         count = next((column for column in wanted if column.name == asked.count), None)
-        frame = _groups(relation, levels, count)
+        frame = groups_of(relation, levels, count)
         if count is not None:
             _require_counts(relation.name, frame, levels, count.name, merging=merging)
         found = {column.name: frame[f"{at}"].alias(column.name) for at, column in enumerate(levels)}
@@ -134,7 +135,7 @@ def grouped(spec: Spec) -> Source:
     return Source(relation.name, header, load, first_row=1, spoken=lambda _: "some row", rows=rows)
 
 
-def _groups(
+def groups_of(
     relation: Relation, levels: Sequence[DatabaseColumn], count: DatabaseColumn | None
 ) -> pl.DataFrame:
     """Return how often each combination of levels occurs, and the sum of its counts."""
@@ -203,7 +204,7 @@ def _require_counts(
 
 def records_of(spec: Spec) -> Microdata:
     """Return all records of what a spec names, as they are at one moment."""
-    relation = Relation.of(spec)
+    relation = Relation.of(spec.data, spec.folder)
     schema = bare(relation.schema)
     spool = _Spool(schema)
     try:

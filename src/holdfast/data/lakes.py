@@ -17,10 +17,10 @@ from holdfast.system.ways import setting
 def located(spec: Spec) -> Path:
     """Return where the file of a spec is: a copy of it, where it is in an object store."""
     path = spec.data.path
-    return spec.data_path if path is None or "://" not in path else _copied(path)
+    return spec.data_path if path is None or "://" not in path else copied(path)
 
 
-def _copied(address: str) -> Path:
+def copied(address: str) -> Path:
     """Copy a file, the files below a folder, or those that a pattern stands for."""
     try:
         import fsspec  # noqa: PLC0415 - an extra

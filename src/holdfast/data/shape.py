@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.columns import Columns, as_text
+from holdfast.data.dates import days, part_of
 from holdfast.data.files import Source
 from holdfast.spec.data import Data
-from holdfast.spec.shape import DatePart, Derived, Wide, two
+from holdfast.spec.shape import Derived, Wide, two
 from holdfast.system.errors import DataError
 from holdfast.system.text import closest, in_quotes
-from holdfast.system.ways import setting
+from holdfast.system.ways import assigned, setting
 
 Change = Callable[[str, pl.Series], pl.Series]
 """From the name of a column and its values to others."""
@@ -119,30 +120,23 @@ def _with_part(source: Source, name: str, derived: Derived) -> Source:
     return replace(source, header=(*source.header, name), load=load)
 
 
-PARTS: Mapping[DatePart, str] = {
-    "year": "%Y",
-    "month": "%-m",
-    "day": "%-d",
-    "weekday": "%A",
-    "year-month": "%Y-%m",
-}
-
-
 def _part(source: Source, derived: Derived, column: pl.Series) -> pl.Series:
-    """Return a part of each date, in text; raises DataError where one is no date of ISO 8601."""
+    """Return a part of each date, in text; raises DataError where one is no date as they are written."""
     text = as_text(source, column.alias(derived.source))
-    days = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    wrong = days.is_null() & text.is_not_null() & (text != "")
+    found = days(text, derived.order)
+    wrong = found.is_null() & text.is_not_null() & (text != "")
     if wrong.any():
         row = int(wrong.arg_true()[0])
-        raise DataError(
-            f"{source.place(row, derived.source)} is {in_quotes(text[row])}, which is no date: write it as"
-            " year-month-day, such as 2026-11-18."
+        out = (
+            f"write it as year-month-day, such as 2026-11-18, or name the order of all in"
+            f" {setting('data.derive')}, such as {assigned('order', 'day-month-year')}"
+            if derived.order is None
+            else f"write it as {derived.order}"
         )
-    if derived.part in PARTS:
-        return days.dt.strftime(PARTS[derived.part])
-    quarter = days.dt.quarter().cast(pl.String)
-    return quarter if derived.part == "quarter" else days.dt.strftime("%Y-Q") + quarter
+        raise DataError(
+            f"{source.place(row, derived.source)} is {in_quotes(text[row])}, which is no date: {out}."
+        )
+    return part_of(found, derived.part)
 
 
 Counted = tuple[str, str | None, Mapping[str, str]]
@@ -197,17 +191,11 @@ def _columns(wide: Wide) -> list[Counted]:
 
 def _matching(source: Source, wide: Wide, attributes: Sequence[str]) -> list[Counted]:
     """Return the columns whose names follow the pattern; what a difference takes from gives way to it."""
-    text = "".join(
-        rf"(?P<a{at // 2}>.+{'?' if at // 2 + 1 < len(wide.attributes) else ''})"
-        if at % 2
-        else re.escape(part)
-        for at, part in enumerate(re.split(r"\{([^{}]+)\}", wide.pattern or ""))
-    )
     found: dict[tuple[str, ...], str] = {}
     for name in source.header:
-        match = re.fullmatch(text, name)
-        if match is not None and name not in attributes:
-            found[match.groups()] = name
+        levels = wide.match(name)
+        if levels is not None and name not in attributes:
+            found[levels] = name
     differences = {name: two(said) or ("", "") for name, said in wide.differences.items()}
     firsts = {plus for plus, _ in differences.values()}
     blocks: list[Counted] = []

@@ -34,6 +34,13 @@ COUNTS = frozenset(
 """Words in the name of a column of counts."""
 IDS = frozenset({"id", "ids", "uuid", "guid", "serial", "ssn", "pid", "key", "rowid", "nr"})
 """Words in the name of a column that tells who a row is of."""
+PLACES = frozenset(
+    {
+        *("county", "state", "tract", "block", "region", "district", "ward", "school", "hospital", "clinic"),
+        *("site", "facility", "municipality", "city", "town", "province", "canton", "zone", "station"),
+    }
+)
+"""Words in the name of a place, whose id is not a person's."""
 SHOWN = 3
 LUCK = log(1e-3)
 """Records are called nested where chance alone would hardly make them so."""
@@ -52,7 +59,8 @@ def words_of(name: str) -> set[str]:
 
 def looks_like_id(name: str, values: int, rows: int) -> bool:
     """Whether a column with so many values on so many rows tells who each is of."""
-    return bool(words_of(name) & IDS) and values > max(20, rows / 20)
+    words = words_of(name)
+    return bool(words & IDS) and not words & PLACES and values > max(20, rows / 20)
 
 
 def alike_levels(attributes: Attributes) -> Iterator[str]:

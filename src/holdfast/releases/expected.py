@@ -69,7 +69,10 @@ def plain(value: float) -> float | None:
 
 def expected_errors(mechanism: AnyMechanism, public: Public, also: Sequence[Counts] = ()) -> Expected | None:
     """Return the expected error of the usual counts and of others; None where none can be told."""
-    asked = list(dict.fromkeys((*usual(public), *also)))
+    return _errors_of(mechanism, public, list(dict.fromkeys((*usual(public), *also))))
+
+
+def _errors_of(mechanism: AnyMechanism, public: Public, asked: Sequence[Counts]) -> Expected | None:
     found = count_errors(mechanism, public, asked)
     if found is None:
         return None
@@ -122,9 +125,14 @@ def checked(what_if: WhatIf, privacy: Privacy) -> AskedBudgets:
 
 
 def at_budgets(
-    mechanism: AnyMechanism, public: Public, privacy: Privacy, asked: AskedBudgets
+    mechanism: AnyMechanism,
+    public: Public,
+    privacy: Privacy,
+    asked: AskedBudgets,
+    of: Sequence[Counts] | None = None,
 ) -> tuple[BudgetErrors, ...]:
-    """Return what is expected of a table at other budgets."""
+    """Return what is expected of a table at other budgets: of the usual counts, or of some."""
+    of = list(usual(public)) if of is None else of
     found = []
     for value in asked.values:
         target = target_of(privacy.spending(value * asked.share))
@@ -134,7 +142,7 @@ def at_budgets(
                 f"the noise follows from what {setting('mechanism')} says and not from a budget, so there is"
                 f" nothing to compare: leave out {option('what_if')}."
             )
-        expected = expected_errors(own, public)
+        expected = _errors_of(own, public, of)
         if expected is None:
             raise SpecError(
                 f"how far counts of {mechanism.name} are off is not told here, at any budget: leave out"

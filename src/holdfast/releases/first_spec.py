@@ -1,4 +1,4 @@
-"""A first spec for a file: what it seems to be, written down for a curator to correct.
+"""A first spec for a file or a database: what it seems to be, written down for a curator to correct.
 
 The mechanism is the first that can draw such a table, and its expected errors are those of a table with one
 record in each cell: they follow from the cells and from what is kept, and not from the counts.
@@ -18,14 +18,18 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.files import PLAIN, TEXTS, Writing, kind_of, open_file, parts_of, require_plain
+from holdfast.data.lakes import copied
 from holdfast.data.read import ReadTable, read_table
 from holdfast.data.schema import Schema
-from holdfast.data.survey import survey
+from holdfast.data.survey import survey, survey_database
 from holdfast.data.table import Table
 from holdfast.mechanisms.catalogue import answer
+from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.public import publish
 from holdfast.releases.expected import AskedBudgets, BudgetErrors, at_budgets
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.data import Data
+from holdfast.spec.databases import SCHEMES, is_address
 from holdfast.spec.model import Spec
 from holdfast.spec.proposal import TOTAL, DataProposal, data_lines, kept_lines, target_lines
 from holdfast.system.errors import DataError, HoldfastError, SpecError
@@ -112,16 +116,31 @@ class FirstSpec:
         return {"spec": str(self.spec), **self.proposal.to_dict()}
 
 
-def propose(file: str | Path, wishes: Wishes | None = None, *, folder: Path | None = None) -> ProposedSpec:
-    """Look at a file, and return a first spec for it, as it would stand in a folder: nothing is written.
+def propose(
+    data: str | Path,
+    wishes: Wishes | None = None,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    folder: Path | None = None,
+) -> ProposedSpec:
+    """Look at a file or a database, and return a first spec for it: nothing is written.
 
-    Without a folder it is the file's own.
+    A database is an address of PostgreSQL, or a file of DuckDB or SQLite, and needs a ``table`` or a
+    ``query`` unless it has one table. The spec is as it would stand in a folder; without one, in that of the
+    file.
     """
-    file, wishes = Path(file), wishes or Wishes()
-    writing = written_as(file)
+    wishes = wishes or Wishes()
     keep = tuple(name for name in wishes.keep if name != TOTAL)
-    with of_a_file():
-        found, frame = survey(open_file(file, writing=writing), keep)
+    folder = beside(data) if folder is None else folder
+    if of_database(data):
+        found, frame, source = _look_at_database(str(data), table, query, keep, folder)
+    elif table is not None or query is not None:
+        raise SpecError(
+            f"{data} is no database, and only a database has tables and queries: name the file alone."
+        )
+    else:
+        found, frame, source = _look_at_file(str(data), keep, folder)
     known = (TOTAL, *found.levels, *found.prefixes)
     for name in wishes.keep:
         if name not in known:
@@ -129,25 +148,76 @@ def propose(file: str | Path, wishes: Wishes | None = None, *, folder: Path | No
                 f"{option('keep')} {name}: it is no attribute of the table, and margins are of attributes:"
                 f" name one of {', '.join(known)}."
             )
-    path = _relative(file, beside(file) if folder is None else folder)
-    head = "\n".join(data_lines(found, path, writing.separator, writing.encoding))
-    return _protected(found, frame, head, wishes)
+    with of_a_file():
+        return _protected(found, frame, "\n".join(data_lines(found, source)), wishes)
 
 
-def beside(file: Path) -> Path:
-    """Return the folder that a first spec stands in unless told otherwise."""
-    return file if file.is_dir() else file.parent
+Looked = tuple[DataProposal, pl.DataFrame, Mapping[str, str]]
+"""What data seem to be, each combination of levels that occurs, and where they are, as [data] says it."""
 
 
-def first_spec(file: str | Path, out: str | Path | None = None, wishes: Wishes | None = None) -> FirstSpec:
-    """Look at a file and write a first spec for it, beside it unless told otherwise.
+def _look_at_file(data: str, keep: tuple[str, ...], folder: Path) -> Looked:
+    stored = "://" in data
+    file = copied(data) if stored else Path(data)
+    writing = written_as(file)
+    with of_a_file():
+        found, frame = survey(open_file(file, writing=writing), keep)
+    source = {"path": data if stored else _relative(file, folder)}
+    if writing.separator != ",":
+        source["separator"] = writing.separator
+    if writing.encoding != "utf-8":
+        source["encoding"] = writing.encoding
+    return found, frame, source
 
-    Nothing is overwritten.
+
+def _look_at_database(
+    data: str, table: str | None, query: str | None, keep: tuple[str, ...], folder: Path
+) -> Looked:
+    from holdfast.data.relation_rows import relation_rows, the_table  # noqa: PLC0415 - for databases alone
+
+    where = data if is_address(data) else _relative(Path(data), folder)
+    Data(database=where, query="SELECT 1")  # an address with a secret goes no further
+    if table is None and query is None:
+        table = the_table(where, folder)
+    asked = Data(database=where, table=table, query=query)
+    with of_a_file():
+        found, frame = survey_database(relation_rows(asked, folder), keep)
+    named = {"database": where, "table": table, "query": query}
+    return found, frame, {key: value for key, value in named.items() if value is not None}
+
+
+DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
+
+
+def of_database(data: str | Path) -> bool:
+    """Whether data are a database by their address, or by how the name of a file ends."""
+    text = str(data)
+    return text.partition("://")[0] in SCHEMES if "://" in text else Path(text).suffix.lower() in DATABASES
+
+
+def beside(data: str | Path) -> Path:
+    """Return the folder that a first spec stands in unless told otherwise: that of the file, or this one."""
+    if "://" in str(data):
+        return Path()
+    path = Path(data)
+    return path if path.is_dir() else path.parent
+
+
+def first_spec(
+    data: str | Path,
+    out: str | Path | None = None,
+    wishes: Wishes | None = None,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+) -> FirstSpec:
+    """Look at data and write a first spec for them, beside a file unless told otherwise.
+
+    Nothing is overwritten. See `propose` for what data may be.
     """
-    file = Path(file)
-    out = beside(file) / NAME if out is None else Path(out)
+    out = beside(data) / NAME if out is None else Path(out)
     require_new_spec(out)
-    proposal = propose(file, wishes, folder=out.parent)
+    proposal = propose(data, wishes, table=table, query=query, folder=out.parent)
     try:
         write_new_text(out, proposal.text)
     except OSError as error:
@@ -219,7 +289,7 @@ def _protected(found: DataProposal, frame: pl.DataFrame, head: str, wishes: Wish
             failed = failed or error
             continue
         text = "\n".join((text, *_comments(errors), ""))
-        return ProposedSpec(text, spec, found, mechanism, errors, table.warnings)
+        return ProposedSpec(text, spec, found, mechanism, errors, (*found.doubts, *table.warnings))
     if failed is None:
         raise AssertionError("some mechanism was tried")
     raise failed
@@ -229,7 +299,8 @@ def _stand_in(spec: Spec, found: DataProposal, frame: pl.DataFrame) -> ReadTable
     """Read a table that has one record in each combination of levels that occurs."""
     name = found.count or "count"
     data = spec.data.model_copy(
-        update={"path": None, "count": name, "aggregate": True, "omit": {}, "missing": ()}
+        update={"path": None, "count": name, "aggregate": True, "omit": {}, "missing": (), "wide": None}
+        | {"derive": {}, "thousands": "", "database": None, "table": None, "query": None}
     )
     return read_table(spec.model_copy(update={"data": data}), frame.with_columns(pl.lit(1).alias(name)))
 
@@ -243,16 +314,17 @@ def _errors(spec: Spec, schema: Schema, budget: str, wishes: Wishes) -> tuple[Bu
         raise SpecError(f"{mechanism.name} depends on the table")
     mechanism.noise.sample(SeededEntropy(0), 1)
     asked = AskedBudgets(budget, tuple(wishes.budget * one for one in BUDGETS))
-    return at_budgets(mechanism, public, spec.privacy, asked)
+    cells = Counts(public.schema.names)
+    few = [
+        counts for counts in usual(public) if len(counts.names) < 2
+    ]  # two at a time are for `plan` to tell
+    return at_budgets(mechanism, public, spec.privacy, asked, list(dict.fromkeys((*few, cells))))
 
 
 def _comments(errors: Sequence[BudgetErrors]) -> Iterator[str]:
     """Yield the expected errors as comments, a line for each kind of counts."""
     rows = [("counts", *(f"{each.name} {rational(each.budget)}" for each in errors))]
-    last = len(errors[0].expected) - 1
     for place, each in enumerate(errors[0].expected):
-        if len(each.of.names) > 1 and place < last:
-            continue  # two at a time are for `plan` to tell
         sizes = [one.expected[place] for one in errors]
         if each.exact:
             rows.append((each.of.words, *("exact" for _ in sizes)))

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from holdfast.spec.shape import Derived, Wide
 from holdfast.system.text import visible
 
 TOTAL = "total"
 """What is kept where the number of all records is."""
 HEAD = (
-    "# A first spec, from a look at the file. Read it, correct it, then: holdfast plan, holdfast release.",
-    "# Names and levels below come from the confidential file, and a release publishes them: take out what",
+    "# A first spec, from a look at the data. Read it, correct it, then: holdfast plan, holdfast release.",
+    "# Names and levels below come from the confidential data, and a release publishes them: take out what",
     "# must not be known, and declare what everybody knows.",
     "",
     "[data]",
@@ -40,22 +41,27 @@ class DataProposal:
     """Rows that are sums of others, by the column and the levels that tell."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Columns that are not used, and why."""
+    wide: Wide | None = None
+    derive: Mapping[str, Derived] = field(default_factory=dict)
+    thousands: str = ""
+    doubts: tuple[str, ...] = ()
+    """What was guessed and may be otherwise, a sentence each."""
 
 
-def data_lines(found: DataProposal, path: str, separator: str, encoding: str) -> Iterator[str]:
-    """Yield the lines of [data] and its sections."""
+def data_lines(found: DataProposal, source: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of [data] and its sections; the source is told as [data] has it, by its keys."""
     yield from HEAD
-    yield f"path = {_text(path)}"
-    if separator != ",":
-        yield f"separator = {_text(separator)}"
-    if encoding != "utf-8":
-        yield f"encoding = {_text(encoding)}   # a guess: look at letters with accents"
+    for key, value in source.items():
+        guess = "   # a guess: look at letters with accents" if key == "encoding" else ""
+        yield f"{key} = {_text(value)}{guess}"
     yield f"cells = {_list(tuple(found.levels))}"
     if found.count is None:
         yield "# every row is one record: there is no count column"
     else:
         yield f"count = {_text(found.count)}"
     yield from _handling(found)
+    if found.thousands:
+        yield f"thousands = {_text(found.thousands)}   # the sign between the thousands of counts"
     if found.left_out:
         yield "# Left out:"
         yield from (f"#   {visible(name)}: {visible(why)}." for name, why in found.left_out.items())
@@ -64,14 +70,36 @@ def data_lines(found: DataProposal, path: str, separator: str, encoding: str) ->
         yield "[data.geography]   # the first characters of a code name the levels above it"
         yield f"column = {_text(found.codes)}"
         yield f"prefixes = {_table(found.prefixes, str)}"
+    yield from _shape(found)
     if found.levels:
         yield ""
-        yield "[data.levels]   # from the file, in its order; add those that could be there and are not"
+        yield "[data.levels]   # from the data; add those that could be there and are not"
     for name, levels in found.levels.items():
         if len(levels) <= MOST_LEVELS:
             yield f"{_key(name)} = {_list(levels)}"
         else:
-            yield f"# {visible(name)}: {len(levels):,} levels, taken from the file"
+            yield f"# {visible(name)}: {len(levels):,} levels, taken from the data"
+
+
+def _shape(found: DataProposal) -> Iterator[str]:
+    """Yield the sections of columns that are made of others."""
+    if found.derive:
+        yield ""
+        yield "[data.derive]   # parts of dates"
+    for name, one in found.derive.items():
+        order = {} if one.order is None else {"order": one.order}
+        yield f"{_key(name)} = {_table({'from': one.source, 'part': one.part, **order}, _text)}"
+    wide = found.wide
+    if wide is not None and wide.pattern is not None:
+        yield ""
+        yield f"[data.wide]   # a column for each group, and {visible(found.count or '')} is made of them"
+        yield f"pattern = {_text(wide.pattern)}"
+        for name, difference in wide.differences.items():
+            yield f"{_key(name)} = {_text(difference)}   # who is counted in both is counted once"
+    elif wide is not None:
+        yield ""
+        yield f"[data.wide.columns]   # each counts a group, and {visible(found.count or '')} is made of them"
+        yield from (f"{_key(name)} = {_table(levels, _text)}" for name, levels in wide.columns.items())
 
 
 def _handling(found: DataProposal) -> Iterator[str]:

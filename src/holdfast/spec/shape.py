@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -9,6 +10,7 @@ from pydantic import model_validator
 from holdfast.spec.part import Part, Text
 
 DatePart = Literal["year", "quarter", "month", "day", "weekday", "year-quarter", "year-month"]
+DateOrder = Literal["year-month-day", "day-month-year", "month-day-year"]
 _DIFFERENCE = re.compile(r"\s*(.+?)\s+-\s+(.+?)\s*")
 
 
@@ -19,6 +21,8 @@ class Derived(Part):
 
     source: Text
     part: DatePart
+    order: DateOrder | None = None
+    """How dates are written; as ISO 8601 has them where it is left out."""
 
 
 class Wide(Part):
@@ -77,6 +81,26 @@ class Wide(Part):
         if self.pattern is None:
             return tuple(next(iter(self.columns.values())))
         return tuple(re.findall(r"\{([^{}]+)\}", self.pattern))
+
+    def match(self, name: str) -> tuple[str, ...] | None:
+        """Return the levels that the pattern finds in a column's name, None where it does not follow it.
+
+        >>> Wide(pattern="{measure}_{race}").match("pop_two_or_more")
+        ('pop', 'two_or_more')
+        """
+        found = self._pattern.fullmatch(name)
+        return None if found is None else found.groups()
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        parts = re.split(r"\{([^{}]+)\}", self.pattern or "")
+        last = len(parts) - 2
+        return re.compile(
+            "".join(
+                (r"(.+)" if at == last else r"(.+?)") if at % 2 else re.escape(part)
+                for at, part in enumerate(parts)
+            )
+        )
 
 
 def two(expression: str) -> tuple[str, str] | None:
