@@ -5,8 +5,9 @@ table.parquet, and so on. Readers check them without this [holdfast, certificate
 """
 
 import csv
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import TextIOWrapper
 from math import isfinite
@@ -20,6 +21,25 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.public import Public
 from holdfast.system.errors import DataError
 from holdfast.system.private import Private
+
+
+def among(table: str | None, output: str) -> str:
+    """Return the name of an output of one table among several: its table is named after it, others begin so.
+
+    >>> among("units", "table"), among("units", "measurements"), among(None, "measurements")
+    ('units', 'units_measurements', 'measurements')
+    """
+    if table is None:
+        return output
+    return table if output == "table" else f"{table}_{output}"
+
+
+def digest_of_all(measured: Sequence[str | None]) -> str | None:
+    """Return the one digest that stands for what was measured of all tables; None where nothing was."""
+    told = [each for each in measured if each is not None]
+    if len(told) < 2:
+        return told[0] if told else None
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 
 class Output(ABC):

@@ -17,6 +17,7 @@ from holdfast.privacy.composition import Orders, both_orders
 from holdfast.privacy.conversion import gdp_to_epsilon, zcdp_to_epsilon, zcdp_to_epsilon_classic
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.tradeoff import Tradeoff
+from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import GuaranteeError, SpecError
@@ -108,7 +109,7 @@ def guarantee(
     semi_adjacency: int | None = None,
     delta: Fraction | None = None,
     *,
-    spec: Spec | TablesSpec | str | Path | None = None,
+    spec: Spec | TablesSpec | FilesSpec | str | Path | None = None,
     data: Any = None,
 ) -> GuaranteeReport:
     """Return the advertised guarantee and the effective one under invariants, read at a delta.
@@ -131,7 +132,7 @@ def guarantee(
     return GuaranteeReport(apart, source, reading(intensity, delta), reading(effective, delta))
 
 
-def _under_invariants(spec: Spec | TablesSpec | str | Path, data: Any) -> tuple[int, str]:
+def _under_invariants(spec: Spec | TablesSpec | FilesSpec | str | Path, data: Any) -> tuple[int, str]:
     """Return how many records one person's change takes under the invariants of a spec, and how it is read.
 
     The advertised guarantee is about people, of whom two may exchange places where no table can change.

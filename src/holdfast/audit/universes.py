@@ -20,6 +20,7 @@ from holdfast.programs.solver import UNBOUNDED
 from holdfast.public import Public
 from holdfast.releases.joint import JointPremises
 from holdfast.releases.table import published
+from holdfast.spec.files import FilesSpec
 from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, Neighbours, ProtectedUnit
@@ -110,11 +111,16 @@ class UniverseReports:
         }
 
 
-def universe(spec: Spec | TablesSpec | str | Path, data: Any = None) -> UniverseReport | UniverseReports:
+def universe(
+    spec: Spec | TablesSpec | FilesSpec | str | Path, data: Any = None
+) -> UniverseReport | UniverseReports:
     """Return what the invariants of a spec leave to protect; of several tables, of all together, too."""
-    spec = read_any_spec(spec) if isinstance(spec, str | Path) else spec
-    if isinstance(spec, Spec):
-        return _report(*published(spec, data))
+    asked = read_any_spec(spec) if isinstance(spec, str | Path) else spec
+    if isinstance(asked, Spec):
+        return _report(*published(asked, data))
+    if isinstance(asked, FilesSpec):
+        return _of_files(asked, data)
+    spec = asked
     found = {name: published(one, data) for name, one in zip(spec.names, spec.specs, strict=True)}
     scope = JointPremises({name: public for name, (public, _) in found.items()}, "semi", None)
     tables = {name: _report(*one) for name, one in found.items()}
@@ -122,6 +128,19 @@ def universe(spec: Spec | TablesSpec | str | Path, data: Any = None) -> Universe
         return UniverseReports(tables, scope.semi_adjacency.worst_case, scope.unit)
     except NothingLeftError:  # of all tables together
         return UniverseReports(tables, 0, Unit(scope.whom.unit, "semi", 0, scope.whom.records))
+
+
+def _of_files(spec: FilesSpec, data: Any) -> UniverseReports:
+    """Return what is left to protect of each of several files: nobody's change takes records of two."""
+    given = data if isinstance(data, Mapping) else {}
+    tables = {
+        name: _report(*published(one, given.get(name)))
+        for name, one in zip(spec.names, spec.specs, strict=True)
+    }
+    most = max(one.semi_adjacency.worst_case for one in tables.values())
+    first = spec.specs[0].privacy.whom
+    names = " or ".join(dict.fromkeys(one.privacy.unit for one in spec.specs))
+    return UniverseReports(tables, most, Unit(names, "semi", most, first.records, first.neighbours))
 
 
 def _report(public: Public, warnings: tuple[str, ...]) -> UniverseReport:

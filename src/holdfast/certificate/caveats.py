@@ -63,6 +63,29 @@ def chapters_alone() -> str:
     )
 
 
+@claim("units-alone")
+def units_alone() -> str:
+    """Claim that losses of different units are apart."""
+    return (
+        "Each table protects the unit that its chapter names. What different units lose is not"
+        " added up: a sum"
+        " over people and households would be the loss of nobody. Whoever is told of in the record of another"
+        " unit, as a householder in that of the home, is protected there as a part of that unit."
+    )
+
+
+@claim("known-across")
+def known_across() -> str:
+    """Claim that constraints across tables bind what is released, and no data that are compared."""
+    return (
+        "What is known across tables is kept by the released counts. The files that a guarantee"
+        " compares need not"
+        " keep it: to whoever holds to it, one record that changes may take others along, of the"
+        " same file or of"
+        " another, and each of them is a record more."
+    )
+
+
 @claim("processed")
 def processed_from_release() -> str:
     """Claim that a table has the guarantee of its release [semi-dp, Proposition 23], and a bias."""

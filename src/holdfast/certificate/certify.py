@@ -10,9 +10,11 @@ from holdfast.certificate.caveats import (
     chapters_alone,
     invariants_exact,
     invariants_of_all_exact,
+    known_across,
     levels_from_data,
     nesting_from_data,
     seeded,
+    units_alone,
 )
 from holdfast.certificate.head import (
     GuaranteeSection,
@@ -27,11 +29,13 @@ from holdfast.certificate.head import (
     VerdictSection,
 )
 from holdfast.certificate.model import (
+    AcrossSection,
     BudgetSection,
     Certificate,
     JoinedSection,
     SharedSection,
     ShareSection,
+    UnitLossSection,
 )
 from holdfast.certificate.parts import (
     AloneSection,
@@ -47,6 +51,7 @@ from holdfast.certificate.parts import (
     UniverseSection,
 )
 from holdfast.certificate.verdict import unchanged_section, verdict
+from holdfast.data.across import AcrossTables
 from holdfast.data.sections import (
     ConstraintsSection,
     InequalitySection,
@@ -59,11 +64,13 @@ from holdfast.mechanisms.details import MechanismDetails, epsilon_at
 from holdfast.mechanisms.errors.accuracy import Accuracy, Size
 from holdfast.mechanisms.errors.least_budget import Goal
 from holdfast.mechanisms.records import RecordsMechanism
+from holdfast.outputs import among
 from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import evidence_dict
 from holdfast.privacy.guarantee import Guarantee, Unit
 from holdfast.privacy.intensity import GaussianNoise
 from holdfast.privacy.premises import Premises
+from holdfast.privacy.units import losses_by_unit
 from holdfast.public import Public
 from holdfast.spec.model import Publication
 from holdfast.spec.privacy import Privacy
@@ -128,7 +135,7 @@ def certify(
     semi = public.premises("semi", privacy.distance) if unit.adjacency == "semi" else None
     guarantee = guarantee_section(mechanism.guarantee)
     expected = None if accuracy is None else expected_section(accuracy, public.schema.names)
-    outputs = (*mechanism.published(), *extras) if name is None else (name,)
+    outputs = tuple(among(name, output) for output in (*mechanism.published(), *extras))
     part = TablePart(
         name=outputs[0],
         outputs=outputs,
@@ -195,6 +202,55 @@ def certify_tables(
         secure=secure,
         publication=publication,
         joined=JoinedSection(budget=BudgetSection(division=division, shares=shares), shared=tuple(shared)),
+        created=created,
+    )
+
+
+def certify_files(
+    guarantees: Mapping[str, Guarantee],
+    guarantee: Guarantee,
+    across: Sequence[AcrossTables],
+    tables: Mapping[str, Certificate],
+    *,
+    publication: Publication | None = None,
+    created: str | None = None,
+) -> Certificate:
+    """Record tables of several files, from the certificate that each would have alone."""
+    secure = next(iter(tables.values())).randomness.secure
+    units = tuple(
+        UnitLossSection(
+            unit=one.unit,
+            tables=one.tables,
+            distance=one.distance,
+            standard=one.intensity.standard,
+            intensity=one.intensity.parameters(),
+        )
+        for one in losses_by_unit(guarantees)
+    )
+    unit, first = guarantee.unit, next(iter(tables.values())).target
+    asked = Privacy(
+        unit=unit.name,
+        adjacency=unit.adjacency,
+        neighbours=unit.neighbours,
+        records_per_unit=unit.records,
+        standard=first.standard,
+        **guarantee.intensity.parameters(),
+    )
+    said = [AcrossSection.model_validate(each.to_dict()) for each in across]
+    return headed(
+        asked,
+        [_among_others(one) for one in tables.values()],
+        guarantee_section(guarantee),
+        verdict(guarantee),
+        (
+            *(() if secure else (seeded("tables"),)),
+            units_alone(),
+            *((known_across(),) if across else ()),
+            invariants_of_all_exact(),
+        ),
+        secure=secure,
+        publication=publication,
+        joined=JoinedSection(shared=(), units=units, across=tuple(said)),
         created=created,
     )
 

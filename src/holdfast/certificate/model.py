@@ -10,7 +10,7 @@ own, which the seal names by their hashes.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, StrictBool, StrictStr, TypeAdapter, field_validator, model_validator
+from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter, field_validator, model_validator
 from pydantic.json_schema import GenerateJsonSchema
 
 from holdfast.certificate import caveats as _caveats  # noqa: F401 - registers their words
@@ -26,9 +26,11 @@ from holdfast.certificate.head import (
 )
 from holdfast.certificate.parts import AnyPart, PartSection, ProcessedPart, RecordsPart, TablePart
 from holdfast.certificate.text import FORMAT, canonical, digest
+from holdfast.data.across import AcrossTables, SideSum
 from holdfast.data.sections import IF_SAID, Section
 from holdfast.mechanisms.catalogue import mechanisms
 from holdfast.privacy.claims import Claim
+from holdfast.privacy.intensity import Standard
 from holdfast.spec.values import Rational
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import plain_name
@@ -61,11 +63,60 @@ class SharedSection(Section):
     noisy: tuple[StrictStr, ...]
 
 
-class JoinedSection(Section):
-    """What joins several tables of one file: their shares of one budget, and the counts that several show."""
+class UnitLossSection(Section):
+    """What one unit loses by the tables of its own files: losses of different units are never added."""
 
-    budget: BudgetSection
+    unit: StrictStr
+    tables: tuple[StrictStr, ...]
+    distance: StrictInt
+    standard: Standard
+    intensity: dict[StrictStr, Rational]
+
+
+class SideSection(Section):
+    """A side of a constraint across tables: the counts of a selection, times a whole number."""
+
+    table: StrictStr
+    margin: tuple[StrictStr, ...]
+    where: dict[StrictStr, tuple[StrictStr, ...]]
+    times: StrictInt
+
+
+class AcrossSection(Section):
+    """What the public knows of two tables together, which the counts keep at every node of a level."""
+
+    name: StrictStr
+    level: StrictStr
+    sense: Literal[">=", "==", "<="]
+    zero: StrictBool
+    left: SideSection
+    right: SideSection
+
+    @property
+    def value(self) -> AcrossTables:
+        """The constraint."""
+        sides = (
+            SideSum(one.table, one.margin, dict(one.where), one.times) for one in (self.left, self.right)
+        )
+        return AcrossTables(self.name, self.level, self.sense, self.zero, *sides)
+
+
+class JoinedSection(Section):
+    """What joins several tables: of one file their shares of one budget, and the counts that several show.
+
+    Tables of several files have units of their own, and constraints across them.
+    """
+
+    budget: Annotated[BudgetSection | None, IF_SAID] = None
     shared: tuple[SharedSection, ...]
+    units: Annotated[tuple[UnitLossSection, ...] | None, IF_SAID] = None
+    across: Annotated[tuple[AcrossSection, ...] | None, IF_SAID] = None
+
+    @model_validator(mode="after")
+    def _of_one_file_or_several(self) -> Self:
+        if (self.budget is None) == (self.units is None) or (self.units is None) != (self.across is None):
+            raise ValueError("has one budget, or units with what is known across them")
+        return self
 
 
 class Certificate(Section):
@@ -75,7 +126,10 @@ class Certificate(Section):
     software: Software
     created: StrictStr
     measured: Annotated[StrictStr | None, IF_SAID] = None
-    """The SHA-256 of all values of measurements.parquet, of a release that has such."""
+    """The SHA-256 of all values of measurements.parquet, of a release that has such.
+
+    Of several tables it is that of their digests, one a line.
+    """
     publication: Annotated[PublicationSection | None, IF_SAID] = None
     target: TargetSection
     guarantee: GuaranteeSection

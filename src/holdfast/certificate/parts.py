@@ -166,6 +166,13 @@ class PartSection(Section):
     """The names of its files, without their endings; the first is the part itself."""
     alone: Annotated[AloneSection | None, IF_SAID] = None
 
+    def roles(self, among_others: str | None = None) -> dict[str, str]:
+        """Return what each output is, and its name: among others that begins with the name of the table."""
+        if among_others is None:
+            return {output: output for output in self.outputs}
+        ends = (output.removeprefix(among_others).removeprefix("_") or "table" for output in self.outputs)
+        return dict(zip(ends, self.outputs, strict=True))
+
 
 class DrawnPart(PartSection):
     """A part that a mechanism drew."""

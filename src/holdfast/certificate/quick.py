@@ -7,15 +7,17 @@ nothing but numpy is loaded (and polars for Parquet). What a guarantee is worth 
 
 import csv
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from io import StringIO
 from math import isfinite
+from operator import eq, ge, le
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.certificate.text import CERTIFICATE, digest, flaw
 from holdfast.data.levels import quoted
@@ -101,7 +103,9 @@ def output_checks(
         stated = [item["values"] for item in part["invariants"]]
         values = [_whole_values(each, sums) for each, sums in zip(stated, claims, strict=True)]
         # what was estimated from measurements is never below 0, asked for or not
-        nonnegative = part["constraints"]["nonnegative"] or "measurements" in part["outputs"][1:]
+        nonnegative = part["constraints"]["nonnegative"] or any(
+            output.endswith("measurements") for output in part["outputs"][1:]
+        )
     except DAMAGE as error:
         yield Check("certificate", holds=False, detail=in_words(error))
         return
@@ -150,9 +154,35 @@ def _agreements(
                 what, tables = " by ".join(names) or "the total", " and ".join(shared["exact"])
                 same = all(margin == margins[0] for margin in margins)
                 yield Check.that(f"{what} agrees in {tables}", same, "the tables give other numbers")
+        for item in content["joined"].get("across", ()):
+            yield _across_check(item, read)
     except (*DAMAGE, HoldfastError) as error:
         require_memory(error)
         yield Check("shared", holds=False, detail="the certificate is damaged: restore it from the release")
+
+
+def _across_check(item: Mapping[str, Any], read: Mapping[str, tuple["CertifiedCells", IntArray]]) -> Check:
+    """Check a constraint across tables at every node of its level."""
+    name, level, sense = item["name"], item["level"], item["sense"]
+    sums = []
+    for side in (item["left"], item["right"]):
+        cells, counts = read[side["table"]]
+        names = (level, *side["margin"])
+        found = Sums("", (), cells, names, dict(side["where"]), None).by_levels(counts)
+        sums.append({levels: side["times"] * count for levels, count in found.items()})
+    left, right = sums
+    if sense not in SENSES or type(item["zero"]) is not bool or type(name) is not str:
+        raise DamagedCertificateError("a constraint across tables is none")
+    for levels in {**left, **right}:
+        mine, theirs = left.get(levels, 0), right.get(levels, 0)
+        if not SENSES[sense](mine, theirs) or (item["zero"] and mine and not theirs):
+            told = f"{mine:,} on the left and {theirs:,} on the right at {', '.join(levels)}"
+            return Check(f"across tables: {name}", holds=False, detail=told)
+    nodes = len(read[item["left"]["table"]][0].schema.attribute(level).levels)
+    return Check(f"across tables: {name}", holds=True, detail=f"at {nodes:,} of {level}")
+
+
+SENSES: Mapping[str, Callable[[int, int], bool]] = {">=": ge, "==": eq, "<=": le}
 
 
 def _margin(cells: "CertifiedCells", counts: IntArray, names: tuple[str, ...]) -> dict[tuple[str, ...], int]:
@@ -238,7 +268,7 @@ class Sums:
         """Return the counts of a margin other than 0, by the levels of its attributes."""
         schema, margin = self.cells.schema, self.cells.schema.grid.over(self.attributes)
         sums = np.zeros(margin.size, dtype=np.int64)
-        np.add.at(sums, schema.grid.rows(margin), counts)
+        np.add.at(sums, schema.grid.rows(margin), np.where(self._chosen, counts, 0))
         found = np.flatnonzero(sums)
         columns = [
             [schema.attribute(name).levels[code] for code in margin.codes(name)[found].tolist()]
@@ -247,16 +277,23 @@ class Sums:
         keys = zip(*columns, strict=True) if columns else ((),) * found.size
         return dict(zip(keys, sums[found].tolist(), strict=True))
 
-    def _plain(self, counts: IntArray) -> list[int]:
-        """Add up counts: their sizes fit 64 bits together, so every sum does."""
-        schema, margin = self.cells.schema, self.cells.schema.grid.over(self.attributes)
-        row, length = schema.grid.rows(margin), margin.size
-        chosen = np.ones(counts.size, dtype=np.bool_)
+    @property
+    def _chosen(self) -> NDArray[np.bool_]:
+        """Which cells a selection has."""
+        schema = self.cells.schema
+        chosen = np.ones(schema.size, dtype=np.bool_)
         for name, levels in self.where.items():
             known = schema.attribute(name).levels
             picked = np.zeros(len(known), dtype=np.bool_)
             picked[[known.index(level) for level in levels]] = True
             chosen &= picked[schema.codes(name)]
+        return chosen
+
+    def _plain(self, counts: IntArray) -> list[int]:
+        """Add up counts: their sizes fit 64 bits together, so every sum does."""
+        schema, margin = self.cells.schema, self.cells.schema.grid.over(self.attributes)
+        row, length = schema.grid.rows(margin), margin.size
+        chosen = self._chosen
         met = np.zeros(length, dtype=np.bool_)
         met[row[chosen]] = True
         chosen &= schema.possible

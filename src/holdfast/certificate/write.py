@@ -11,7 +11,7 @@ from holdfast.certificate.model import Certificate
 from holdfast.certificate.read import read_certificate
 from holdfast.certificate.sign import SIGNATURE, SigningKey, sign
 from holdfast.certificate.text import CERTIFICATE
-from holdfast.outputs import Output
+from holdfast.outputs import Output, digest_of_all
 from holdfast.system.drafts import Draft
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import special
@@ -42,7 +42,7 @@ def write_outputs(
         for name, output in outputs.items()
     ]
     hashes = {file: draft.inside.sha256(file) for file in (*names, PAGE)}
-    measured = next((each.measured for each in outputs.values() if each.measured is not None), None)
+    measured = digest_of_all([each.measured for each in outputs.values()])
     sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted, measured=measured)
     text = sealed.to_json().encode("utf-8")
     if key is not None:

@@ -83,6 +83,8 @@ def _rows(certificate: Certificate) -> dict[str, list[str]]:
 def _together(certificate: Certificate, joined: JoinedSection) -> dict[str, list[str]]:
     """Return the rows of all tables together."""
     counted_ones = _protected_unit(certificate).counted
+    if joined.budget is None:
+        return _by_unit(certificate, joined)
     shares = zip(joined.budget.shares, certificate.parts, strict=True)
     parts = [
         f"{share.table}: {_numbers_of(certificate.alone(part.name).guarantee)}" for share, part in shares
@@ -97,6 +99,24 @@ def _together(certificate: Certificate, joined: JoinedSection) -> dict[str, list
         "What that means": [meaning(certificate.verdict)],
         "Budget": [DIVIDED[joined.budget.division], *parts[:MOST_ROWS]],
         "Agree exactly": agree[:MOST_ROWS],
+    }
+
+
+def _by_unit(certificate: Certificate, joined: JoinedSection) -> dict[str, list[str]]:
+    """Return the rows of tables of several files: what each unit loses, and what is known across tables."""
+    units = [
+        f"one {one.unit}:"
+        f" {', '.join(f'{name} {rational(value)}' for name, value in one.intensity.items())}, by"
+        f" {' and '.join(one.tables)}"
+        for one in joined.units or ()
+    ]
+    across = [f"{each.name}, at every {each.level}" for each in joined.across or ()]
+    more = [f"and {len(across) - MOST_ROWS} more"] if len(across) > MOST_ROWS else []
+    return {
+        "Each unit apart": units,
+        "Whichever it is": [_strength(certificate)],
+        "What that means": [meaning(certificate.verdict)],
+        "Kept across": [*across[:MOST_ROWS], *more],
     }
 
 

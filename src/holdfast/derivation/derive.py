@@ -262,11 +262,7 @@ class Derivation:
     @property
     def _extras(self) -> tuple[str, ...]:
         """What the part has beside what its mechanism always releases."""
-        return (
-            ()
-            if self.name is not None
-            else self.part.outputs[len(NAMED[self.part.mechanism.name].published()) :]
-        )
+        return tuple(self.part.roles(self.name))[len(NAMED[self.part.mechanism.name].published()) :]
 
     def _follows(self, mechanism: AnyMechanism) -> Certificate:
         """Return the certificate that follows; what takes a simulation is taken from the claimed one."""

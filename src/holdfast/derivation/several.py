@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.certificate.certify import certify_tables
+from holdfast.certificate.certify import certify_files, certify_tables
 from holdfast.certificate.model import Certificate, JoinedSection
 from holdfast.certificate.public import Published
 from holdfast.certificate.quick import kept_checks
+from holdfast.data.geography import Regions
 from holdfast.derivation.derive import FAILURES, HEAD, Derivation, making_flaw
 from holdfast.derivation.verifying import Verifying
 from holdfast.mechanisms.catalogue import NAMED, target_of
 from holdfast.mechanisms.details import ReleasedFiles
+from holdfast.privacy.units import apart
 from holdfast.releases.division import fractions, table_privacy
+from holdfast.releases.files import joint_tables
 from holdfast.releases.joint import JointPremises, joint_guarantee, joint_intensity
 from holdfast.releases.shared import shared_margins
 from holdfast.spec.privacy import Privacy
@@ -43,27 +46,79 @@ class TablesVerifier:
             verifying.derived += (name for name in derivation.derived if name not in verifying.derived)
             found = [*derivation.checks(simulate=whole)]
             if all(check.holds for check in found):
-                found += _beside(verifying, derivation, whole=whole)
+                found += _beside(verifying, derivation, joined, whole=whole)
             checks += (
                 [replace(check, name=f"{part.name}: {check.name}") for check in found] if joined else found
             )
         if joined is not None and all(check.holds for check in checks):
             checks += _joined(claimed, joined, verifying.derivations)
+            if joined.units is not None and all(check.holds for check in checks):
+                checks += estimated_together(verifying, claimed, joined, whole=whole)
             verifying.derived += (name for name in JOINT if name not in verifying.derived)
         verifying.derived += ["expected error"] if whole else []
         yield from checks
 
 
-def _beside(verifying: Verifying, derivation: Derivation, *, whole: bool) -> Iterator[Check]:
-    """Let the mechanism check what stands beside its table."""
-    mechanism, claimed, part = derivation.mechanism, derivation.claimed, derivation.part
+def _beside(
+    verifying: Verifying, derivation: Derivation, joined: JoinedSection | None, *, whole: bool
+) -> Iterator[Check]:
+    """Let the mechanism check what stands beside its table, but for estimates that others share."""
+    mechanism, part = derivation.mechanism, derivation.part
     if len(part.outputs) == 1:
         return
-    published = Published(verifying.folder, claimed, derivation.public)
-    files = ReleasedFiles(
-        verifying.folder, published.files, published.table, claimed.measured, claimed.quoted_formulas
+    alone = joined is None or joined.units is None
+    yield from mechanism.check(
+        derivation.public, released_files(verifying, derivation), whole=whole and alone
     )
-    yield from mechanism.check(derivation.public, files, whole=whole)
+
+
+def released_files(verifying: Verifying, derivation: Derivation) -> ReleasedFiles:
+    """Return the files of a part by what they are."""
+    claimed, name = derivation.claimed, derivation.name
+    published = Published(verifying.folder, claimed, derivation.public)
+    files = {role: published.files[output] for role, output in derivation.part.roles(name).items()}
+    return ReleasedFiles(
+        verifying.folder, files, published.table, claimed.measured, claimed.quoted_formulas, name is not None
+    )
+
+
+def estimated_together(
+    verifying: Verifying, claimed: Certificate, joined: JoinedSection, *, whole: bool
+) -> Iterator[Check]:
+    """Check what was measured of all tables, and that their counts follow together."""
+    derivations = verifying.derivations
+    tables = {name: (one.mechanism, one.public) for name, one in derivations.items()}
+    files = {name: released_files(verifying, one) for name, one in derivations.items()}
+    across = [each.value for each in joined.across or ()]
+    regions = {
+        name: Regions.of(one.public.schema, one.public.geography) for name, one in derivations.items()
+    }
+    try:
+        plain = all(each.plain(regions) for each in across)
+        yield Check.that("across tables", plain, "a constraint is not written as certificates write it")
+        if plain:
+            yield from joint_tables(tables, across).check(files, claimed.measured, whole=whole)
+    except FAILURES as error:
+        require_memory(error)
+        detail = str(error).rstrip(".") if isinstance(error, HoldfastError) else "it cannot be derived"
+        yield Check("across tables", holds=False, detail=detail)
+
+
+def _files_follow(
+    claimed: Certificate, joined: JoinedSection, derivations: Mapping[str, Derivation]
+) -> Certificate:
+    """Return the certificate that follows from parts and constraints across them; raises where none does."""
+    kinds = {type(one.mechanism) for one in derivations.values()}
+    if len(kinds) > 1 or not next(iter(kinds)).estimated:
+        raise ReleaseError("the parts are not estimated together.")
+    guarantees = {name: one.mechanism.guarantee for name, one in derivations.items()}
+    return certify_files(
+        guarantees,
+        apart(guarantees),
+        [each.value for each in joined.across or ()],
+        {name: one.claimed for name, one in derivations.items()},
+        created=claimed.created,
+    )
 
 
 def _joined(
@@ -71,7 +126,8 @@ def _joined(
 ) -> Iterator[Check]:
     """Derive what holds of all tables together, and compare every section of it."""
     try:
-        follows = _follows(claimed, joined, derivations)
+        told = _follows if joined.units is None else _files_follow
+        follows = told(claimed, joined, derivations)
     except FAILURES as error:
         require_memory(error)
         detail = str(error).rstrip(".") if isinstance(error, HoldfastError) else "it cannot be derived"
@@ -94,7 +150,10 @@ def _follows(
     if any(NAMED[one.part.mechanism.name].published() != ("table",) for one in derivations.values()):
         raise ReleaseError("a part is not released among others.")
     scope = JointPremises(publics, privacy.adjacency, privacy.distance).checked()
-    budget, weights = joined.budget, [share.weight for share in joined.budget.shares]
+    budget = joined.budget
+    if budget is None:
+        raise ReleaseError("nothing says how the budget was divided.")
+    weights = [share.weight for share in budget.shares]
     if len(weights) != len(publics) or not all(weight > 0 for weight in weights):
         raise ReleaseError("the shares of the budget are not those of the tables.")
     if budget.division == "equal" and set(weights) != {1}:

@@ -5,6 +5,7 @@ each of which is a part of it. `holdfast.ledger.charged` reads it again.
 """
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from holdfast.certificate.model import Certificate
@@ -21,6 +22,7 @@ from holdfast.privacy.profile import PerRecord
 from holdfast.privacy.pufferfish.guarantee import TPGuarantee
 from holdfast.public import Public
 from holdfast.system.errors import GuaranteeError
+from holdfast.system.text import canonical
 from holdfast.system.ways import assigned, setting
 
 
@@ -175,6 +177,43 @@ def tables_charge(parts: Mapping[str, Charge], *, scope: str, intensity: Intensi
             "unit": first.detail["unit"],
             "tables": {
                 name: {
+                    "scope": part.scope,
+                    "standard": part.standard,
+                    "intensity": str(part.intensity),
+                    "detail": part.detail,
+                }
+                for name, part in parts.items()
+            },
+        },
+    )
+
+
+def files_charge(
+    parts: Mapping[str, Charge],
+    *,
+    scope: str,
+    guarantee: Guarantee,
+    stated: Mapping[str, Any],
+    certificate: str,
+) -> Charge:
+    """Return the one charge of tables of several files, from what each would be charged alone.
+
+    It states what any unit loses at most, and holds the charge of each table with its file and its unit:
+    losses of different units are not added [theory, 16].
+    """
+    return Charge(
+        dataset=sha256(canonical([part.dataset for part in parts.values()]).encode()).hexdigest(),
+        scope=scope,
+        standard=_standard(guarantee.intensity),
+        intensity=amount(guarantee.intensity),
+        guarantee=stated,
+        certificate=certificate,
+        detail={
+            "kind": "files",
+            "unit": _unit(guarantee.unit),
+            "tables": {
+                name: {
+                    "dataset": part.dataset,
                     "scope": part.scope,
                     "standard": part.standard,
                     "intensity": str(part.intensity),

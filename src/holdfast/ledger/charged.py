@@ -225,12 +225,12 @@ def newer(name: str) -> LedgerError:
 
 def parts_of(charge: Charge) -> Iterator[Charge]:
     """Yield the charge of each table; a charge of one table is its own part."""
-    if charge.detail.get("kind") != "tables":
+    if charge.detail.get("kind") not in ("tables", "files"):
         yield charge
         return
     for table in charge.detail["tables"].values():
         yield Charge(
-            dataset=charge.dataset,
+            dataset=table.get("dataset", charge.dataset),
             scope=table["scope"],
             standard=table["standard"],
             intensity=Fraction(table["intensity"]),

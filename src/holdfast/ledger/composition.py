@@ -222,19 +222,34 @@ class Accountant:
             self._place(len(history) + 1, part)
         self._files = {name: self._composed(file) for name, file in self._files.items()}
         power = 2 if standard == "gaussian" else 1
-        self.sum = Fraction(state["sum"])  # what all files lose: epsilon, rho, or the square of mu
-        for name, file in self._files.items():
-            self.sum += file.cost(power) - self._kept(name).cost(power)
+        # what all files lose: epsilon, rho, or the square of mu
+        self.sum = Fraction(state["sum"]) + self._largest(
+            {name: file.cost(power) - self._kept(name).cost(power) for name, file in self._files.items()}
+        )
+
+    def _largest(self, lost: Mapping[str, Fraction]) -> Fraction:
+        """Return what one unit loses at most, of what is lost of each file.
+
+        Files of one unit are of the same people, whose losses add up. Those of different units, charged at
+        once, are apart [theory, 16]: nobody loses both.
+        """
+        units: dict[str, dict[str, Fraction]] = {}
+        for part in parts_of(self._new):
+            units.setdefault(str(part.unit["name"]), {})[part.dataset] = lost[part.dataset]
+        if self._new.detail.get("kind") != "files":
+            return sum(lost.values(), Fraction(0))
+        return max(sum(files.values(), Fraction(0)) for files in units.values())
 
     @property
     def own(self) -> Fraction:
         """What the new charge loses, among all releases of its files."""
-        lost = Fraction(0)
+        lost: dict[str, Fraction] = {}
         for part in parts_of(self._new):
             design = ReleaseDesign.of(part, self._standard)
             if (one := self._files[part.dataset].member(design.digest)) is not None:
-                lost += design.weight(one.scale) * (one.part or 0)
-        return lost
+                mine = design.weight(one.scale) * (one.part or 0)
+                lost[part.dataset] = lost.get(part.dataset, Fraction(0)) + mine
+        return self._largest(lost)
 
     @property
     def state(self) -> CheckpointState:

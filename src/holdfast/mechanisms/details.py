@@ -76,6 +76,8 @@ class ReleasedFiles:
     measured: str | None
     """The digest of what was measured, from the head of the certificate."""
     quoted_formulas: bool
+    among_others: bool = False
+    """Whether the head speaks of other tables, too."""
 
     def path(self, output: str) -> Path:
         """Return where an output stands."""

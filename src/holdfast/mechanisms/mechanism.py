@@ -38,8 +38,10 @@ from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
+    from holdfast.data.across import AcrossTables
     from holdfast.mechanisms.errors.counts import Counts
     from holdfast.mechanisms.errors.laws import CountErrors
+    from holdfast.mechanisms.jointly import JointTables, TableOnTree
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
     from holdfast.mechanisms.truncation.laws import AnyLikelihood, Observed
 
@@ -296,6 +298,11 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
     def restored(self, file: Path) -> Output:
         """Return what was drawn, from its file; of a resumable mechanism alone."""
         raise NotImplementedError(f"what {self.name} draws is not kept: {file}")
+
+    @classmethod
+    def jointly(cls, tables: "Mapping[str, TableOnTree]", across: "Sequence[AcrossTables]") -> "JointTables":
+        """Return tables of several files that are estimated together, where it can do that."""
+        raise NotImplementedError(f"{cls.name} releases {', '.join(tables)} one by one, without {across}")
 
     @property
     def plan_details(self) -> Mapping[str, Any]:

@@ -29,8 +29,8 @@ from holdfast.system.ways import setting
 from holdfast.universe.universe import Universe
 
 Adjacency = Literal["semi", "unit"]
-DataKind = Literal["table", "tables", "records"]
-"""What a release is of: one table, several tables of one file, or a file of records.
+DataKind = Literal["table", "tables", "files", "records"]
+"""What a release is of: one table, several tables of one file or of files of several units, or records.
 
 Files are compared in no order: their distance is half the size of the symmetric difference of the two as
 multisets of records [swapping-slides].
@@ -246,6 +246,8 @@ def domain(data: DataKind, whom: ProtectedUnit) -> str:
             return f"tables of counts of {whom.counted}, the {whom.counted} of equal cells alike"
         case "tables":
             return "files of records, of which each table counts some attributes"
+        case "files":
+            return f"files of records, of {whom.counted}, of which each table counts some attributes"
         case "records":
             return f"files of {whom.counted}, in no order"
 
@@ -276,6 +278,7 @@ def statement(data: DataKind, unit: Unit, intensity: Intensity) -> str:
 _ALIKE: dict[DataKind, str] = {
     "table": "tables with the same invariants",
     "tables": "files with the same invariants of all tables",
+    "files": "collections of files with the same invariants, alike but in the files of one unit,",
     "records": "files with the same invariants",
 }
 

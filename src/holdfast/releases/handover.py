@@ -168,9 +168,9 @@ class Handover:
         A row to resume was charged, and nothing of it was ever released.
         """
         checkpoint = self._checkpoint(drawing, draft.folder)
-        before = None if checkpoint is None else checkpoint.restore(drawing.prepared.mechanism.restored)
+        before = None if checkpoint is None else checkpoint.restore(drawing.prepared.restored)
         if checkpoint is not None:
-            name = drawing.prepared.mechanism.output
+            name = drawing.prepared.kinds[0].output
             drawing = drawing.going_on(before, lambda drawn: checkpoint.keep(name, drawn))
         require_protection(drawing.certificate, accepted=self.accept_no_protection)
         with cannot_write(draft.folder):
@@ -218,7 +218,7 @@ class Handover:
             return None
         seed = self.entropy.seed if isinstance(self.entropy, SeededEntropy) else None
         told_of = json.dumps([request_of(drawing.certificate), seed], sort_keys=True, default=str)
-        return Checkpoint(folder, told_of, drawing.prepared.part.identity)
+        return Checkpoint(folder, told_of, drawing.prepared.identity)
 
 
 def opened(path: str | Path) -> "Ledger":

@@ -16,6 +16,7 @@ from holdfast.releases.plan import PlanReport
 from holdfast.releases.prepared import Prepared
 from holdfast.releases.table import prepare_table
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.files import FilesSpec
 from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.ledger.account import Ledger
 
 LOG = logging.getLogger(__name__)
-AnySpec = Spec | TablesSpec | str | Path
+AnySpec = Spec | TablesSpec | FilesSpec | str | Path
 """A spec of one table, of several or of records, or its file."""
 
 
@@ -37,7 +38,12 @@ def prepare(spec: AnySpec, data: Any = None) -> Prepared:
     """
     begun, spec = process_time(), _read(spec)
     with about(spec.file):
-        if isinstance(spec, TablesSpec):
+        if isinstance(spec, FilesSpec):
+            from holdfast.releases.files import prepare_files  # noqa: PLC0415 - what one need not load
+
+            files = prepare_files(spec, data)
+            prepared = Prepared(spec, files.tables, files, process_time() - begun)
+        elif isinstance(spec, TablesSpec):
             from holdfast.releases.several import prepare_tables  # noqa: PLC0415 - what one need not load
 
             together = prepare_tables(spec, data)
@@ -128,13 +134,13 @@ def release(
     ).of(lambda: _free_of_doubts(prepare(asked, data), strict=strict), kinds_of(asked))
 
 
-def kinds_of(spec: Spec | TablesSpec) -> tuple[type[Mechanism[Any, Any]], ...]:
+def kinds_of(spec: Spec | TablesSpec | FilesSpec) -> tuple[type[Mechanism[Any, Any]], ...]:
     """Return the mechanisms that a spec names; one that is not known is refused where it is prepared."""
-    each = spec.specs if isinstance(spec, TablesSpec) else (spec,)
+    each = (spec,) if isinstance(spec, Spec) else spec.specs
     with suppress(ValueError):
         return tuple(named(name) for name in dict.fromkeys(one.mechanism.name for one in each))
     return ()
 
 
-def _read(spec: AnySpec) -> Spec | TablesSpec:
-    return spec if isinstance(spec, Spec | TablesSpec) else read_any_spec(spec)
+def _read(spec: AnySpec) -> Spec | TablesSpec | FilesSpec:
+    return spec if isinstance(spec, Spec | TablesSpec | FilesSpec) else read_any_spec(spec)

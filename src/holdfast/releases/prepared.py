@@ -24,15 +24,18 @@ from holdfast.releases.release import Release
 from holdfast.releases.resume import charged
 from holdfast.releases.table import PreparedTable
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
+from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
 from holdfast.spec.tables import TablesSpec
-from holdfast.system.errors import ReleaseError
+from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.private import Private
 
 if TYPE_CHECKING:
     from holdfast.ledger.account import Ledger
     from holdfast.ledger.rows import Charge
     from holdfast.privacy.pufferfish.guarantee import TPGuarantee
+    from holdfast.releases.files import Files
     from holdfast.releases.several import Together
 
 
@@ -44,9 +47,9 @@ class Prepared:
     what joins them.
     """
 
-    spec: Spec | TablesSpec
+    spec: Spec | TablesSpec | FilesSpec
     parts: Mapping[str, PreparedPart]
-    together: "Together | None" = None
+    together: "Together | Files | None" = None
     seconds: float = 0.0
     """Of computing that it took to prepare."""
 
@@ -111,7 +114,17 @@ class Prepared:
     @property
     def resumable(self) -> bool:
         """Whether a run that was ended after its draw can go on from there."""
-        return self.together is None and all(kind.resumable for kind in self.kinds)
+        apart = self.together is not None and not self.together.drawn_together
+        return not apart and all(kind.resumable for kind in self.kinds)
+
+    @property
+    def identity(self) -> bytes:
+        """What tells the data from others; confidential."""
+        return self.part.identity if self.together is None else self.together.identity
+
+    def restored(self, file: Path) -> Output:
+        """Return what was drawn, from where it was kept."""
+        return self.mechanism.restored(file) if self.together is None else self.together.restored(file)
 
     def sample(self, entropy: Entropy | None = None, size: int = 1) -> DrawArray:
         """Draw ``size`` independent releases of the one table [holdfast, releases/table.py]."""
@@ -122,7 +135,7 @@ class Prepared:
 
         ``what_if`` has other budgets to look at, by the name of the spec's own: {"epsilon": ["1/2", 1, 2]}.
         """
-        asked = None if what_if is None else checked(what_if, self.spec.privacy)
+        asked = None if what_if is None else checked(what_if, self._target)
         each = self.seconds / len(self.parts)
         if self.together is None:
             plans = {name: part.plan(each, asked) for name, part in self.parts.items()}
@@ -133,6 +146,17 @@ class Prepared:
             for (name, part), share in zip(self.parts.items(), fractions, strict=True)
         }
         return PlanReport(plans, verdict(self.together.guarantee), self.together.shares)
+
+    @property
+    def _target(self) -> Privacy:
+        """What the budgets to look at are in the place of; raises SpecError where every table has its own."""
+        if isinstance(self.spec, FilesSpec):
+            raise SpecError(
+                "every table of this spec has a budget of its own, for a unit of its own: look at"
+                " other budgets"
+                " of one table in a spec of its own."
+            )
+        return self.spec.privacy
 
     def certify(self, *, secure: bool, microdata: bool = False) -> Certificate:
         """Record a release; nothing in the record depends on the draw."""
@@ -154,7 +178,10 @@ class Prepared:
         What no source of noise could draw is refused here.
         """
         source = entropy or SystemEntropy()
-        draws = {name: part.draw(source, engine) for name, part in self.parts.items()}
+        if self.together is not None and self.together.drawn_together:
+            draws = {"all": self.together.draw(source)}
+        else:
+            draws = {name: part.draw(source, engine) for name, part in self.parts.items()}
         certificate, chapters = self._certified(secure=source.secure, microdata=microdata)
         return Drawing(self, certificate, chapters, draws, Making(engine, microdata), source)
 
@@ -248,8 +275,9 @@ class Drawing:
 
     def draw(self) -> Mapping[str, Output]:
         """Draw what is published, by the names of the files."""
-        if self.prepared.together is None:
-            return self.draws[self.prepared.part.name].outputs(self.making)
+        if len(self.draws) == 1:
+            (one,) = self.draws.values()
+            return one.outputs(self.making)
         drawn = {name: draw.outputs(self.making) for name, draw in self.draws.items()}
         return {name: output for name, outputs in drawn.items() for output in outputs.values()}
 

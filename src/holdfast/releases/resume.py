@@ -178,7 +178,8 @@ def require_same(asked: Certificate, whole: Certificate, *, parquet: bool, quote
 
 def _in_parquet(whole: Certificate) -> bool | None:
     """Return whether tables are in Parquet; None where there are none, as records are what they came as."""
-    names = set(whole.files) - {PAGE, "statistic.csv", "estimate.csv", "measurements.parquet"}
+    names = set(whole.files) - {PAGE, "statistic.csv", "estimate.csv"}
+    names = {name for name in names if not name.endswith("measurements.parquet")}
     if isinstance(whole.parts[0], RecordsPart):
         names &= {"table.csv", "table.parquet"}
     return any(name.endswith(".parquet") for name in names) if names else None

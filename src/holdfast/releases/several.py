@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from holdfast.certificate.certify import certify_tables
 from holdfast.certificate.model import Certificate
@@ -17,13 +17,16 @@ from holdfast.data.read import ReadTable, read_table
 from holdfast.ledger.charge import tables_charge
 from holdfast.ledger.rows import Charge
 from holdfast.mechanisms.catalogue import answer, mechanism_of, target_of
+from holdfast.outputs import Output
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Intensity
 from holdfast.public import publish
 from holdfast.releases.division import divide, table_privacy
 from holdfast.releases.joint import JointPremises, joint_guarantee, joint_intensity
+from holdfast.releases.part import Draw
 from holdfast.releases.shared import shared_margins
 from holdfast.releases.table import PreparedTable
+from holdfast.sampling.entropy import Entropy
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import DataError, GuaranteeError, InvariantError, SpecError
@@ -39,6 +42,21 @@ class Together:
     scope: JointPremises = field(repr=False)
     tables: Mapping[str, PreparedTable] = field(repr=False)
     fractions: tuple[Fraction, ...]
+
+    drawn_together: ClassVar[bool] = False
+
+    @property
+    def identity(self) -> bytes:
+        """What tells the file from others."""
+        return next(iter(self.tables.values())).identity
+
+    def draw(self, source: Entropy) -> Draw:
+        """Tables of one file are drawn one by one."""
+        raise NotImplementedError
+
+    def restored(self, file: Any) -> Output:
+        """Nothing of what is drawn is kept."""
+        raise NotImplementedError
 
     @property
     def intensity(self) -> Intensity:

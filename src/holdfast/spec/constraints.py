@@ -7,6 +7,8 @@ from pydantic import StrictBool, StrictInt, field_validator, model_validator
 from holdfast.spec.part import Part, Text
 from holdfast.spec.values import Where, require_distinct
 
+MOST_TIMES = 10**6
+"""What a side of a constraint is multiplied by at most: sums of counts then stay exact."""
 InvariantKind = Literal["margin", "total", "where", "weights"]
 
 
@@ -107,6 +109,69 @@ class Inequality(Invariant):
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(
                 f"has at_least = {self.at_least} above at_most = {self.at_most}: nothing is between them"
+            )
+        return self
+
+
+class AcrossSide(Part):
+    """One side of a constraint across tables: the counts of a selection of a table, times a whole number."""
+
+    section: ClassVar[tuple[str, ...]] = ("constraints", "across")
+
+    table: Text
+    margin: tuple[Text, ...] = ()
+    where: Where | None = None
+    times: StrictInt = 1
+
+    @field_validator("margin")
+    @classmethod
+    def _distinct(cls, margin: tuple[str, ...]) -> tuple[str, ...]:
+        require_distinct(margin)
+        return margin
+
+    @field_validator("times")
+    @classmethod
+    def _positive(cls, times: int) -> int:
+        if not 1 <= times <= MOST_TIMES:
+            raise ValueError(f"is {times}: give a whole number from 1 to {MOST_TIMES:,}")
+        return times
+
+
+class Across(Part):
+    """What the public knows of two tables together, at every node of a level of their geography.
+
+    With margins it is one constraint for each combination of their levels, which both tables have.
+    ``zero`` says that the left side is 0 wherever the right side is.
+    """
+
+    section: ClassVar[tuple[str, ...]] = ("constraints", "across")
+
+    name: Text | None = None
+    level: Text | None = None
+    """The lowest one where none is named."""
+    left: AcrossSide
+    sense: Literal[">=", "==", "<="]
+    right: AcrossSide
+    zero: StrictBool = False
+
+    @field_validator("name")
+    @classmethod
+    def _some_name(cls, name: str | None) -> str | None:
+        if name == "":
+            raise ValueError("is empty: name the constraint, or leave the name out")
+        return name
+
+    @model_validator(mode="after")
+    def _two_tables(self) -> Self:
+        if self.left.table == self.right.table:
+            raise ValueError(
+                f"has the table {self.left.table!r} on both sides: a constraint of one table goes with the"
+                " inequalities of that table"
+            )
+        if len(self.left.margin) != len(self.right.margin):
+            raise ValueError(
+                "has margins of different lengths on its sides: name as many attributes on the left as on the"
+                " right"
             )
         return self
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast.spec.files import FilesSpec, of_files
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import SpecError
@@ -18,7 +19,7 @@ MOST_BYTES = 10 * 2**20
 def read_spec(path: str | Path) -> Spec:
     """Return the spec of one table in a TOML file; its paths are relative to the file's folder."""
     spec = read_any_spec(path)
-    if isinstance(spec, TablesSpec):
+    if not isinstance(spec, Spec):
         raise SpecError(
             f"{path} has {setting('tables')}, and this is for a spec of one table: give the table that is"
             " meant a spec of its own."
@@ -26,8 +27,8 @@ def read_spec(path: str | Path) -> Spec:
     return spec
 
 
-def read_any_spec(path: str | Path) -> Spec | TablesSpec:
-    """Return the spec in a TOML file, of one table or of several."""
+def read_any_spec(path: str | Path) -> Spec | TablesSpec | FilesSpec:
+    """Return the spec in a TOML file, of one table or of several, of one file or of several."""
     path, values = read_toml(path)
     return spec_of(values, path.parent, str(path))
 
@@ -35,6 +36,8 @@ def read_any_spec(path: str | Path) -> Spec | TablesSpec:
 def spec_of(values: Mapping[str, Any], folder: Path, file: str) -> Spec | TablesSpec:
     """Return the spec that values of a file describe."""
     try:
+        if of_files(values):
+            return FilesSpec.of(values, folder=path.parent, file=str(path))
         section = TablesSpec if "tables" in values else Spec
         return section.of(values, folder=folder, file=file)
     except SpecError as error:

@@ -61,6 +61,7 @@ def _place(path: tuple[int | str, ...]) -> str:
     head, *rest = path
     if head == "data" and rest[:1] in (["levels"], ["recode"], ["geography"]):
         head, *rest = f"data.{rest[0]}", *rest[1:]
+    head = "constraints.across" if head == "across" else head
     return setting(str(head), *(step + 1 if isinstance(step, int) else step for step in rest))
 
 

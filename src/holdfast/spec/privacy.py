@@ -77,6 +77,8 @@ def plural(noun: str) -> str:
     >>> [plural(noun) for noun in ("household", "visit", "person", "family", "young child", "business")]
     ['households', 'visits', 'people', 'families', 'young children', 'businesses']
     """
+    if " or " in noun:
+        return " or ".join(map(plural, noun.split(" or ")))
     for one, many in IRREGULAR.items():
         if noun == one or noun.endswith((f" {one}", f"-{one}")):
             return noun.removesuffix(one) + many

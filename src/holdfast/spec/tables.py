@@ -83,9 +83,12 @@ class TableChoice(Part):
 
     @model_validator(mode="after")
     def _has_cells(self) -> Self:
+        self._require_cells()
+        return self
+
+    def _require_cells(self) -> None:
         if not self.cells:
             raise ValueError(f'{self.name!r} has no cells: name at least one column, as in cells = ["age"]')
-        return self
 
 
 class TablesSpec(Part):

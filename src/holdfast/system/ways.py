@@ -24,6 +24,7 @@ LISTS = frozenset(
     {
         *("invariants", "tables", "laws", "outcomes", "people", "accuracy", "published"),
         *("constraints.inequalities", "mechanism.queries", "mechanism.optimise_for", "tables.invariants"),
+        *("constraints.across", "published"),
     }
 )
 """The sections that a file may have several of."""

@@ -83,6 +83,7 @@ def test_targets_are_met_and_the_binding_one_not_by_a_tenth_less(case: str) -> N
         assert off(prepared, prepared.mechanism, goal) > level - FAR * np.sqrt(level * (1 - level) / DRAWS)
     goal = budget.goals[budget.binds]
     assert goal.of == Counts(tuple(SIZES)) or "optimise_for" in mechanism
+    assert isinstance(prepared.spec, Spec)
     less = prepared.spec.privacy.spending(budget.value * Fraction(9, 10))
     weaker = at_target(prepared.mechanism, prepared.public, target_of(less))
     level = float(goal.level)

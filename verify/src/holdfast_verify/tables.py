@@ -6,10 +6,11 @@ count a whole number as it is written.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from io import StringIO
 from math import isfinite
+from operator import eq, ge, le
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,7 +67,9 @@ def table_checks(folder: Path, file: str, part: Any, *, quoted: bool, sealed: bo
         return
     yield Check("schema", holds=True)
     # what was estimated from measurements is never below 0
-    if field(constraints, "nonnegative") or "measurements" in texts(part, "outputs")[1:]:
+    if field(constraints, "nonnegative") or any(
+        output.endswith("measurements") for output in texts(part, "outputs")[1:]
+    ):
         yield Check.that("counts at least 0", min(counts) >= 0, "a count is negative")
     if cells.zeros:
         empty = not any(counts[cell] for cell in cells.zeros)
@@ -134,12 +137,50 @@ def agreements(
             yield Check.that(
                 f"{what} agrees in {' and '.join(tables)}", same, "the tables give other numbers"
             )
+    if "across" in object_of(content, "joined"):
+        for item in objects(object_of(content, "joined"), "across"):
+            yield _across(item, read)
 
 
-def _margin(cells: Cells, counts: list[int], names: list[str]) -> dict[tuple[str, ...], int]:
-    """Return the counts of a margin other than 0, by levels."""
+def _across(item: Any, read: dict[str, tuple[Cells, list[int]]]) -> Check:
+    """Check a constraint across two tables at every node of a level of their geography."""
+    name, level, sense = text_of(item, "name"), text_of(item, "level"), text_of(item, "sense")
+    keeps, zero = _SENSES.get(sense), field(item, "zero")
+    if keeps is None or type(zero) is not bool:
+        raise DamagedError("a constraint across tables is none")
+    sides = []
+    for end in ("left", "right"):
+        side = object_of(item, end)
+        table, margin, where = text_of(side, "table"), texts(side, "margin"), object_of(side, "where")
+        times, chosen = field(side, "times"), {one: texts(where, one) for one in where}
+        if table not in read or type(times) is not int:
+            raise DamagedError("a constraint across tables is none")
+        cells, counts = read[table]
+        if not {level, *margin, *chosen} <= set(cells.levels):
+            raise DamagedError("a constraint across tables is not of its tables")
+        found = _margin(cells, counts, [level, *margin], chosen)
+        sides.append({levels: times * count for levels, count in found.items()})
+    left, right = sides
+    for levels in {**left, **right}:
+        mine, theirs = left.get(levels, 0), right.get(levels, 0)
+        if not keeps(mine, theirs) or (zero and mine and not theirs):
+            told = f"{mine} on the left and {theirs} on the right at {', '.join(levels)}"
+            return Check(f"across tables: {name}", holds=False, detail=told)
+    return Check(f"across tables: {name}", holds=True, detail="")
+
+
+_SENSES: dict[str, Callable[[int, int], bool]] = {">=": ge, "==": eq, "<=": le}
+
+
+def _margin(
+    cells: Cells, counts: list[int], names: list[str], where: dict[str, list[str]] | None = None
+) -> dict[tuple[str, ...], int]:
+    """Return the counts of a margin other than 0, by levels, among the cells of a selection."""
+    chosen = [(list(cells.levels).index(name), set(levels)) for name, levels in (where or {}).items()]
     places, found = [list(cells.levels).index(name) for name in names], dict[tuple[str, ...], int]()
     for row, count in zip(cells.rows(cells.levels), counts, strict=True):
+        if not all(row[at] in levels for at, levels in chosen):
+            continue
         key = tuple(row[at] for at in places)
         found[key] = found.get(key, 0) + count
     return {key: count for key, count in found.items() if count}

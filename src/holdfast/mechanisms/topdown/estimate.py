@@ -31,11 +31,11 @@ def estimated(
     design: MeasurementDesign, measurements: Sequence[Measurement], values: Values, run: Run = here
 ) -> tuple[IntArray, ...]:
     """Return the counts of all nodes, by level and root first: nodes by cells."""
-    levels = [_level(design, place, measurements, values) for place in range(len(design.regions.sizes))]
+    levels = [level_of(design, place, measurements, values) for place in range(len(design.regions.sizes))]
     return descend(design.regions.spine.parent, levels, run=run).counts
 
 
-def _level(
+def level_of(
     design: MeasurementDesign, place: int, measurements: Sequence[Measurement], values: Values
 ) -> Level:
     """Return what was measured of a level, and what is known of it."""

@@ -78,8 +78,10 @@ from holdfast.system.text import closest, counted
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
+    from holdfast.data.across import AcrossTables
     from holdfast.mechanisms.errors.counts import Counts
     from holdfast.mechanisms.errors.laws import CountErrors
+    from holdfast.mechanisms.jointly import JointTables, TableOnTree
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
     from holdfast.mechanisms.truncation.laws import Observed
 
@@ -384,6 +386,13 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         table = found["table"]
         assert isinstance(table, TableOutput)  # noqa: S101 - its own
         return {**found, "microdata": MicrodataOutput(table.table)}
+
+    @classmethod
+    def jointly(cls, tables: "Mapping[str, TableOnTree]", across: "Sequence[AcrossTables]") -> "JointTables":
+        """Estimate tables of several files together [holdfast, mechanisms/topdown/joint.py]."""
+        from holdfast.mechanisms.topdown.joint import JointTopDown  # noqa: PLC0415 - where there are several
+
+        return JointTopDown(tables, across)
 
     def restored(self, file: Path) -> MeasurementsOutput:
         """Return measurements from their file; raises DataError where it holds others."""
