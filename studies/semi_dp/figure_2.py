@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.projected_gaussian import NullSpace, ProjectedGaussian, SpanGaussian
 from holdfast.privacy.premises import Premises
+from holdfast.sampling.lattice.cut import CutLaw
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from studies.semi_dp.designs import MODELS, both_margins, entropy, generator, model_table
 from studies.semi_dp.numbers import Number, mean_cost
@@ -46,7 +47,7 @@ def run(seed: int, replicates: int, draws: int, advance: Callable[[], None]) -> 
             advance()
 
 
-def gaussians(premises: Premises) -> Iterator[tuple[str, SpanGaussian | LatticeGaussianLaw]]:
+def gaussians(premises: Premises) -> Iterator[tuple[str, SpanGaussian | LatticeGaussianLaw | CutLaw]]:
     """Return the laws that are compared, at mu = 1."""
     naive = ONE_RECORD * premises.unit.distance**2 / MU**2
     correct = premises.squared_stretch("l2") / MU**2

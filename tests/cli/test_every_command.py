@@ -39,6 +39,7 @@ infer release --model model.toml --out posterior
 audit guarantee --rho 2.56 --delta 1e-10 --semi-adjacency 2
 audit compose --epsilon 1/2 --mu 1/2 --semi-adjacency 3 --delta 1e-6
 audit swapping --stratum-size 264331 --rate 1/20
+audit cell-key ptable.csv
 audit census-2020
 audit projection --people 20 --epsilon 1/5 --design total --null 0.3 --alternative 0.7
 audit delta-z dependent.toml
@@ -62,6 +63,7 @@ def test_one_path_of_every_command(run: Run, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("holdfast.cli.docs.site", lambda: tmp_path / "site")
     (tmp_path / "model.toml").write_text(MODEL)
     (tmp_path / "dependent.toml").write_text(DEPENDENT)
+    (tmp_path / "ptable.csv").write_text("i,j,p,v\n0,0,1,0\n1,0,0.5,-1\n1,2,0.5,1\n")
     lines = list(map(shlex.split, LINES.strip().splitlines()))
     assert {path for path in EVERY if any(tuple(line[: len(path)]) == path for line in lines)} == set(EVERY)
     for line in lines:

@@ -33,9 +33,13 @@ AT_MOST = {"nonnegative": True, "inequalities": [{"where": {"row": "a", "column"
 FEW_X = {"inequalities": [{"where": {"sex": "x"}, "level": "state", "at_most": 2}]}
 AT_LEAST = {"inequalities": [{"where": {"level": "a"}, "at_least": 1}]}
 
+WITHIN = {"standard": "approximate", "epsilon": "2", "delta": "1/20"}
+"""What noise within a bound is asked for: outputs are listed beyond the bound, as tables differ."""
+
 COMES = {"epsilon": "3/2", "neighbours": "add-remove"}
 COMES_EACH = {**COMES, "adjacency": "unit"}
 COMES_ZCDP = {"standard": "zcdp", "rho": "1", "neighbours": "add-remove"}
+NEIGHBOURS = {"neighbours": "add-remove"}
 """Records are added and removed."""
 
 COLUMNS = {"marginal": ["column"], "weight": "3"}
@@ -79,6 +83,11 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("2 x 2", {**COMES, "epsilon": "4"}),
         Case("selections", {**COMES, "epsilon": "4"}),
         Case("one total", {**COMES_EACH, "epsilon": "2"}),
+        Case("2 x 2", WITHIN, {"bound": 8}, reach=12),
+        Case("one total", {**WITHIN, "delta": "1/1000"}, {"bound": 8}, reach=12),
+        Case("two states", WITHIN, {"bound": 8, "norm": "l2"}, reach=12),
+        Case("2 x 3", {**WITHIN, "epsilon": "3"}, {"bound": 8, "norm": "l2", **WEIGHTED}, reach=10),
+        Case("nothing kept", {**WITHIN, **NEIGHBOURS, "distance": 2}, {"bound": 12}, reach=16),
     ),
     LatticeGaussian: (
         Case("2 x 2", ZCDP),
@@ -106,6 +115,12 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("nothing kept", COMES_ZCDP, TWICE),
         Case("nothing kept", COMES_ZCDP, LEVELS),
         Case("two states", {**COMES_ZCDP, "rho": "2"}, WISHES),
+        Case("2 x 2", WITHIN, {"bound": 8}, reach=12),
+        Case("3 x 3", {**WITHIN, "epsilon": "4"}, {"bound": 6}, reach=6),
+        Case("one total", {**WITHIN, "delta": "1/1000"}, {"bound": 12}, reach=16),
+        Case("two states", {**WITHIN, "adjacency": "unit"}, {"bound": 8}, reach=12),
+        Case("two states", WITHIN, {"bound": 8, **WEIGHTED}, reach=12),
+        Case("women", {**WITHIN, **NEIGHBOURS}, {"bound": 8}, reach=12),
     ),
     KNorm: (
         Case("2 x 2", PURE),

@@ -19,10 +19,10 @@ from holdfast.inference.ratios import bounded_ratio, hull, ratios
 from holdfast.inference.released_intervals import Estimator
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.system.errors import SpecError
-from holdfast.testing.goodness import lattice_points
 
 LEVEL, DRAWS = Fraction(9, 10), 99
 # 2 x 3 tables with their total kept: columns are measured nine times as well as cells

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.ledger.releases import Files, Made, Record, charged, records
 
+from holdfast.lattice.points import lattice_points
 from holdfast.ledger import BudgetError, Ledger, losses
 from holdfast.ledger.charged import ChargedTable
 from holdfast.ledger.composition import spend
@@ -20,7 +21,6 @@ from holdfast.ledger.losses import joint_distance, joint_semi_adjacency
 from holdfast.ledger.scope import JointScope
 from holdfast.privacy.profile import NormLoss, Profile, SquaredLoss
 from holdfast.system.errors import GuaranteeError
-from holdfast.testing.goodness import lattice_points
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.sensitivity import sensitivity, spread
 

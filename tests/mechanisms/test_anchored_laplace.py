@@ -10,6 +10,7 @@ from holdfast.certificate.read import certificate_of
 from holdfast.derivation.derive import Derivation
 from holdfast.inference.intervals import intervals
 from holdfast.lattice.anchors import anchors
+from holdfast.lattice.points import lattice_points
 from holdfast.mechanisms.anchored_laplace import AnchoredLaplace, AnchoredLaplaceRecord, expected, share
 from holdfast.mechanisms.likelihood import AddedNoise
 from holdfast.privacy.profile import NormLoss
@@ -18,7 +19,7 @@ from holdfast.sampling.lattice.anchored import AnchoredLaw
 from holdfast.sampling.lattice.linear_law import MixedSumLaw, SumLaw
 from holdfast.system.errors import SamplingError, SpecError
 from holdfast.testing.contract import Subject
-from holdfast.testing.goodness import LEVEL, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, p_value, two_way
 from holdfast.testing.worlds import WORLDS, Case, World
 
 PURE = {"epsilon": "2"}

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.markov import markov_basis_two_way
+from holdfast.lattice.points import lattice_points
 from holdfast.mechanisms.conditioned import STEPS, Conditioned, ConditionedOptions, ConditionedRecord
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import Traits
@@ -24,7 +25,7 @@ from holdfast.privacy.profile import NormLoss
 from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import GuaranteeError, SpecError
-from holdfast.testing.goodness import LEVEL, Point, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, Point, p_value, two_way
 from holdfast.testing.losses import losses, record_distances
 from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Attributes, Schema
+from holdfast.lattice.points import lattice_points
 from holdfast.mechanisms.drawing import drawn_by_blocks
 from holdfast.mechanisms.k_norm import WORK, KNorm, KNormOptions
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
@@ -23,7 +24,7 @@ from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.system.errors import GuaranteeError, SamplingError
-from holdfast.testing.goodness import lattice_points, two_way
+from holdfast.testing.goodness import two_way
 from holdfast.testing.losses import losses, record_distances
 from holdfast.universe.hull.moves import _kept_ways, basic_moves, require_listable
 from holdfast.universe.hull.norm import HullNorm

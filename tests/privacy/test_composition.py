@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.lattice.points import lattice_points
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.composition import compose, parallel
 from holdfast.privacy.guarantee import Guarantee, Scope, Unit
@@ -14,7 +15,7 @@ from holdfast.privacy.intensity import GaussianDP, Intensity, Pure, ZeroConcentr
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import PerRecord
 from holdfast.system.errors import GuaranteeError
-from holdfast.testing.goodness import lattice_points, two_way
+from holdfast.testing.goodness import two_way
 from holdfast.testing.losses import losses, record_distances
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.tables import conforming_tables

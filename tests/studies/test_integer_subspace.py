@@ -34,10 +34,11 @@ from studies.integer_subspace.one_total import cell_law, norm_law
 from studies.integer_subspace.shells import Lattice, RadialLaw, shell_counts
 from studies.outcome import Number, Outcome
 
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.chains.coupling import MeetingTimes
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import DataError
-from holdfast.testing.goodness import lattice_law, lattice_points, two_way
+from holdfast.testing.goodness import lattice_law, two_way
 
 T = TypeVar("T")
 Integers = NDArray[np.int64]

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
+from holdfast.lattice.points import lattice_points
 from holdfast.programs import decompose
 from holdfast.programs.decompose import Decompose, Decomposition, OptimalBasis
 from holdfast.system.errors import GuaranteeError, SamplingError
-from holdfast.testing.goodness import lattice_points, two_way
+from holdfast.testing.goodness import two_way
 from holdfast.universe.hull.moves import HullMoves, UnlistedError, basic_moves, sensitivity_moves, span_matrix
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.space import sensitivity_space

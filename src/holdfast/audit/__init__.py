@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.audit.cell_keys import cell_key
     from holdfast.audit.census import census_2020
     from holdfast.audit.guarantees import compose, guarantee
     from holdfast.audit.projections import projection
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from holdfast.audit.universes import exposure, universe
 
 _HOME = {
+    "cell_key": "cell_keys",
     "census_2020": "census",
     "compose": "guarantees",
     "delta_z": "secrets",
@@ -28,6 +30,7 @@ _HOME = {
 }
 
 __all__ = [
+    "cell_key",
     "census_2020",
     "compose",
     "delta_z",

@@ -102,6 +102,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "swapping_audit",
             "Say what permutation swapping loses at a rate, and which rates give an epsilon.",
         ),
+        "cell-key": (
+            "cell_key",
+            "Say what a cell-key table gives away between neighbouring counts, and by averaging.",
+        ),
         "census-2020": ("census", "Tell what the 2020 US census guarantees under its invariants."),
     },
     "ledger": {

@@ -130,8 +130,8 @@ def contend(name: str, own: MechanismOptions, public: Public, target: Target) ->
             f" {kind.most_dimensions} are the most."
         )
     bounded = public.nonnegative or bool(public.inequalities)
-    terms = terms_for(kind.standards, target.intensity, bounded=bounded)
     options = own if isinstance(own, kind.Options) and own.name == name else kind.Options(name=name)
+    terms = terms_for(kind.standards_with(options), target.intensity, bounded=bounded)
     return Contender(
         kind.answer(public, replace(target, intensity=terms.intensity), options), terms.converted
     )

@@ -185,7 +185,7 @@ class Derivation:
         if unit.distance != distance:
             said = f"the certificate claims unit distance {unit.distance}, and what was asked is {distance}"
             yield Check("guarantee", holds=False, detail=said)
-        if self.privacy.standard not in kind.standards or not kind.released:
+        if self.privacy.standard not in kind.standards_with(part.mechanism) or not kind.released:
             said = f"{kind.name} is not released for the standard {self.privacy.standard!r}"
             yield Check("mechanism", holds=False, detail=said)
         if target.neighbours not in kind.neighbours:

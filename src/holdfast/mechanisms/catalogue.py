@@ -147,16 +147,19 @@ def _named_by(spec: Spec) -> ChosenMechanism:
 def _mechanism_of(spec: Spec) -> ChosenMechanism:
     kind, options = _named_by(spec)
     name, standard = kind.name, spec.privacy.standard
-    if standard not in kind.standards:
-        able = " or ".join(f'"{one}" with {" and ".join(NEEDS[one])}' for one in kind.standards)
+    if standard not in (standards := kind.standards_with(options)):
+        able = " or ".join(f'"{one}" with {" and ".join(NEEDS[one])}' for one in standards)
         given = " and ".join(NEEDS[standard])
         other = [m.name for m in of_tables() if standard in m.standards and _could_answer(m, spec)]
+        also = f", or {assigned('name', words=repr(other[0]))} in {setting('mechanism')}" if other else ""
+        if standard in kind.standards:
+            also = f", or leave out {setting('mechanism', 'bound')}"
         raise SpecError(
             f"{setting('privacy', 'standard')} = {standard!r} is not met by {name}: set"
             f" {assigned('standard', words=able)}, in"
             " place of"
             f" {given}"
-            + (f", or {assigned('name', words=repr(other[0]))} in {setting('mechanism')}." if other else ".")
+            f"{also}."
         )
     if (asked := spec.constraints.bounds) is not None and not kind.bounded:
         able = " or ".join(repr(m.name) for m in of_tables() if m.bounded and m.contends)

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from holdfast.lattice.forms import Form
+from holdfast.mechanisms.cut.noise import CutNoise, approximate, counts_within, cut_gaussian
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.forms import form_errors
 from holdfast.mechanisms.errors.laws import CountErrors, WholeNormal
@@ -41,17 +42,18 @@ from holdfast.mechanisms.mechanism import (
 )
 from holdfast.mechanisms.weights.queries import QueryOptions, WeightedRecord, counted_queries
 from holdfast.mechanisms.weights.strategy import Strategy, form_loss, squared_stretch, summed
-from holdfast.privacy.claims import claim
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.conversion import gdp_within, largest_rho
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
 from holdfast.privacy.integer_gaussian import no_easier_than_normal, rho_per_record
-from holdfast.privacy.intensity import Approximate, GaussianDP, ZeroConcentrated
+from holdfast.privacy.intensity import Approximate, GaussianDP, Standard, ZeroConcentrated
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import GaussianStandard, Profile, SquaredLoss, of_noise
 from holdfast.privacy.roots import down
 from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.public import Public
+from holdfast.sampling.lattice.cut import CutLaw
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.spec.values import PositiveRational
 from holdfast.system.ways import assigned
@@ -90,6 +92,9 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
     sigma_squared: Fraction
     strategy: Strategy | None = None
     stated: Literal["gaussian"] | None = None
+    cut: CutNoise | None = None
+    """What is known of the noise within a bound, where it has one."""
+    at_epsilon: Fraction | None = None
 
     name = "lattice-gaussian"
     Options = LatticeGaussianOptions
@@ -104,16 +109,23 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         """Take the variance that meets the target."""
         if not isinstance(target.intensity, cls.intensities):
             raise missing("rho")
-        premises = premises_for(public, target)
-        return cls.calibrate(
-            premises, intensity=target.intensity, strategy=Strategy.of_options(public, options)
-        )
+        premises, strategy = premises_for(public, target), Strategy.of_options(public, options)
+        if options.bound is None:
+            return cls.calibrate(premises, intensity=target.intensity, strategy=strategy)
+        cut, asked = CutNoise.of(premises, public, "squared", strategy, options.bound), approximate(target)
+        return cls(premises, cut.calibrated(asked), strategy, None, cut, asked.epsilon)
+
+    @classmethod
+    def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
+        """Within a bound nothing but delta pays for the edge."""
+        return cls.standards if chosen.bound is None else ("approximate",)
 
     @classmethod
     def of(cls, record: LatticeGaussianRecord, public: Public, unit: Unit) -> "LatticeGaussian":
         """Return the mechanism of a record."""
-        strategy = Strategy.of_record(public, record)
-        return cls(premises_at(public, unit), record.sigma_squared, strategy, record.stated)
+        strategy, premises = Strategy.of_record(public, record), premises_at(public, unit)
+        cut = CutNoise.of_record(premises, public, "squared", strategy, record.bound)
+        return cls(premises, record.sigma_squared, strategy, record.stated, cut, record.at_epsilon)
 
     @classmethod
     def calibrate(
@@ -145,14 +157,18 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         del public
         if not isinstance(target.intensity, self.intensities):
             return None
+        if self.cut is not None:
+            asked = approximate(target)
+            return {"sigma_squared": self.cut.calibrated(asked), "at_epsilon": asked.epsilon}
         again = self.calibrate(self.premises, intensity=target.intensity, strategy=self.strategy)
         return {"sigma_squared": again.sigma_squared, "stated": again.stated}
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The variance, and the queries."""
+        """The variance, the queries and the bound."""
         shape = {} if self.strategy is None else self.strategy.parameters
-        return {"sigma_squared": self.sigma_squared, "stated": self.stated, **shape}
+        bound = {} if self.cut is None else {"bound": self.cut.bound, "at_epsilon": self.at_epsilon}
+        return {"sigma_squared": self.sigma_squared, "stated": self.stated, **shape, **bound}
 
     @property
     def form(self) -> Form | None:
@@ -161,12 +177,17 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     @property
     def remark(self) -> str | None:
-        """The queries, if there are some."""
-        return None if self.strategy is None else f"weighted: {self.strategy.words}"
+        """The queries and the bound, if there are some."""
+        shape = None if self.strategy is None else f"weighted: {self.strategy.words}"
+        return shape if self.cut is None else self.cut.remark(shape)
 
     @property
     def guarantee(self) -> Guarantee:
         """Rho is the squared stretch over 2 sigma^2, and mu belongs to it [theory, 4; theory, 13]."""
+        if self.cut is not None and self.at_epsilon is not None:
+            queries = 0 if self.strategy is None else self.strategy.squares
+            told = cut_gaussian(self.sigma_squared, self.cut.bound, queries)
+            return self.cut.guarantee(self.sigma_squared, self.at_epsilon, told, floats=self.noise.floats)
         premises, twice = self.premises, 2 * self.sigma_squared
         standard: GaussianStandard = self.stated or "zcdp"
         rho = squared_stretch(premises, self.strategy) / twice
@@ -181,23 +202,34 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         return self.premises.worst_on_a_line(self.noise.log_prob)
 
     @cached_property
-    def noise(self) -> LatticeGaussianLaw:
+    def noise(self) -> LatticeGaussianLaw | CutLaw:
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
-        return LatticeGaussianLaw(
+        whole = LatticeGaussianLaw(
             universe.matrix, self.sigma_squared, universe.margins, self.form, otherwise=_narrow()
         )
+        return whole if self.cut is None else self.cut.law(whole, self.sigma_squared)
+
+    def caveats(self, public: Public) -> tuple[Claim, ...]:
+        """Return what a bound says for sure."""
+        own = () if self.cut is None else (counts_within(self.cut.bound),)
+        return (*own, *super().caveats(public))
 
     @cached_property
     def unchanged(self) -> ZeroNoiseChances | None:
         """The chance of noise 0, where at most one total ties the cells."""
-        if self.strategy is not None:
+        if self.strategy is not None or self.cut is not None:
             return None
         twice = float(2 * self.sigma_squared)
         return on_lattice(self.premises.universe.matrix, lambda steps: -(steps**2) / twice)
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
-        """Return the errors of counts: discrete Gaussian, with the variances of its form [theory, 13]."""
+        """Return the errors of counts: discrete Gaussian, with the variances of its form [theory, 13].
+
+        Within a bound they are simulated.
+        """
+        if self.cut is not None:
+            return [None] * len(asked)
         width = float(self.sigma_squared) ** 0.5
         return form_errors(public, asked, self.strategy, self.error_law, width=width)
 
@@ -207,7 +239,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release as a function of the table: with queries, that of their noisy sums."""
-        if self.strategy is None:
+        if self.strategy is None or self.cut is not None:
             return super().likelihood(released)
         return summed(self.strategy.form, released, 1 / (2 * self.sigma_squared))
 

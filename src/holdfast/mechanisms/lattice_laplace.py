@@ -24,6 +24,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from holdfast.lattice.forms import Form
+from holdfast.mechanisms.cut.noise import CutNoise, approximate, counts_within, cut_laplace
 from holdfast.mechanisms.errors.closed import closed_errors
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.forms import form_errors
@@ -32,15 +33,16 @@ from holdfast.mechanisms.errors.zero_noise import ZeroNoiseChances, on_lattice
 from holdfast.mechanisms.mechanism import Calibrated, drawn_exactly, premises_at, premises_for, pure
 from holdfast.mechanisms.weights.queries import QueryOptions, WeightedRecord, counted_queries
 from holdfast.mechanisms.weights.strategy import Strategy, form_loss, squared_stretch
-from holdfast.privacy.claims import claim
+from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit
-from holdfast.privacy.intensity import Pure
+from holdfast.privacy.intensity import Pure, Standard
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import NormLoss, Profile
 from holdfast.privacy.roots import ceil_root, floor_root
 from holdfast.privacy.tradeoff import PiecewiseLinear
 from holdfast.public import Public
+from holdfast.sampling.lattice.cut import CutLaw
 from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw, require_few_crossings
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import SpecError
@@ -92,6 +94,9 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     kappa: Fraction
     given: Literal["by the spec"] | None = None
     strategy: Strategy | None = None
+    cut: CutNoise | None = None
+    """What is known of the noise within a bound, where it has one."""
+    at_epsilon: Fraction | None = None
 
     name = "lattice-laplace"
     Options = LatticeLaplaceOptions
@@ -108,6 +113,14 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if options.norm == "l1" and public.margins is not None:
             require_few_crossings(public.margins, _crossing())
         premises, strategy = premises_for(public, target), Strategy.of_options(public, options)
+        if options.bound is not None:
+            cut, asked = (
+                CutNoise.of(premises, public, options.norm, strategy, options.bound),
+                approximate(target),
+            )
+            given: Literal["by the spec"] | None = None if options.epsilon_per_unit is None else "by the spec"
+            kappa = options.epsilon_per_unit or cut.calibrated(asked)
+            return cls(premises, options.norm, kappa, given, strategy, cut, asked.epsilon)
         if options.epsilon_per_unit is not None:
             return cls(premises, options.norm, options.epsilon_per_unit, "by the spec", strategy)
         return cls.calibrate(premises, norm=options.norm, intensity=pure(target), strategy=strategy)
@@ -118,7 +131,14 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         strategy = Strategy.of_record(public, record)
         if strategy is not None and record.norm != "l2":
             raise SpecError("queries go with the l2 norm, and the record has another.")
-        return cls(premises_at(public, unit), record.norm, record.kappa, record.given, strategy)
+        premises = premises_at(public, unit)
+        cut = CutNoise.of_record(premises, public, record.norm, strategy, record.bound)
+        return cls(premises, record.norm, record.kappa, record.given, strategy, cut, record.at_epsilon)
+
+    @classmethod
+    def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
+        """Within a bound nothing but delta pays for the edge."""
+        return cls.standards if chosen.bound is None else ("approximate",)
 
     @classmethod
     def calibrate(
@@ -141,6 +161,9 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         del public
         if target.intensity is None or self.given is not None:
             return None
+        if self.cut is not None:
+            asked = approximate(target)
+            return {"kappa": self.cut.calibrated(asked), "at_epsilon": asked.epsilon}
         again = self.calibrate(self.premises, norm=self.norm, intensity=pure(target), strategy=self.strategy)
         return {"kappa": again.kappa}
 
@@ -148,7 +171,13 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     def parameters(self) -> Mapping[str, Any]:
         """Kappa, the norm, and the queries."""
         shape = {} if self.strategy is None else self.strategy.parameters
-        return {"norm": self.norm, "kappa": self.kappa, "given": self.given, **shape}
+        bound = {} if self.cut is None else {"bound": self.cut.bound, "at_epsilon": self.at_epsilon}
+        return {"norm": self.norm, "kappa": self.kappa, "given": self.given, **shape, **bound}
+
+    def caveats(self, public: Public) -> tuple[Claim, ...]:
+        """Return what a bound says for sure."""
+        own = () if self.cut is None else (counts_within(self.cut.bound),)
+        return (*own, *super().caveats(public))
 
     @cached_property
     def _squared_stretch(self) -> Fraction:
@@ -165,6 +194,10 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     def guarantee(self) -> Guarantee:
         """The loss is kappa times the stretch [integer-subspace-dp, Theorem 10]."""
         premises = self.premises
+        if self.cut is not None and self.at_epsilon is not None:
+            queries = 0 if self.strategy is None else self.strategy.squares
+            told = cut_laplace(self.kappa, self.norm, self.cut.bound, queries)
+            return self.cut.guarantee(self.kappa, self.at_epsilon, told, floats=self.noise.floats)
         profile: Profile = NormLoss(self.kappa, self.norm)
         if self.strategy is not None:
             profile = form_loss("pure", premises, self.strategy.form, self.kappa**2)
@@ -181,32 +214,39 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
 
     @property
     def remark(self) -> str | None:
-        """The norm, where it is not l1, and the queries."""
+        """The norm, where it is not l1, the queries and the bound."""
+        shape = None if self.norm == "l1" else "in the l2 norm"
         if self.strategy is not None:
-            return f"in the l2 norm, weighted: {self.strategy.words}"
-        return None if self.norm == "l1" else "in the l2 norm"
+            shape = f"in the l2 norm, weighted: {self.strategy.words}"
+        return shape if self.cut is None else self.cut.remark(shape)
 
     @cached_property
-    def noise(self) -> LatticeLaplaceLaw:
+    def noise(self) -> LatticeLaplaceLaw | CutLaw:
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
-        return LatticeLaplaceLaw(
+        whole = LatticeLaplaceLaw(
             universe.matrix, self.kappa, self.norm, universe.margins, self.form, otherwise=_crossing()
         )
+        return whole if self.cut is None else self.cut.law(whole, self.kappa)
 
     @cached_property
     def unchanged(self) -> ZeroNoiseChances | None:
         """The chance of noise 0, where the law is a product over cells that at most one total ties."""
-        if self.norm == "l2":
+        if self.norm == "l2" or self.cut is not None:
             return None
         kappa = float(self.kappa)
         return on_lattice(self.premises.universe.matrix, lambda steps: -kappa * np.abs(steps))
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
-        """Return the errors of counts: of a radial law in l2, and in closed form in l1 if there is one."""
-        universe, kappa = public.universe, float(self.kappa)
+        """Return the errors of counts: of a radial law in l2, and in closed form in l1 if there is one.
+
+        Within a bound they are simulated.
+        """
+        universe, kappa, noise = public.universe, float(self.kappa), self.noise
+        if isinstance(noise, CutLaw):
+            return [None] * len(asked)
         if self.norm == "l1":
-            return closed_errors(self.noise, public, asked)
+            return closed_errors(noise, public, asked)
         width = sqrt(universe.dimension + 1) / kappa
         return form_errors(public, asked, self.strategy, self.error_law, width=width)
 

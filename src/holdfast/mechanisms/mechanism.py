@@ -213,6 +213,12 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     def methods(self) -> tuple[Claim, ...]:
         """How a release is drawn, in claims that depend on public values only."""
 
+    @classmethod
+    def standards_with(cls, chosen: Any) -> tuple[Standard, ...]:
+        """Return the standards of the targets that it can meet with its options, or a record of them."""
+        del chosen
+        return cls.standards
+
     @property
     def releases(self) -> Literal["table", "release"]:
         """What a release is called: a table, where it is one."""

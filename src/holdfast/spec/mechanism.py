@@ -18,6 +18,18 @@ USUAL = "lattice-laplace"
 """The mechanism where a spec names none."""
 
 
+NO_PROTECTION = {
+    "cell-key": (
+        "its margins do not add up, counts are changed one by one and the same way each time, and what that"
+        " gives"
+        " away is known of its table alone, which an audit of cell keys tells; name lattice-laplace with a"
+        " bound,"
+        " which changes no count by more either and has a guarantee."
+    )
+}
+"""Practices that are no mechanism, and why."""
+
+
 class MechanismOptions(Part):
     """The name of a mechanism, and its own keys of [mechanism]."""
 
@@ -63,6 +75,11 @@ def options_of(
     try:
         kind = registry.find(name)
     except MissingMechanismError:
+        if name in NO_PROTECTION:
+            raise SpecError(
+                f"{setting('mechanism', 'name')} = {name!r} is not offered as protection:"
+                f" {NO_PROTECTION[name]}"
+            ) from None
         said = f"{setting('mechanism', 'name')} = {name!r} is not known: {closest(name, offered())}"
         raise SpecError(said) from None
     options: MechanismOptions = kind.Options(**{**values, "name": name})

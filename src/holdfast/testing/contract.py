@@ -28,6 +28,7 @@ from holdfast.certificate.model import Certificate
 from holdfast.certificate.public import mechanism_of, public_of
 from holdfast.data.table import Table
 from holdfast.lattice.arrays import IntArray, WordArray
+from holdfast.lattice.points import lattice_points
 from holdfast.ledger.account import Ledger
 from holdfast.ledger.rows import STANDARDS
 from holdfast.mechanisms.catalogue import AnyMechanism, answer
@@ -39,7 +40,7 @@ from holdfast.releases.resume import ChargedError
 from holdfast.releases.table import settle
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import BudgetError, GuaranteeError
-from holdfast.testing.goodness import LEVEL, Point, lattice_points, p_value
+from holdfast.testing.goodness import LEVEL, Point, p_value
 from holdfast.testing.losses import log_shares, record_distances, spent
 from holdfast.testing.worlds import Case
 from holdfast.universe.limits import Limits, together

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.points import lattice_points
 
 LEVEL = 1e-3
 """A test with a fixed seed fails at this level; a wrong law must fail far below it."""
@@ -64,32 +65,6 @@ def lattice_law(
     weight /= weight.sum()
     some = weight >= rarest
     return dict(zip(map(tuple, points[some].tolist()), weight[some].tolist(), strict=True))
-
-
-def lattice_points(matrix: IntArray, radius: int) -> IntArray:
-    """Return all z with A z = 0 and |z_i| <= radius, by trying every value cell by cell.
-
-    The last cell of an equation has the value that the others leave.
-    """
-    rows, cells = matrix.shape
-    reach = np.zeros((cells + 1, rows), dtype=np.int64)
-    for i in reversed(range(cells)):
-        reach[i] = reach[i + 1] + radius * np.abs(matrix[:, i])
-    points = np.zeros((1, 0), dtype=np.int64)
-    values = np.arange(-radius, radius + 1)
-    for i in range(cells):
-        last = np.flatnonzero((matrix[:, i] != 0) & ~(matrix[:, i + 1 :] != 0).any(axis=1))
-        if last.size:
-            left = -(points @ matrix[last[0], :i])
-            points = np.column_stack([points, left // matrix[last[0], i]])
-            points = points[np.abs(points[:, i]) <= radius]
-        else:
-            points = np.column_stack(
-                [np.repeat(points, values.size, axis=0), np.tile(values, points.shape[0])]
-            )
-        partial = points @ matrix[:, : i + 1].T
-        points = points[(np.abs(partial) <= reach[i + 1]).all(axis=1)]
-    return points
 
 
 def two_way(rows: int, columns: int) -> IntArray:

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from tests.contract.cases import NOT_NEGATIVE
 from tests.mechanisms.wasserstein.worlds import exponential, log_weights, spent
 
+from holdfast.lattice.points import lattice_points
 from holdfast.mechanisms.truncation.spread import bases_in_words
 from holdfast.mechanisms.wasserstein import exponential as exponential_module
 from holdfast.mechanisms.wasserstein import laws
@@ -22,7 +23,7 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec
 from holdfast.system.errors import GuaranteeError, SamplingError, SpecError
 from holdfast.testing.contract import Subject
-from holdfast.testing.goodness import LEVEL, lattice_points, p_value
+from holdfast.testing.goodness import LEVEL, p_value
 from holdfast.testing.worlds import Case
 from holdfast.verification.verify import verify
 

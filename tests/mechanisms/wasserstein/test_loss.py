@@ -11,10 +11,10 @@ import pytest
 from tests.contract.cases import NOT_NEGATIVE
 from tests.mechanisms.wasserstein.worlds import exponential
 
+from holdfast.lattice.points import lattice_points
 from holdfast.mechanisms.wasserstein import loss as module
 from holdfast.mechanisms.wasserstein.loss import LossKind, TableLoss
 from holdfast.system.errors import SpecError
-from holdfast.testing.goodness import lattice_points
 from holdfast.testing.losses import record_distances
 
 QUERIES = ((1, 2, 0), (0, 1, -3))

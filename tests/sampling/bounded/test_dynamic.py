@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
 
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.bounded import circuit_law, dynamic
 from holdfast.sampling.bounded.circuit_law import CircuitLaw
 from holdfast.sampling.bounded.dynamic import DynamicLaw
@@ -17,7 +18,7 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.lattice.laplace_total import OneTotal
 from holdfast.system.errors import SamplingError
-from holdfast.testing.goodness import LEVEL, Point, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, Point, p_value, two_way
 
 Array = NDArray[np.int64]
 RADIUS = 12

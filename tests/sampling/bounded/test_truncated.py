@@ -7,12 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.bounded import truncated
 from holdfast.sampling.bounded.thinned import RejectionLaw
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SamplingError
-from holdfast.testing.goodness import LEVEL, Point, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, Point, p_value, two_way
 
 Array = NDArray[np.int64]
 X = np.array([2, 0, 1, 3, 1, 1])

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.chains.kernel import ChainState, Kernel, LaplaceTarget, non_negative
-from holdfast.testing.goodness import lattice_points
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.k_norm import KNormLaw, RareError
-from holdfast.testing.goodness import LEVEL, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, p_value, two_way
 from holdfast.universe.hull.moves import basic_moves, sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.universe import Universe

@@ -7,11 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.lattice.points import lattice_points
 from holdfast.lattice.product import AxisMargins
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import CrossingsError, LatticeLaplaceLaw, require_few_crossings
 from holdfast.system.errors import SamplingError
-from holdfast.testing.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 SYSTEMS = {
     "one total": np.ones((1, 3), dtype=np.int64),

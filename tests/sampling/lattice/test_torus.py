@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from tests.sampling.replayed import ReplayedEntropy
 
+from holdfast.lattice.points import lattice_points
 from holdfast.sampling.decisions import ball_of, floor_of, real
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import torus
@@ -18,7 +19,7 @@ from holdfast.sampling.lattice.angle import GRID, Angle, log_phi
 from holdfast.sampling.lattice.cascade import Cascade, best_order
 from holdfast.sampling.lattice.torus import Torus, Walks, balanced_bases
 from holdfast.system.errors import SamplingError
-from holdfast.testing.goodness import LEVEL, lattice_law, lattice_points, p_value, two_way
+from holdfast.testing.goodness import LEVEL, lattice_law, p_value, two_way
 
 NOT_UNIMODULAR = np.array([[1, 1, 0, 1, 0], [0, 1, 1, 1, 0], [1, 0, 1, 1, 1]])
 """The first three columns have determinant 2."""

@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.points import lattice_points
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
@@ -15,7 +16,7 @@ from holdfast.sampling.lattice.klein import log_acceptance, log_chance
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.sampling.lattice.weighted import DenseForm, WeightedGrid, kernel_basis
 from holdfast.system.errors import SamplingError
-from holdfast.testing.goodness import LEVEL, lattice_points, p_value
+from holdfast.testing.goodness import LEVEL, p_value
 
 Measured = dict[Reading, str | int]
 

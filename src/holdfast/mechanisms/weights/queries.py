@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveInt,
+    StrictInt,
     field_validator,
     model_validator,
 )
@@ -39,6 +40,7 @@ from holdfast.system.ways import assigned, setting, valued
 ONE = Fraction(1)
 MOST_QUERIES = 64
 QUERIES = "mechanism.queries"
+LARGEST_BOUND = 10**9
 
 
 class QueryWeights(Part):
@@ -338,6 +340,18 @@ class QueryOptions(MechanismOptions):
     """What noise is to be small in; all cells alike where none is named."""
     optimise_for: Wishes = ()
     """Margins that weights are to be best for, in place of queries."""
+    bound: StrictInt | None = None
+    """How far the noise moves a count at most; as far as it likes where none is given."""
+
+    @field_validator("bound")
+    @classmethod
+    def _a_distance(cls, bound: int | None) -> int | None:
+        if bound is not None and not 1 <= bound <= LARGEST_BOUND:
+            raise ValueError(
+                f"is {short(str(bound))}: give the most that a count may be moved, from 1 to"
+                f" {LARGEST_BOUND:,}"
+            )
+        return bound
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -377,6 +391,16 @@ class WeightedRecord(MechanismRecord):
         default=None, exclude_if=lambda queries: queries is None
     )
     optimum: OptimumRecord | None = Field(default=None, exclude_if=lambda optimum: optimum is None)
+    bound: StrictInt | None = Field(default=None, ge=1, exclude_if=lambda bound: bound is None)
+    """How far a count is moved at most."""
+    at_epsilon: PositiveRational | None = Field(default=None, exclude_if=lambda at: at is None)
+    """The epsilon beside which delta is stated, of noise within a bound."""
+
+    @model_validator(mode="after")
+    def _at_an_epsilon(self) -> Self:
+        if (self.bound is None) != (self.at_epsilon is None):
+            raise ValueError("has a bound and no epsilon beside it, or the other way round")
+        return self
 
     def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, queries in words."""
