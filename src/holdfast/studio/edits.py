@@ -102,6 +102,24 @@ def with_value(text: str, section: str, key: str, value: object, *, number: int 
     return _checked("\n".join(lines), wanted)
 
 
+def set_aside(text: str, section: str, key: str) -> str:
+    r"""Return the text with a key turned into a comment; the text as it is where there is no such key.
+
+    >>> print(set_aside('[privacy]\nepsilon = "1"   # one', "privacy", "epsilon"))
+    [privacy]
+    # epsilon = "1"   # one
+    """
+    lines = text.split("\n")
+    there = next((one for one in statements(lines) if (one.section, one.key) == (section, key)), None)
+    if there is None:
+        return text
+    wanted = tomllib.loads(text)
+    _set(wanted, section, 0, key, None)
+    for at in range(there.begin, there.end):
+        lines[at] = f"# {lines[at]}"
+    return _checked("\n".join(lines), wanted)
+
+
 def with_block(text: str, section: str, values: Mapping[str, object], note: str = "") -> str:
     """Return the text with one more section of a list, such as an invariant."""
     lines = text.split("\n")

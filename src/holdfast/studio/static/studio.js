@@ -46,7 +46,8 @@
     const box = document.getElementById(slider.dataset.box);
     box.value = stops[Number(slider.value)];
     slider.setAttribute("aria-valuetext", box.value);
-    document.querySelectorAll("[data-stop]").forEach((part) => { part.hidden = part.dataset.stop !== slider.value; });
+    const kind = slider.dataset.of || "stop";
+    document.querySelectorAll(`[data-${kind}]`).forEach((part) => { part.hidden = part.dataset[kind] !== slider.value; });
   });
   document.addEventListener("htmx:responseError", () => say("That did not work."));
   document.addEventListener("htmx:sendError", () => say("The studio does not answer: is it still running?"));
