@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import NoReturn
 
 import numpy as np
@@ -234,6 +235,37 @@ def test_a_given_distance_is_held_against_a_short_search_before_anything_is_list
     public = kept((3, 3, 3), TWO_WAYS, counts)
     with pytest.raises(GuaranteeError, match=r"no short search shows .* no more than 5 records"):
         KNorm.answer(public, Target("semi", Pure(EPSILON), distance=5), KNormOptions())
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 2, 2), (3, 3, 3), (5, 5, 2), (4, 4, 4), (58, 2, 3)])
+@pytest.mark.parametrize("ways", [1, 2])
+@pytest.mark.parametrize("distance", [None, 2, 4, 6])
+def test_what_is_refused_is_refused_by_short_searches_alone(
+    shape: tuple[int, ...], ways: int, distance: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No program of the norms is solved, no search is whole, and few vectors are listed."""
+    monkeypatch.setattr("holdfast.universe.sensitivity.norms_of", _never)
+    found = METRICS["replace"].semi_adjacency
+
+    def short(universe: Universe, work: int | None = None) -> SemiAdjacency:
+        assert work == WORK
+        return found(universe, work)
+
+    monkeypatch.setitem(METRICS, "replace", replace(METRICS["replace"], semi_adjacency=short))
+    names = [tuple("abcd"[place] for place in some) for some in combinations(range(len(shape)), ways)]
+    counts = np.random.default_rng(0).integers(0, 4, int(np.prod(shape)))
+    public = kept(shape, names, counts)
+    target = Target("semi", Pure(EPSILON), distance=distance)
+    with pytest.raises((GuaranteeError, _ListedError)):
+        KNorm.answer(public, target, KNormOptions())
+
+
+class _ListedError(Exception):
+    """What is listed is accepted so far."""
+
+
+def _never(*_: object) -> NoReturn:
+    raise _ListedError
 
 
 def test_a_given_distance_has_a_list_with_a_limit() -> None:

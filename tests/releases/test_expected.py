@@ -107,12 +107,9 @@ def test_noise_within_bounds_that_cannot_be_drawn_is_refused_with_what_noise_wit
     assert f'"anchored-laplace" (a cell is off by {plain_number(error.mean_absolute)} on average' in said
 
 
-def test_differences_that_cannot_be_listed_lead_to_other_noise_with_its_price() -> None:
-    with pytest.raises(GuaranteeError, match="k-norm noise needs them: in mechanism set name=") as refused:
+def test_differences_that_cannot_be_listed_lead_to_other_noise_without_a_long_search() -> None:
+    with pytest.raises(GuaranteeError, match=r"k-norm noise needs them: set name=.* holdfast\.compare tells"):
         of_sizes({"a": 14, "b": 14}, [["a"], ["b"]], {"name": "k-norm"}, epsilon="1")
-    found = [float(each) for each in re.findall(r"a cell is off by ([\d.]+)", str(refused.value))]
-    assert len(found) > 1
-    assert found == sorted(found)
 
 
 def test_noise_too_narrow_to_be_drawn_is_refused_with_pure_noise_that_implies_the_target() -> None:

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.solver import IntegerSolution, Status
 from holdfast.system.errors import GuaranteeError
 from holdfast.universe import witness
 from holdfast.universe.semi_adjacency import semi_adjacency
+from holdfast.universe.space import SETS
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]
@@ -183,3 +186,33 @@ def test_beyond_the_work_limit_without_a_bound_nothing_is_claimed(
     monkeypatch.setattr(witness, "WORK", 0)
     with pytest.raises(GuaranteeError, match="total number of records"):
         semi_adjacency(rows([[1, 2, 1, 0], [0, 1, 2, 0]], [1, 1, 1, 1]))
+
+
+def test_no_pair_is_asked_about_once_one_is_open_and_none_can_attain_the_bound(
+    margins: Design, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = np.random.default_rng(0).integers(0, 4, (3, 3, 3))
+    universe = margins(counts, [(0, 1), (0, 2), (1, 2)])
+    answers: list[Status] = []
+    asking = witness.Witnesses.expensive
+
+    def counted(self: witness.Witnesses, x: int, y: int, level: int) -> IntegerSolution:
+        found = asking(self, x, y, level)
+        answers.append(found.status)
+        return found
+
+    monkeypatch.setattr(witness.Witnesses, "expensive", counted)
+    found = semi_adjacency(universe)
+    assert not found.exact
+    assert found.worst_case > witness.Witnesses(universe).reach
+    assert answers.index(Status.UNKNOWN) == len(answers) - 1
+
+
+@pytest.mark.parametrize(("cells", "reach"), [(16, 10), (27, 7), (2, 16)])
+def test_reach_is_the_last_level_that_is_answered(cells: int, reach: int) -> None:
+    universe = Universe.of(csr_array(np.ones((1, cells), dtype=np.int64)), np.array([3]))
+    search = witness.Search(universe, csr_array(np.eye(cells, dtype=np.int64)), witness.WORK, None)
+    found = search._countable(SETS)
+    assert min(witness.LEVELS, found + 2) == reach
+    assert found == witness.LEVELS or comb(cells + found, found + 1) > SETS
+    assert comb(cells + found - 1, found) <= SETS

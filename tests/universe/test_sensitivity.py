@@ -1,6 +1,6 @@
 import random
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -178,3 +178,18 @@ def test_too_many_kinds_are_solved_together(margins: Design, monkeypatch: pytest
     monkeypatch.setattr(module, "KINDS", 0)
     found = sensitivity(margins([[[1, 0], [0, 1]]] * 2, [(0, 1), (0, 2)]), 4)
     assert found == Sensitivity(8, 8, 1, exact=True)
+
+
+def test_a_search_that_is_cut_short_gives_the_bound_that_it_reached(
+    margins: Design, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the truth, and below what holds of any table: as the search has proved it until then."""
+    counts = np.random.default_rng(0).integers(0, 4, (2, 2, 2, 2))
+    universe = margins(counts, list(combinations(range(4), 2)))
+    assert sensitivity(universe, 26) == Sensitivity(24, 72, 3, exact=True)
+    monkeypatch.setattr(module, "ENTRIES", 1)
+    monkeypatch.setattr(module, "LEAST_NODES", 1)
+    cut = sensitivity(universe, 26)
+    assert not cut.exact
+    assert 24 <= cut.l1 < 52
+    assert 72 <= cut.l2_squared < cut.l1 * cut.linf

@@ -90,9 +90,7 @@ def estimated_together(
     tables = {name: (one.mechanism, one.public) for name, one in derivations.items()}
     files = {name: released_files(verifying, one) for name, one in derivations.items()}
     across = [each.value for each in joined.across or ()]
-    regions = {
-        name: Regions.of(one.public.schema, one.public.geography) for name, one in derivations.items()
-    }
+    regions = {name: Regions.of(one.public.schema, one.public.geography) for name, one in derivations.items()}
     try:
         plain = all(each.plain(regions) for each in across)
         yield Check.that("across tables", plain, "a constraint is not written as certificates write it")

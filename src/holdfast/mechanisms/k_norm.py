@@ -33,7 +33,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.ways import assigned, setting
+from holdfast.system.ways import assigned, command, setting
 from holdfast.universe.hull.moves import (
     FurtherSumError,
     UnlistedError,
@@ -44,9 +44,9 @@ from holdfast.universe.hull.moves import (
 from holdfast.universe.hull.norm import HullNorm
 from holdfast.universe.universe import Universe
 
-WORK = 1_500_000
+WORK = 800_000
 """What a search for the semi-adjacency may take before it is clear that K can be listed, as it counts itself:
-up to two seconds, and mostly less."""
+up to a second, and mostly less."""
 
 
 class KNormOptions(MechanismOptions):
@@ -226,7 +226,8 @@ def _naming_another() -> Iterator[None]:
         yield
     except UnlistedError as error:
         raise GuaranteeError(
-            f"{error.fact}, and k-norm noise needs them: {_another()}, or use coarser attributes."
+            f"{error.fact}, and k-norm noise needs them: {_another()}, whose errors {command('compare')}"
+            " tells, or use coarser attributes."
         ) from error
     except FurtherSumError as error:
         raise GuaranteeError(
@@ -274,7 +275,7 @@ def _require_near(premises: Premises) -> None:
         raise _not_soon(
             f"that one person's change takes fewer than {farthest:,} records, and the differences of tables"
             f" that far apart cannot all be listed for {universe.cells:,} cells"
-        ) from None  # other noise is not priced: that would take the long search that this one leaves out
+        ) from None
 
 
 def _not_soon(what: str) -> GuaranteeError:

@@ -14,8 +14,9 @@ never INFEASIBLE.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from math import floor
 
 import highspy
 import numpy as np
@@ -44,10 +45,16 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The status of a solve, and a feasible point where there is one; it is optimal if SOLVED."""
+    """The status of a solve, and a feasible point where there is one; it is optimal if SOLVED.
+
+    Attributes:
+        bound: what no feasible point goes below, where integers were searched.
+
+    """
 
     status: Status
     values: FloatArray | None = None
+    bound: float = -np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +163,8 @@ class HighsModel:
         if not solved and self._highs.getInfo().primal_solution_status != feasible:
             return Solution(Status.UNKNOWN)
         values = np.array(self._highs.getSolution().col_value, dtype=np.float64)
-        return Solution(Status.SOLVED if solved else Status.UNKNOWN, values)
+        bound = self._highs.getInfo().mip_dual_bound
+        return Solution(Status.SOLVED if solved else Status.UNKNOWN, values, bound)
 
     def prices(self) -> FloatArray:
         """Return the dual value of each row in the last solution."""
@@ -180,15 +188,22 @@ NODES = 2_000  # branch-and-bound nodes for each solve: a deterministic limit
 INTEGRAL = 1e-6  # a relaxed value this close to an integer is one
 
 
+def _at_most(value: float) -> int | None:
+    """Return the largest integer that a solver's bound leaves, None where there is no bound."""
+    return floor(value + INTEGRAL * max(1.0, abs(value))) if abs(value) < FAR else None
+
+
 @dataclass(frozen=True, eq=False)
 class IntegerSolution:
     """The status of a solve, and the integer point where there is one.
 
-    A point may come with the status UNKNOWN: it satisfies everything but may not be optimal.
+    A point may come with the status UNKNOWN: it satisfies everything but may not be optimal. The solver's
+    ``bound`` then says what no point exceeds, None where that is not known.
     """
 
     status: Status
     point: IntArray | None = None
+    bound: int | None = None
 
 
 class Program:
@@ -202,6 +217,7 @@ class Program:
         *,
         most: IntArray,
         least: IntArray | None = None,
+        nodes: int = NODES,
     ) -> None:
         self._matrix = csr_array(matrix.astype(np.int64))
         self._low, self._high = low, high
@@ -209,7 +225,7 @@ class Program:
         self._least = np.zeros_like(most) if least is None else least
         rows, columns = Sides.of(low, high), Sides.of(self._least, most)
         self._model = HighsModel(
-            self._matrix, rows, columns, whole=True, mip_rel_gap=0.0, mip_max_nodes=NODES
+            self._matrix, rows, columns, whole=True, mip_rel_gap=0.0, mip_max_nodes=nodes
         )
 
     def solve(
@@ -245,7 +261,7 @@ class Program:
         point = np.rint(found.values).astype(np.int64)
         if relax and np.abs(found.values - point).max() > INTEGRAL:
             return IntegerSolution(Status.UNKNOWN)  # its rounding may be feasible, but not optimal
-        return self._checked(found.status, point, lower, upper)
+        return replace(self._checked(found.status, point, lower, upper), bound=_at_most(-found.bound))
 
     def _checked(self, status: Status, point: IntArray, lower: IntArray, upper: IntArray) -> IntegerSolution:
         """Keep the point only if it satisfies everything in integers."""

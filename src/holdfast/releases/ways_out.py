@@ -73,7 +73,6 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
 def _told(error: HoldfastError, spec: Spec, public: Public) -> str | None:
     """Return what to do in place of what was refused, with its price; None where nothing else is known."""
     from holdfast.mechanisms.conditioned import WithinBoundsError  # noqa: PLC0415 - where something is refused
-    from holdfast.universe.hull.moves import UnlistedError  # noqa: PLC0415
 
     if isinstance(error, WithinBoundsError):
         ways = ways_out(replace(public, nonnegative=False, inequalities=()), target_of(spec.privacy))
@@ -81,7 +80,7 @@ def _told(error: HoldfastError, spec: Spec, public: Public) -> str | None:
         bounds += [setting("constraints.inequalities")] * bool(public.inequalities)
         before = f"leave out {' and '.join(bounds)}, set in {setting('mechanism')} "
         after = f", and hand its release to {command('postprocess')}, or {error.otherwise}"
-    elif isinstance(error.__cause__ or error, CrossingsError | UnlistedError):
+    elif isinstance(error, CrossingsError):
         ways = ways_out(public, target_of(spec.privacy))
         before = f"in {setting('mechanism')} set "
         after = ", or keep fewer margins or coarser attributes"

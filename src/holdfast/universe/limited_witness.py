@@ -42,6 +42,11 @@ class LimitedWitnesses(Search):
         self._tables = self._program()
         self._steps: dict[int, IntArray | None] = {}
 
+    @property
+    def reach(self) -> int:
+        """The largest level at which `expensive` has an answer: further steps are too many to look up."""
+        return self._countable(SETS) + 1
+
     def any_table(self, least: dict[int, int]) -> IntegerSolution:
         """Return a table with at least these counts."""
         self._spend(0)

@@ -250,9 +250,11 @@ def _worst_case(
 ) -> int | None:
     """Return the largest d(X; x -> y), or None when the search does not settle it.
 
-    Each pair is asked once for a table that needs more changes than any found so far, hard ones first.
+    Each pair is asked once for a table that needs more changes than any found so far, hard ones first. Once
+    a pair is left open only a pair that attains the bound settles all, which none does beyond reach.
     """
     best, settled = start, possible.size <= PATTERNS
+    attainable = bound is not None and bound.value <= witnesses.reach
     for x, y in chain(hard, _pairs(witnesses, possible[:PATTERNS])):
         while bound is None or best < bound.value:
             outcome = witnesses.expensive(x, y, max(best + 1, 2))
@@ -262,6 +264,8 @@ def _worst_case(
             best = max(best + 1, 2)
         if (bound is not None and best >= bound.value) or witnesses.exhausted:
             break
+        if not (settled or attainable):
+            return None
     if bound is not None and best >= bound.value:
         return best
     return best if settled and not witnesses.exhausted else None

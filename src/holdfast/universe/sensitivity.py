@@ -21,7 +21,7 @@ from holdfast.lattice.components import Patterns, patterns
 from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.product import AxisMargins
 from holdfast.lattice.rows import independent_rows
-from holdfast.programs.solver import UNBOUNDED, Program, Sides, Status, suggest
+from holdfast.programs.solver import NODES, UNBOUNDED, Program, Sides, Status, suggest
 from holdfast.universe.separate import CHANGES, ENTRY, KINDS, L1, SQUARE, Norms, Product, separate, trivial
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe, blocks_of, product_of, small_product
@@ -33,6 +33,8 @@ FEW = 20_000  # patterns up to which programs over all tables are tried
 BLOCKS = 20  # blocks of features looked at for such a pattern
 TRIES = 20  # patterns tried for a simple pair of cells
 UNARY = 4_000  # binaries in the program for the squared norm
+ENTRIES = 240_000  # of a program times its nodes: those of large ones take long, and a bound comes early
+LEAST_NODES = 20
 FARTHEST = CHANGES  # records up to which different tables are looked for
 
 
@@ -253,7 +255,7 @@ class MovePrograms:
         reached = 0 if outcome.point is None else int(objective @ outcome.point)
         if outcome.status is Status.SOLVED or reached == upper:
             return reached, True
-        return upper, False
+        return (upper if outcome.bound is None else max(reached, min(upper, outcome.bound))), False
 
     def largest_part(self, linf: int, upper: int) -> int:
         """Return the largest sum of |u| over the cells that are apart, or ``upper``."""
@@ -307,6 +309,7 @@ class MovePrograms:
             np.concatenate([low, nothing, np.zeros(later.size, dtype=np.int64)]),
             np.concatenate([high, nothing, np.ones(later.size, dtype=np.int64)]),
             most=np.concatenate([self._most(width), np.ones(units, dtype=np.int64)]),
+            nodes=_nodes(joined),
         )
         weights = 2 * (np.arange(units) % linf) + 1
         objective = np.concatenate([np.zeros(width, dtype=np.int64), weights])
@@ -314,7 +317,7 @@ class MovePrograms:
         reached = 0 if outcome.point is None else int(objective @ outcome.point)
         if outcome.status is Status.SOLVED or reached == upper:
             return reached, True
-        return upper, False
+        return (upper if outcome.bound is None else max(reached, min(upper, outcome.bound))), False
 
     def _entry(self, pattern: int) -> IntArray:
         """Return the objective whose maximum is the largest entry in a cell of the pattern."""
@@ -392,7 +395,12 @@ class MovePrograms:
         return np.concatenate([tables, entries, binaries])
 
     def _program(self, matrix: csr_array, low: IntArray, high: IntArray) -> Program:
-        return Program(matrix, low, high, most=self._most(matrix.shape[1]))
+        return Program(matrix, low, high, most=self._most(matrix.shape[1]), nodes=_nodes(matrix))
+
+
+def _nodes(matrix: csr_array) -> int:
+    """Return how many nodes a search may have, which is what limits it."""
+    return max(LEAST_NODES, min(NODES, ENTRIES // max(1, matrix.nnz)))
 
 
 def _set_apart(groups: Patterns, apart: BoolArray) -> tuple[Patterns, BoolArray]:

@@ -214,7 +214,8 @@ def _differences(universe: Universe, adjacency: int) -> Iterator[IntArray]:
     spare = Spare(universe, adjacency)
     for size in range(1, adjacency + 1):
         sets = multisets(universe.cells, size)
-        for group in _of_equal_sum(columns, sets):
+        # most pairs first: too many are found out early
+        for group in sorted(_of_equal_sum(columns, sets), key=len, reverse=True):
             if spare.holds(sets[group[0]]):
                 yield from _disjoint_pairs(sets[group], universe.cells)
 

@@ -7,6 +7,7 @@ same size with Y_y >= 1 is carried along, so that only changes that exist are co
 
 from collections import Counter
 from collections.abc import Callable
+from math import comb
 
 import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
@@ -76,6 +77,11 @@ class Search:
         """Whether the work limit has been reached."""
         return self._work > self._limit
 
+    def _countable(self, sets: int) -> int:
+        """Return the largest size of multisets of columns of which there are no more than so many."""
+        sizes = range(1, LEVELS + 1)
+        return next((size - 1 for size in sizes if comb(self.count + size - 1, size) > sets), LEVELS)
+
     def _trim(self, outcome: IntegerSolution) -> IntegerSolution:
         """Keep the table X of the solver's point."""
         point = outcome.point
@@ -96,6 +102,11 @@ class Witnesses(Search):
     def bounded(self) -> bool:
         """Whether every pattern can be bounded, so that the search is exact."""
         return not (self._most == UNBOUNDED).any()
+
+    @property
+    def reach(self) -> int:
+        """The largest level at which `expensive` has an answer: further sets are too many to look up."""
+        return min(LEVELS, self._countable(SETS) + 2)
 
     @property
     def _making_exhausted(self) -> bool:

@@ -235,3 +235,10 @@ def test_what_no_budget_meets_is_refused(tmp_path: Path) -> None:
     bounded = {**values({"name": "conditioned"}), "constraints": {"nonnegative": True}}
     with pytest.raises(HoldfastError, match="is not told here at any budget"):
         prepare(Spec.of(bounded), frame())
+
+
+def test_noise_that_takes_long_to_simulate_is_not_simulated_at_one_budget_after_another() -> None:
+    spec = values({"name": "k-norm"}, [{"cells": True, "within": 20}])
+    spec["invariants"] = [{"margin": ["a"]}, {"margin": ["b", "c"]}]
+    with pytest.raises(SpecError, match="takes too long to be simulated at one budget after another"):
+        prepare(Spec.of(spec), frame())

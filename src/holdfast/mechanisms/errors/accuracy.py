@@ -23,11 +23,11 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.universe import Universe
 
 MOST_DRAWS, FEWEST_DRAWS = 4000, 20
-WORK = 1e7
-"""Integers that may be proposed for all simulated draws together: a few seconds."""
+WORK = 4e6
+"""Integers that may be proposed for all simulated draws together: about a second."""
 FEW, LEAST = 10, 4
 """Draws of large tables, whose sizes are means over many cells: so many if `LONG` allows, and the least."""
-LONG = 5 * WORK
+LONG = 5e7
 """Integers for these, which are drawn many at once."""
 BATCH = 4_000_000
 """Numbers that are held at once."""

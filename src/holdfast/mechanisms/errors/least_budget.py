@@ -15,6 +15,7 @@ from typing import Any
 
 from holdfast.data.selection import chosen_levels
 from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
+from holdfast.mechanisms.errors.accuracy import MOST_DRAWS
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.public import Public
@@ -28,6 +29,8 @@ CLOSE, DIGITS = 1e-5, 5
 """How near to the least a budget is, and its digits."""
 STEP = 4.0
 """By which a bracket grows."""
+FEWEST = 20_000
+"""Simulated numbers that a least budget is looked for with: fewer do not tell it, and take long at each."""
 UP = Fraction(1001, 1000)
 """What a budget is raised by where rounding in a simulation has it miss its target."""
 
@@ -152,6 +155,12 @@ def _need(mechanism: AnyMechanism, public: Public, privacy: Privacy, goal: Goal,
             raise SpecError(
                 f"how far counts of {mechanism.name} are off is not told here at any budget:"
                 f" leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
+            )
+        draws = found[0].draws
+        if draws is not None and draws < MOST_DRAWS and draws * public.universe.cells < FEWEST:
+            raise SpecError(
+                f"how far counts of {mechanism.name} are off takes too long to be simulated at one budget"
+                f" after another: leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
             )
         if found[0].unknown:
             raise SpecError(

@@ -1,8 +1,8 @@
 """Errors of counts from seeded draws of a public law, where no formula tells them.
 
 Of each count its mean square is kept, and of all together how often each size was seen. Where the mean
-squares differ no more than chance lets them, all counts have one law. Else the same draws are made again,
-and sizes are counted beside the root of each count's own mean square: one shape, with a scale for each.
+squares differ no more than chance lets them, all counts have one law. Else the same draws are looked at
+again, and sizes are counted beside the root of each count's own mean square: one shape, with a scale for each.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.catalogue import AnyMechanism
-from holdfast.mechanisms.errors.accuracy import MOST_DRAWS, batches, repeats
+from holdfast.mechanisms.errors.accuracy import BATCH, MOST_DRAWS, batches, repeats
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.laws import CountErrors, Empirical
 from holdfast.mechanisms.mechanism import NoiseLaw
@@ -33,16 +33,19 @@ def simulated_errors(
     draws = repeats(noise.work, MOST_DRAWS)
     if draws is None:
         return None
+    cells = public.universe.cells
     parts = [_Sizes(counts.rows(public)) for counts in asked]
-    for sample in batches(noise, public.universe.cells, draws):
+    few = list(batches(noise, cells, draws)) if draws * cells <= BATCH else None
+    for sample in few or batches(noise, cells, draws):
         for part in parts:
             part.add(sample)
     apart = [part for part in parts if part.differ]
     for part in apart:
         part.begin_again()
-    for sample in batches(noise, public.universe.cells, draws) if apart else ():
-        for part in apart:
-            part.add(sample)
+    if apart:
+        for sample in few or batches(noise, cells, draws):
+            for part in apart:
+                part.add(sample)
     return tuple(
         CountErrors((), part.rows.shape[0])
         if not part.squares.any() and counts.fixed(public)

@@ -25,10 +25,10 @@ from holdfast.sampling.lattice.plan import MOST_WORK, Block
 from holdfast.sampling.rejection import first_accepted, rows_at_once
 from holdfast.system.errors import SamplingError
 
-PILOT, SMALLEST_PILOT = 1000, 32
+PILOT, SMALLEST_PILOT = 1000, 16
 """Proposals of a pilot, as many as `PILOT_WORK` allows."""
-PILOT_WORK = 5e6
-"""Integers that a pilot may propose, or whose time it may spend on norms: about a second."""
+PILOT_WORK = 1.5e6
+"""Integers that a pilot may propose, or whose time it may spend on norms: a third of a second."""
 OTHERWISE = "take the noise of another norm, or coarser attributes"
 BATCH = 1 << 12
 """Norms asked for at once."""
