@@ -33,11 +33,11 @@ def read_any_spec(path: str | Path) -> Spec | TablesSpec | FilesSpec:
     return spec_of(values, path.parent, str(path))
 
 
-def spec_of(values: Mapping[str, Any], folder: Path, file: str) -> Spec | TablesSpec:
+def spec_of(values: Mapping[str, Any], folder: Path, file: str) -> Spec | TablesSpec | FilesSpec:
     """Return the spec that values of a file describe."""
     try:
         if of_files(values):
-            return FilesSpec.of(values, folder=path.parent, file=str(path))
+            return FilesSpec.of(values, folder=folder, file=file)
         section = TablesSpec if "tables" in values else Spec
         return section.of(values, folder=folder, file=file)
     except SpecError as error:

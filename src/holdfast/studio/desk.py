@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from holdfast.data.files import parts_of
 from holdfast.data.read import ReadTable, read_table
 from holdfast.public import Public, publish
+from holdfast.spec.files import FilesSpec
 from holdfast.spec.load import MOST_BYTES, spec_of, toml_values
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
@@ -38,7 +39,7 @@ class Asked:
 
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    spec: Spec | TablesSpec | None = field(default=None, repr=False)
+    spec: Spec | TablesSpec | FilesSpec | None = field(default=None, repr=False)
     problem: str = ""
     no_unit: bool = False
     """Whether nobody has said yet who is protected."""

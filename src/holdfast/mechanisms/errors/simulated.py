@@ -2,7 +2,7 @@
 
 Of each count its mean square is kept, and of all together how often each size was seen. Where the mean
 squares differ no more than chance lets them, all counts have one law. Else the same draws are looked at
-again, and sizes are counted beside the root of each count's own mean square: one shape, with a scale for each.
+again, and sizes are counted beside the root of each count's own mean square: one shape, a scale for each.
 """
 
 from collections.abc import Sequence
