@@ -39,7 +39,7 @@ class Asked:
 
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    spec: Spec | TablesSpec | FilesSpec | None = field(default=None, repr=False)
+    spec: Spec | TablesSpec | None = field(default=None, repr=False)
     problem: str = ""
     no_unit: bool = False
     """Whether nobody has said yet who is protected."""
@@ -164,6 +164,9 @@ class Desk:
                 spec = spec_of(stand_in, self.place.inside(name).parent, name)
         except HoldfastError as error:
             return Asked(text, values, problem=str(error))
+        if isinstance(spec, FilesSpec):
+            several = "These tables are of several files: plan and release them with the command beside the form."
+            return Asked(text, values, problem=several)
         return Asked(text, values, spec, no_unit=open_unit)
 
     # what was worked out
