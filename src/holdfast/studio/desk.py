@@ -165,7 +165,7 @@ class Desk:
         except HoldfastError as error:
             return Asked(text, values, problem=str(error))
         if isinstance(spec, FilesSpec):
-            several = "These tables are of several files: plan and release them with the command beside the form."
+            several = "These tables are of several files: release them with the command beside the form."
             return Asked(text, values, problem=several)
         return Asked(text, values, spec, no_unit=open_unit)
 
