@@ -69,6 +69,8 @@ class Desk:
 
     def __init__(self, place: Place, spec: str | None = None, release: str | None = None) -> None:
         self.place, self.spec_name, self.release = place, spec, release
+        self.account: str | None = None
+        """The ledger that is looked at."""
         self.nonce = secrets.token_urlsafe(16)
         """What tells one release that is asked for from the next."""
         self.jobs: dict[str, Job] = {}
@@ -168,6 +170,28 @@ class Desk:
             several = "These tables are of several files: release them with the command beside the form."
             return Asked(text, values, problem=several)
         return Asked(text, values, spec, no_unit=open_unit)
+
+    # what takes long
+
+    def running(self, name: str) -> Job | None:
+        """Return the job of a name, while it is not over."""
+        job = self.jobs.get(name)
+        return job if job is not None and not job.over else None
+
+    def begin(self, name: str, words: str, work: Callable[[Job], Any], wait: float = 1.0) -> Job:
+        """Begin a job unless one of its name runs, and wait a moment for it; return the one there is."""
+        with self.beginning:
+            job = self.running(name)
+            if job is None:
+                job = self.jobs[name] = Job(words, work).start()
+        job.wait(wait)
+        return job
+
+    def end(self, name: str) -> None:
+        """End the job of a name where its next stage begins."""
+        if (job := self.running(name)) is not None:
+            job.end()
+            job.wait(2.0)
 
     # what was worked out
 

@@ -4,8 +4,6 @@ A template that extends ``layout`` is a whole page for a browser, and for htmx t
 the same words either way. An error is a sentence in the place where the visitor is.
 """
 
-import json
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +18,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from holdfast.certificate.templates import BLOCKS, Templates
+from holdfast.studio import elsewhere
 from holdfast.studio.desk import Asked, Desk
 from holdfast.studio.jobs import FAULT, MEMORY
 from holdfast.system.errors import HoldfastError
@@ -178,29 +177,8 @@ def environment() -> Environment:
     return found
 
 
-def same_as(name: str, out: str = "release", ledger: str | None = None) -> Mapping[str, str]:
-    """Return how a spec is released elsewhere, in the folder of the studio.
-
-    >>> for text in same_as("a b.toml", ledger="my.ledger").values():
-    ...     print(text)
-    holdfast release 'a b.toml' --out release --ledger my.ledger
-    import holdfast as hf
-    hf.release("a b.toml", "release", ledger="my.ledger")
-    library(holdfast)
-    release("a b.toml", "release", ledger = "my.ledger")
-    """
-    spec, to, account = (json.dumps(one, ensure_ascii=False) for one in (name, out, ledger))
-    words = ["holdfast", "release", name, "--out", out, *(["--ledger", ledger] if ledger else [])]
-    python, r = (f", ledger={account}", f", ledger = {account}") if ledger else ("", "")
-    return {
-        "Copy as command": shlex.join(words),
-        "Copy as Python": f"import holdfast as hf\nhf.release({spec}, {to}{python})",
-        "Copy as R": f"library(holdfast)\nrelease({spec}, {to}{r})",
-    }
-
-
-def _elsewhere(desk: Desk) -> Iterable[tuple[str, str]]:
-    return () if desk.spec_name is None else same_as(desk.spec_name).items()
+def _elsewhere(desk: Desk, here: str) -> Iterable[tuple[str, str]]:
+    return () if desk.spec_name is None else elsewhere.of_spec(desk.spec_name, here).items()
 
 
 def _number(value: float) -> str:

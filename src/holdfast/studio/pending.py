@@ -18,7 +18,7 @@ NOTE = ".studio.holdfast.json"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Confirmed:
     """A release that was confirmed."""
 
     nonce: str
@@ -29,7 +29,7 @@ class Wanted:
     accepted: bool = False
 
 
-def note(place: Place, wanted: Wanted) -> None:
+def note(place: Place, wanted: Confirmed) -> None:
     """Note that a release begins."""
     place.write(NOTE, json.dumps(asdict(wanted)), replace=True)
 
@@ -39,13 +39,13 @@ def forget(place: Place) -> None:
     (place.folder / NOTE).unlink(missing_ok=True)
 
 
-def noted(place: Place) -> Wanted | None:
+def noted(place: Place) -> Confirmed | None:
     """Return what was begun, if there is such a note, and its names lead into the folder."""
     path = place.folder / NOTE
     if path.is_symlink() or not path.is_file():
         return None
     try:
-        found = Wanted(**json.loads(path.read_text(encoding="utf-8")))
+        found = Confirmed(**json.loads(path.read_text(encoding="utf-8")))
         for name in (found.spec, found.out, *([found.ledger] if found.ledger else [])):
             place.inside(name)
     except (OSError, ValueError, TypeError, AttributeError, HoldfastError):
@@ -57,7 +57,7 @@ def noted(place: Place) -> Wanted | None:
 class Left:
     """What is true of a release that was begun: it is whole, or a row was charged for it, or nothing was."""
 
-    wanted: Wanted
+    wanted: Confirmed
     whole: bool = False
     row: int | None = None
 

@@ -29,7 +29,6 @@ from holdfast.spec.model import Spec
 from holdfast.spec.values import parse_rational
 from holdfast.studio.desk import Desk
 from holdfast.studio.edits import set_aside, with_block, with_value, without_block
-from holdfast.studio.jobs import Job
 from holdfast.studio.pages import Scene, View, Visit, action, page
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.text import plain_number, rational
@@ -78,7 +77,7 @@ def shown(visit: Visit, said: str = "") -> Scene:
         "waiting": False,
         "flips": None,
         "compared": _compared(desk, spec, public),
-        "comparing": _running(desk),
+        "comparing": desk.running(COMPARE),
     }
     try:
         prepared = _prepared(desk, spec)
@@ -233,11 +232,6 @@ def _labels(counts: Counts, public: Public) -> Sequence[str]:
 # mechanisms side by side
 
 
-def _running(desk: Desk) -> Job | None:
-    job = desk.jobs.get(COMPARE)
-    return job if job is not None and not job.over else None
-
-
 def _compared(desk: Desk, spec: Spec, public: Public) -> Mapping[str, Any] | None:
     """Return the candidates and the habits of offices, if they were compared for this spec."""
     job = desk.jobs.get(COMPARE)
@@ -293,18 +287,14 @@ def compared(visit: Visit) -> Scene:
     """Begin to compare the mechanisms that fit the spec."""
     desk = visit.desk
     spec = desk.asked.table
-    if _running(desk) is None:
-        key = _key(desk, spec)
-        desk.jobs[COMPARE] = Job("comparing", lambda _: (key, compare(spec, draws=DRAWS))).start()
-        desk.jobs[COMPARE].wait(1.0)
+    key = _key(desk, spec)
+    desk.begin(COMPARE, "comparing", lambda _: (key, compare(spec, draws=DRAWS)))
     return shown(visit, "Mechanisms are compared.")
 
 
 def ended(visit: Visit) -> Scene:
     """End the comparison."""
-    if (job := _running(visit.desk)) is not None:
-        job.end()
-        job.wait(2.0)
+    visit.desk.end(COMPARE)
     return shown(visit, "It was ended.")
 
 

@@ -27,18 +27,18 @@ from holdfast.certificate.read import read_certificate
 from holdfast.certificate.verdict import LEVELS
 from holdfast.ledger.account import Ledger
 from holdfast.ledger.composition import spend
-from holdfast.ledger.rows import MEASURES, STANDARDS
+from holdfast.ledger.rows import MEASURES
 from holdfast.releases.handover import Handover, Written
 from holdfast.releases.prepare import kinds_of, prepare
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
-from holdfast.spec.values import parse_rational
 from holdfast.studio import pending
 from holdfast.studio.desk import Desk
 from holdfast.studio.jobs import Job
 from holdfast.studio.pages import Scene, View, Visit, action, page
-from holdfast.studio.pending import Wanted
+from holdfast.studio.pending import Confirmed
 from holdfast.studio.place import CERTIFICATE
+from holdfast.studio.views.account import opened
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.files import plain_name
 from holdfast.system.text import rational
@@ -54,7 +54,7 @@ class Takes:
     """What a release would take, as it was looked up for a spec."""
 
     digest: str
-    wanted: Wanted
+    wanted: Confirmed
     certificate: Certificate
     seconds: float
     warnings: tuple[str, ...]
@@ -185,7 +185,7 @@ def _spec(desk: Desk) -> Spec | TablesSpec:
     return asked.spec
 
 
-def _wanted(visit: Visit) -> Wanted:
+def _wanted(visit: Visit) -> Confirmed:
     """Return what a form asks for; every name leads into the folder."""
     desk, out, ledger = visit.desk, visit.one("out").strip(), visit.one("ledger")
     if not plain_name(out) or out.startswith("."):
@@ -194,10 +194,10 @@ def _wanted(visit: Visit) -> Wanted:
         raise SpecError(f"{out} exists already: name a new folder, nothing is overwritten.")
     if ledger:
         Ledger.open(desk.place.inside(ledger))
-    return Wanted(desk.nonce, desk.spec_name or "", out, ledger, visit.one("parquet") == "yes")
+    return Confirmed(desk.nonce, desk.spec_name or "", out, ledger, visit.one("parquet") == "yes")
 
 
-def _takes(desk: Desk, spec: Spec | TablesSpec, digest: str, wanted: Wanted, job: Job) -> Takes:
+def _takes(desk: Desk, spec: Spec | TablesSpec, digest: str, wanted: Confirmed, job: Job) -> Takes:
     prepared = prepare(spec)
     job.look()
     drawing = prepared.drawing()
@@ -213,17 +213,7 @@ def _takes(desk: Desk, spec: Spec | TablesSpec, digest: str, wanted: Wanted, job
 
 def ledger(visit: Visit) -> Scene:
     """Open a new account in the folder."""
-    desk, name = visit.desk, visit.one("name").strip()
-    name = name if name.endswith(".ledger") else f"{name}.ledger"
-    if not plain_name(name) or name.startswith("."):
-        raise SpecError("the name of the account is no plain name: write one such as census.ledger.")
-    try:
-        budget = parse_rational(visit.one("budget").strip())
-    except ValueError:
-        raise SpecError("the budget is no number: write one such as 2 or 1/2.") from None
-    standard = next(one for one in STANDARDS if MEASURES[one] == _measure(desk.asked.spec))
-    Ledger.create(desk.place.inside(name), standard=standard, budget=budget)
-    return shown(visit, f"The account {name} is open, with its secret salt beside it.")
+    return shown(visit, opened(visit))
 
 
 # the release
@@ -261,7 +251,7 @@ def resume(visit: Visit) -> Scene:
     return shown(visit, _said(job))
 
 
-def _begun(desk: Desk, spec: Spec | TablesSpec, wanted: Wanted, row: int | None) -> Job:
+def _begun(desk: Desk, spec: Spec | TablesSpec, wanted: Confirmed, row: int | None) -> Job:
     """Begin: the nonce is spent, and the folder has a note of it."""
     desk.nonce = secrets.token_urlsafe(16)
     pending.note(desk.place, wanted)
@@ -271,7 +261,7 @@ def _begun(desk: Desk, spec: Spec | TablesSpec, wanted: Wanted, row: int | None)
     return job
 
 
-def _released(desk: Desk, spec: Spec | TablesSpec, wanted: Wanted, row: int | None, job: Job) -> Written:
+def _released(desk: Desk, spec: Spec | TablesSpec, wanted: Confirmed, row: int | None, job: Job) -> Written:
     handover = Handover(
         out=desk.place.inside(wanted.out),
         parquet=wanted.parquet,

@@ -1,0 +1,104 @@
+"""What a view shows as a command, in Python and in R: the same library is behind all of them."""
+
+import json
+import shlex
+from collections.abc import Sequence
+
+COMMAND, PYTHON, R = "Copy as command", "Copy as Python", "Copy as R"
+Ways = dict[str, str]
+"""What a button copies, by the words on it."""
+
+
+def release(name: str, out: str = "release", ledger: str | None = None) -> Ways:
+    """Return how a spec is released elsewhere, in the folder of the studio.
+
+    >>> for text in release("a b.toml", ledger="my.ledger").values():
+    ...     print(text)
+    holdfast release 'a b.toml' --out release --ledger my.ledger
+    import holdfast as hf
+    hf.release("a b.toml", "release", ledger="my.ledger")
+    library(holdfast)
+    release("a b.toml", "release", ledger = "my.ledger")
+    """
+    more = {"ledger": ledger} if ledger else {}
+    words = ["release", name, "--out", out, *(["--ledger", ledger] if ledger else [])]
+    return _ways(words, _called("hf.release", name, out, **more)) | in_r("release", name, out, **more)
+
+
+def of_spec(name: str, view: str) -> Ways:
+    """Return what a view of a spec tells, or else how the spec is released.
+
+    >>> print(of_spec("a.toml", "/exact")["Copy as Python"])
+    from holdfast import audit
+    audit.exposure("a.toml")
+    """
+    if view == "/exact":
+        return audit(["exposure", name], "exposure", name)
+    if view == "/accuracy":
+        return _ways(["plan", name], _called("hf.plan", name))
+    return release(name)
+
+
+def verify(folder: str) -> Ways:
+    """Return how a release is verified."""
+    return _ways(["verify", folder], _called("hf.verify", folder)) | in_r("verify", folder)
+
+
+def verify_ledger(name: str, releases: Sequence[str]) -> Ways:
+    """Return how an account is verified.
+
+    >>> print(verify_ledger("a.ledger", ["out"])["Copy as command"])
+    holdfast ledger verify a.ledger --release out
+    """
+    words = ["ledger", "verify", name, *(part for one in releases for part in ("--release", one))]
+    return _ways(
+        words, _called("hf.verify_ledger", name, **({"releases": list(releases)} if releases else {}))
+    )
+
+
+def audit(words: Sequence[str], function: str, *given: object, **named: object) -> Ways:
+    """Return how an audit is made."""
+    python = f"from holdfast import audit\n{called(f'audit.{function}', *given, **named)}"
+    return {COMMAND: shlex.join(["holdfast", "audit", *words]), PYTHON: python}
+
+
+def in_r(function: str, *given: object, **named: object) -> Ways:
+    """Return a call of the package for R."""
+    parts = [*map(_in_r, given), *(f"{name} = {_in_r(value)}" for name, value in named.items())]
+    return {R: f"library(holdfast)\n{function}({', '.join(parts)})"}
+
+
+def called(function: str, *given: object, **named: object) -> str:
+    """Return a call as Python has it; text that is Python already is a `Code`.
+
+    >>> print(called("f", "it's", Code("g(1)"), n=2))
+    f("it's", g(1), n=2)
+    """
+    parts = [*map(_in_python, given), *(f"{name}={_in_python(value)}" for name, value in named.items())]
+    return f"{function}({', '.join(parts)})"
+
+
+class Code(str):
+    """A piece of a program, which is no text in it."""
+
+    __slots__ = ()
+
+
+def _ways(words: Sequence[str], python: str) -> Ways:
+    return {COMMAND: shlex.join(["holdfast", *words]), PYTHON: python}
+
+
+def _called(function: str, *given: object, **named: object) -> str:
+    return f"import holdfast as hf\n{called(function, *given, **named)}"
+
+
+def _in_python(value: object) -> str:
+    if isinstance(value, Code):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str | list) else repr(value)
+
+
+def _in_r(value: object) -> str:
+    if isinstance(value, list):
+        return f"c({', '.join(map(_in_r, value))})"
+    return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
