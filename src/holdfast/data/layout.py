@@ -168,6 +168,9 @@ def _groups(
             total = np.sum([numbers[one] for one in grid.columns], axis=0)
             if (whole(name) == total).all():
                 sums[name] = "is the sum of the columns of groups"
+    counted = [name for name in measures if name not in used and name not in sums and words_of(name) & COUNTS]
+    if len(grid.columns) == 2 and counted:  # two years of a population beside the cases that are counted
+        return nothing
     names = _named(grid, head)
     differences = _differences(grid, numbers)
     count = next(one for one in ("count", "people", "records", "counted") if one not in (*head, *names))
