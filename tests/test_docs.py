@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from tests.sources import ROOT, tree
 from typer.main import get_command
+from website.gallery import PICTURE, projects
 from website.pages import GENERATED
-from website.runs import blocks, run_page, tried_pages, unprinted
+from website.runs import begin, blocks, run_page, tried_pages, unprinted
 
 import holdfast
 from holdfast.audit import census_2020
@@ -157,9 +158,12 @@ def test_the_page_of_the_spec_has_every_kind_of_invariant_and_is_what_init_write
 def test_pages_run_as_they_are_seen(page: Path, tmp_path: Path) -> None:
     """Commands and Python in their order, in one empty folder; what is shown is what they print."""
     told = page.read_text(encoding="utf-8")
+    begin(page, tmp_path)
     outcome = run_page(told, tmp_path, page.name)
     assert outcome.wrong == []
     assert outcome.ran > 0
+    if page.parent in projects():  # its picture comes out of the same run
+        assert (tmp_path / PICTURE).read_text(encoding="utf-8").count("<path") > 10
 
 
 def test_no_page_has_a_set_up_that_is_not_seen() -> None:

@@ -1,11 +1,12 @@
-"""Run a command line of Holdfast in this process, as in a folder of its own, and keep what it prints."""
+"""Run a command line of Holdfast, or a script, in this process, as in a folder of its own, and keep what it prints."""
 
 import contextlib
 import io
 import os
+import runpy
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ def _as_in(folder: Path, line: str) -> Iterator[None]:
 
 def run(line: str, folder: Path) -> Ran:
     """Run one line in a folder."""
-    program = holdfast_verify.cli.main if line.startswith("holdfast-verify ") else main
+    program = _program(line)
     out, err = io.StringIO(), io.StringIO()
     with _as_in(folder, line), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -52,3 +53,9 @@ def run(line: str, folder: Path) -> Ran:
         except SystemExit as end:
             code = end.code
     return Ran(int(code) if isinstance(code, int) else 0, out.getvalue(), err.getvalue())
+
+
+def _program(line: str) -> Callable[[], object]:
+    if line.startswith("python "):
+        return lambda: runpy.run_path(sys.argv[1], run_name="__main__")
+    return holdfast_verify.cli.main if line.startswith("holdfast-verify ") else main

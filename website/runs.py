@@ -1,8 +1,9 @@
 """Pages are tried: their commands and Python run in order in one empty folder; what is shown is what they print.
 
 Blocks of `sh` run line by line (those of holdfast and holdfast-verify; a command that is to fail ends in
-`# exit 2`), `text` is compared with what the last of them printed, `...` standing for anything, `python` is a
-doctest, `csv` writes the file that the page named last, `toml` with a first line `# name.toml` that file.
+`# exit 2`; the script of a project of the gallery), `text` is compared with what the last of them printed,
+`...` standing for anything, `python` is a doctest, `csv` writes the file that the page named last, `toml` with a
+first line `# name.toml` that file.
 
     python -m website.runs [PAGE ...]    rewrites what is shown where it is not what is printed
 """
@@ -12,6 +13,7 @@ import difflib
 import doctest
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,12 +21,13 @@ from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any, NamedTuple
 
+from website import gallery
 from website.commands_run import run
 from website.pages import DOCS, ROOT
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 FENCE = re.compile(r"^( *)```(sh|toml|text|csv|python)\n(.*?)^\1```$", re.M | re.S)
-OURS = ("holdfast ", "holdfast-verify ")
+OURS = ("holdfast ", "holdfast-verify ", "python project.py")
 SHELL = re.compile(r"(make |pip install |python -m pip |\. \.venv/|source |#|$)")
 """What else a block of the shell may say: it is about the machine, and not run."""
 UNTRIED = {"theory.md"}
@@ -51,6 +54,12 @@ def blocks(page: str) -> Iterator[Block]:
     """Yield the blocks of a page."""
     for match in FENCE.finditer(page):
         yield Block(match[2], dedent(match[3]), match.start(3), match.end(3), match[1])
+
+
+def begin(path: Path, folder: Path) -> None:
+    """Put what a page begins with into its folder: nothing, or the files of a project of the gallery."""
+    if path.parent in gallery.projects():
+        gallery.begin(path.parent, folder)
 
 
 class Outcome(NamedTuple):
@@ -181,12 +190,15 @@ def _inside(folder: Path) -> Iterator[None]:
 
 
 def main() -> None:
-    """Rewrite what pages show where something else is printed."""
+    """Rewrite what pages show where something else is printed, and the pictures of projects that are named."""
     asked = [Path(name).resolve() for name in sys.argv[1:]] or tried_pages()
     for path in asked:
         with tempfile.TemporaryDirectory() as folder:
             before = path.read_text(encoding="utf-8")
+            begin(path, Path(folder))
             outcome = run_page(before, Path(folder), path.name)
+            if (made := Path(folder) / gallery.PICTURE).is_file() and sys.argv[1:]:
+                shutil.copyfile(made, path.parent / gallery.PICTURE)
         said = f"{path.relative_to(ROOT)}: {outcome.ran} ran"
         if outcome.page != before:
             path.write_text(outcome.page, encoding="utf-8")

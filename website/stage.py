@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
+from website.gallery import archive, completed, projects
 from website.pages import DOCS, ROOT, sources
 
 KEY = r"(?:[a-z]+\d{4}|[a-z]+(?:-[a-z]+)+|theory|holdfast)"
@@ -34,10 +35,16 @@ def stage(folder: Path, generated: Mapping[str, str]) -> list[str]:
             _copy(path, folder / path.relative_to(DOCS))
     for path, place in FILES.items():
         _copy(path, folder / place)
+    for project in projects():
+        places[project.resolve() / f"{project.name}.zip"] = f"gallery/{project.name}/{project.name}.zip"
+        (folder / "gallery" / project.name / f"{project.name}.zip").write_bytes(archive(project))
     for path in sorted((ROOT / "website" / "theme").iterdir()):
         _copy(path, folder / "assets" / path.name)
     sections = _sections((DOCS / "theory.md").read_text(encoding="utf-8"))
     texts = {place: (path.read_text(encoding="utf-8"), path.parent) for place, path in written.items()}
+    for project in projects():
+        place = f"gallery/{project.name}.md"
+        texts[place] = (completed(project, texts[place][0]), project)
     texts |= {place: (text, DOCS / PurePosixPath(place).parent) for place, text in generated.items()}
     on_site = {(DOCS / place).resolve(): place for place in texts}
     for place, (text, parent) in texts.items():

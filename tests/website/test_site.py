@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.sources import PACKAGE, ROOT
 from website.build import build
 from website.checks import flaws
+from website.gallery import GALLERY, PICTURE, SCRIPT, projects
 from website.pages import SECTIONS, sources
 from website.reference import spec
 from website.reference.keys import KEYS
@@ -102,6 +104,19 @@ def test_every_key_of_a_spec_has_a_meaning_and_an_example_that_is_toml() -> None
 def test_every_page_stands_in_a_section() -> None:
     folders = {page.partition("/")[0] for page in sources() if "/" in page}
     assert folders <= set(SECTIONS.values())
+
+
+def test_the_gallery_shows_every_project_with_its_picture_and_its_archive(site: Path) -> None:
+    shown = (GALLERY / "index.md").read_text(encoding="utf-8")
+    assert len(projects()) == 12
+    for project in projects():
+        assert f"({project.name}/{PICTURE})]({project.name}/README.md)" in shown
+        assert (project / PICTURE).stat().st_size < 100_000
+        page = (site / "gallery" / f"{project.name}.md").read_text(encoding="utf-8")
+        code = (project / SCRIPT).read_text(encoding="utf-8").rstrip("\n")
+        assert f"```python\n{code}\n```" in page
+        with zipfile.ZipFile(site / "gallery" / project.name / f"{project.name}.zip") as packed:
+            assert {f"{project.name}/{path.name}" for path in project.iterdir()} == set(packed.namelist())
 
 
 def test_the_readme_is_short() -> None:
