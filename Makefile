@@ -6,7 +6,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo docs docs-update test quick check java postgres r node browser wheels lowest stress studies format schema lock bundle clean
+.PHONY: demo docs docs-update test quick check java postgres r node browser wheels pythons lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -134,10 +134,15 @@ bundle: $(READY)
 	.venv/$(PIP) download --dest bundle --constraint bundle/versions.txt "$$(ls bundle/holdfast_dp-*.whl)[$(EXTRAS)]"
 	@cd bundle && sha256sum *.whl > SHA256SUMS
 
-# The wheel of Holdfast, and that of the verifier, which needs Python alone.
+# Wheels and sources of Holdfast, its verifier and its documentation, with a bill of materials and SHA256SUMS: built
+# again they are the same bytes.
 wheels: $(READY)
-	@rm -rf wheels
-	.venv/$(PIP) wheel --no-deps --no-build-isolation --wheel-dir wheels . ./verify
+	$(BIN)/python -m distribution.build
+
+# The wheels, installed and tried as a stranger would, on every Python from 3.11 to 3.13 that is here. It downloads
+# what Holdfast needs for each; ONLY=3.12 tries one.
+pythons: wheels java
+	$(BIN)/python -m distribution.trial $(ONLY)
 
 clean:
-	rm -rf .venv .venv-lowest .venv-lock bundle wheels demo-release
+	rm -rf .venv .venv-lowest .venv-lock .venv-tried bundle wheels demo-release

@@ -2,7 +2,7 @@
 
 import re
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 _FORM = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}((a|b|rc)\d{1,4})?(\.post\d{1,4})?(\.dev\d{1,6})?", re.ASCII)
 
 

@@ -1,0 +1,1 @@
+"""The documentation of holdfast-dp: pages, in the folder `site`."""
