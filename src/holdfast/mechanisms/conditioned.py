@@ -36,7 +36,7 @@ from pydantic import Field, StrictBool, model_validator
 from holdfast.estimation.l2 import public_tables
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.markov import read_moves
-from holdfast.mechanisms.drawing import drawn_by_chain, drawn_cells
+from holdfast.mechanisms.drawing import WithinBoundsError, drawn_by_chain, drawn_cells
 from holdfast.mechanisms.errors.zero_noise import Chance, ZeroNoiseChances
 from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.mechanisms.mechanism import (
@@ -80,17 +80,6 @@ if TYPE_CHECKING:
 
 STEPS = 1 << 12
 """Parameters that a calibration chooses from, between half of what equalities alone allow and all of it."""
-
-
-class WithinBoundsError(SamplingError):
-    """No exact draw within the bounds ends in reasonable time; ``otherwise`` is what to do beside it."""
-
-    def __init__(self, why: str, otherwise: str) -> None:
-        super().__init__(
-            "not every table with these invariants can be released within its bounds in reasonable time"
-            f" ({why}): use lattice-laplace and postprocess its release, {otherwise}."
-        )
-        self.otherwise = otherwise
 
 
 class ConditionedOptions(MechanismOptions):

@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 
 from holdfast.privacy.claims import Claim, claim
 from holdfast.sampling.lattice.plan import Block, Method
+from holdfast.system.errors import SamplingError
 
 Exactly = Literal["listed", "dynamic", "totals", "thinned", "lattice"]
 """How cells are drawn whose law depends on the table."""
@@ -54,6 +55,17 @@ METHODS: Mapping[Method, MethodWords] = {
         "weighted queries, coordinate by coordinate", "a Gaussian law given some cells is nearly Gaussian"
     ),
 }
+
+
+class WithinBoundsError(SamplingError):
+    """No exact draw within the bounds ends in reasonable time; ``otherwise`` is what to do beside it."""
+
+    def __init__(self, why: str, otherwise: str) -> None:
+        super().__init__(
+            "not every table with these invariants can be released within its bounds in reasonable time"
+            f" ({why}): use lattice-laplace and postprocess its release, {otherwise}."
+        )
+        self.otherwise = otherwise
 
 
 def drawn_by_blocks(blocks: Iterable[Block]) -> tuple[Claim, ...]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, answer, target_of
+from holdfast.mechanisms.drawing import WithinBoundsError
 from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.privacy.guarantee import Target
@@ -72,8 +73,6 @@ def answered(spec: Spec, public: Public) -> AnyMechanism:
 
 def _told(error: HoldfastError, spec: Spec, public: Public) -> str | None:
     """Return what to do in place of what was refused, with its price; None where nothing else is known."""
-    from holdfast.mechanisms.conditioned import WithinBoundsError  # noqa: PLC0415 - where something is refused
-
     if isinstance(error, WithinBoundsError):
         ways = ways_out(replace(public, nonnegative=False, inequalities=()), target_of(spec.privacy))
         bounds = [setting("constraints", "nonnegative")] * public.nonnegative
