@@ -88,17 +88,4 @@ def print_verification(verification: Verification, console: Console) -> None:
         mark, style = ("kept    ", "green") if check.holds else ("VIOLATED", "bold red")
         console.print(mark, style=style, end=" ")
         console.print(check.name + (f": {check.detail}" if check.detail else ""), soft_wrap=True)
-    console.print(f"{verification.folder}: {_verdict(verification)}.", soft_wrap=True)
-
-
-def _verdict(verification: Verification) -> str:
-    if not verification.kept:
-        return "this is not the certified release"
-    if verification.kind == "processed":
-        again = "and processing the release again gives this table and its bias"
-        return f"every check holds, {again if verification.derived else 'as far as the folder tells'}"
-    if verification.quick:
-        return "every check holds (files and invariants; what is claimed of privacy was not derived)"
-    if "page" not in verification.derived:
-        return "every check holds, and all that the certificate claims was derived again, but for its page"
-    return "every check holds, and all that the certificate claims was derived again"
+    console.print(f"{verification.folder}: {verification.verdict}.", soft_wrap=True)

@@ -117,6 +117,15 @@ def answered(handler: Handler, visit: Visit, request: Request) -> Response:
         return trouble(sentence, request, status=500)
 
 
+def refused(error: HoldfastError) -> Handler:
+    """Return a handler that refuses what was sent, in the sentence of an error."""
+
+    def handler(_: Visit) -> Scene:
+        raise error
+
+    return handler
+
+
 def rendered(shown: Scene, desk: Desk, request: Request) -> Response:
     """Return a page, or the part of it that htmx asked for."""
     part = request.headers.get("hx-request") == "true"

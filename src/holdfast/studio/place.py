@@ -92,6 +92,11 @@ class Place:
         return self._listed(lambda path: path.suffix in LEDGER)
 
     @property
+    def keys(self) -> list[str]:
+        """The files that are called as public keys are."""
+        return self._listed(lambda path: path.suffix == ".pub")
+
+    @property
     def releases(self) -> list[str]:
         """The folders with a certificate, the newest first."""
         found = [path for path in self._walk() if path.name == CERTIFICATE and path.parent != self.folder]

@@ -39,6 +39,22 @@ class Verification:
         """Whether every check holds."""
         return all(check.holds for check in self.checks)
 
+    @property
+    def verdict(self) -> str:
+        """What all checks come to, in words."""
+        if not self.kept:
+            return "this is not the certified release"
+        if self.kind == "processed":
+            again = "and processing the release again gives this table and its bias"
+            return f"every check holds, {again if self.derived else 'as far as the folder tells'}"
+        if self.quick:
+            return "every check holds (files and invariants; what is claimed of privacy was not derived)"
+        if "page" not in self.derived:
+            return (
+                "every check holds, and all that the certificate claims was derived again, but for its page"
+            )
+        return "every check holds, and all that the certificate claims was derived again"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return {

@@ -8,6 +8,32 @@
     const text = document.getElementById(button.dataset.copy).textContent;
     navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("It cannot be copied: select it."));
   });
+  // the files of a folder that is dropped, or chosen: its name goes before them
+  const take = async (form, input, dropped) => {
+    const entry = dropped.items[0] && dropped.items[0].webkitGetAsEntry && dropped.items[0].webkitGetAsEntry();
+    if (!form.elements.folder || !entry || !entry.isDirectory) {
+      if (!dropped.files.length) return;
+      input.files = dropped.files;
+    } else {
+      const reader = entry.createReader(), files = new DataTransfer();
+      for (;;) {
+        const some = await new Promise((found, not) => reader.readEntries(found, not));
+        if (!some.length) break;
+        for (const one of some) {
+          if (!one.isFile) { say("A release has no folders within: drop the folder that has its certificate."); return; }
+          files.items.add(await new Promise((found, not) => one.file(found, not)));
+        }
+      }
+      form.elements.folder.value = entry.name;
+      input.files = files.files;
+    }
+    form.requestSubmit();
+  };
+  document.addEventListener("change", (event) => {
+    const input = event.target.closest("input[type=file][webkitdirectory]");
+    const [first] = (input && input.files) || [];
+    if (first) input.form.elements.folder.value = first.webkitRelativePath.split("/").slice(0, -1).join("/");
+  });
   // whoever drops a file anywhere on its form has chosen it
   for (const kind of ["dragover", "dragleave", "drop"]) {
     document.addEventListener(kind, (event) => {
@@ -16,10 +42,7 @@
       event.preventDefault();
       form.classList.toggle("over", kind === "dragover");
       const input = form.querySelector("input[type=file]");
-      if (kind === "drop" && event.dataTransfer.files.length) {
-        input.files = event.dataTransfer.files;
-        form.requestSubmit();
-      }
+      if (kind === "drop") take(form, input, event.dataTransfer);
     });
   }
   // arrows walk through the buttons of a grid, which has one stop for the tabulator

@@ -16,7 +16,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.studio.desk import Asked
 from holdfast.studio.edits import with_value
-from holdfast.studio.pages import Scene, View, Visit, action, answered, page
+from holdfast.studio.pages import Scene, View, Visit, action, answered, page, refused
 from holdfast.studio.uploads import received
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.files import special
@@ -203,16 +203,9 @@ async def uploaded(request: Request) -> Response:
     try:
         names, fields = await received(request, desk.place)
     except HoldfastError as error:
-        return answered(_raising(error), visit, request)
+        return answered(refused(error), visit, request)
     visit = Visit(desk, {**fields, "file": list(names[:1])}, request.url.path)
     return await run_in_threadpool(answered, chosen, visit, request)
-
-
-def _raising(error: HoldfastError) -> Any:
-    def handler(_: Visit) -> Scene:
-        raise error
-
-    return handler
 
 
 VIEW = View(
