@@ -42,6 +42,9 @@ COMES_ZCDP = {"standard": "zcdp", "rho": "1", "neighbours": "add-remove"}
 NEIGHBOURS = {"neighbours": "add-remove"}
 """Records are added and removed."""
 
+AB_OR_C = {"name": "ab or c", "marginal": ["level"], "recode": {"level": {"ab": ["a", "b"], "c": ["c"]}}}
+ONLY_A = {"name": "only a", "marginal": [], "where": {"level": "a"}}
+"""Queries that put levels together, and that leave some out."""
 COLUMNS = {"marginal": ["column"], "weight": "3"}
 CELLS = {"marginal": ["row", "column"]}
 WEIGHTED = {"queries": [COLUMNS, CELLS]}
@@ -245,6 +248,24 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("a structural zero", {"standard": "zcdp", "rho": "64"}, reach=2, attained=False),
         Case("2 x 2", {"standard": "zcdp", "rho": "16"}, reach=5, attained=False),
         Case("one total", ZCDP, constraints=AT_LEAST),
+        Case("one total", ZCDP, {"queries": [AB_OR_C]}),
+        Case("nothing kept", {**ZCDP, "adjacency": "unit"}, {"queries": [ONLY_A]}),
+        Case("nothing kept", {**COMES_ZCDP, "rho": "2"}, {"queries": [ONLY_A]}),
+        Case(
+            "states alone",
+            {**ZCDP, "adjacency": "unit"},
+            {
+                "queries": [{"marginal": [], "weight": {"state": "2"}}],
+                "allocation": {"nation": "0", "state": "1"},
+            },
+        ),
+        Case(
+            "one total",
+            {**ZCDP, "rho": "4"},
+            {"queries": [{"marginal": ["level"]}, AB_OR_C], "passes": [["ab or c"], ["level"]]},
+            reach=4,
+            attained=False,
+        ),
         Case("nations", {**COMES_ZCDP, "rho": "8"}, reach=4),
         Case("nations", {**COMES, "epsilon": "6", "adjacency": "unit"}, reach=9),
         Case("nothing kept", {**COMES_ZCDP, "rho": "2"}),

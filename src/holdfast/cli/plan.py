@@ -113,8 +113,9 @@ def _print_measured(report: "PartPlan") -> None:
     total = sum(Fraction(each["loss"]) for each in measured)
     for each in measured:
         share = f"{float(Fraction(each['loss']) / total):.1%}"
-        query = " by ".join(each["query"]) or "total"
-        table.add_row(each["level"], f"{each['nodes']:,}", query, share, f"{sqrt(each['variance']):.3g}")
+        table.add_row(
+            each["level"], f"{each['nodes']:,}", each["query"], share, f"{sqrt(each['variance']):.3g}"
+        )
     terminal().print(table)
 
 

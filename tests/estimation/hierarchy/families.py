@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
 from holdfast.estimation.hierarchy.conflict import Constraint, UnmetError, contradiction
-from holdfast.estimation.hierarchy.family import FamilySolution, FamilySolver
+from holdfast.estimation.hierarchy.family import FamilySolver
 from holdfast.estimation.hierarchy.level import Level, LevelQuery, spread
+from holdfast.estimation.hierarchy.passes import WholeCounts
 from holdfast.estimation.hierarchy.subtree import Subtree
 from holdfast.programs.quadratic.squares import BoundedEstimate
 from holdfast.programs.solver import UNBOUNDED
@@ -27,7 +28,7 @@ class Step:
     invariants: csr_array | None = None
     ranges: csr_array | None = None
 
-    def solve(self, answers: Sequence[Real], parent: Table, **known: Any) -> FamilySolution:
+    def solve(self, answers: Sequence[Real], parent: Table, **known: Any) -> WholeCounts:
         """Return the children's counts, or raise UnmetError."""
         nodes = len(next(each for each in (*answers, *known.values()) if each is not None))
         rows: dict[str, Any] = {"invariants": self.invariants, "ranges": self.ranges}

@@ -57,7 +57,7 @@ def beside(levels: Sequence[Level], across: Sequence[RowsAcross] = ()) -> Level:
         nodes,
         cells,
         queries=[
-            LevelQuery(placed(query.matrix, before, cells), query.weight)
+            LevelQuery(placed(query.matrix, before, cells), query.weight, query.turn)
             for level, before in pairs
             for query in level.queries
         ],

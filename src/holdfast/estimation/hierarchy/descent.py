@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.estimation.hierarchy.conflict import UnmetError, explained
-from holdfast.estimation.hierarchy.family import FamilyTask, tasks
+from holdfast.estimation.hierarchy.family import FamilyTask, solved_alone, tasks
 from holdfast.estimation.hierarchy.level import Level
+from holdfast.estimation.hierarchy.passes import Passes
 from holdfast.estimation.hierarchy.propagation import Propagation, propagated
 from holdfast.estimation.hierarchy.run import Run, here, one_thread
 from holdfast.estimation.hierarchy.subtree import Branch, Joint, Subtree
@@ -138,10 +139,10 @@ class _PartialTree:
         """Estimate the root."""
         level = self._levels[0]
         with doing(f"estimating {level.name}"):
-            found = Subtree((level,), (), None).solve()
+            found = Passes(level).solve(level, None, solved_alone)
         if found is None:
             raise _unmet(self._parents, self._own, self._asked, [(0, 0)])
-        self._counts.append(found.counts[0])
+        self._counts.append(found.counts)
         self._fits.append(_Fits(np.array([found.estimate.objective]), np.array([found.estimate.gap])))
         if self._reals is not None:
             self._reals.append(found.estimate.counts.reshape(1, -1))

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from holdfast.estimation.hierarchy.level import Level, spread
+from holdfast.estimation.hierarchy.passes import Passes, WholeCounts
 from holdfast.estimation.hierarchy.rounding import family_rows, nearest_whole, rounded, rounded_under
 from holdfast.estimation.hierarchy.subtree import Subtree
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
@@ -35,14 +36,6 @@ AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class FamilySolution:
-    """The whole counts of the children, and the real ones they were rounded from."""
-
-    counts: IntArray
-    estimate: BoundedEstimate
-
-
-@dataclass(frozen=True, eq=False)
 class FamilySolver:
     """What all families of a level have in common: its queries, and rows that are invariant or have bounds.
 
@@ -51,8 +44,14 @@ class FamilySolver:
 
     level: Level
 
-    def solve(self, family: Level, parent: IntArray) -> FamilySolution | None:
-        """Return the counts of a parent's children, None where none are found that keep everything.
+    def solve(self, family: Level, parent: IntArray) -> WholeCounts | None:
+        """Return the counts of a parent's children, None where none are found that keep everything."""
+        if self._passes.several(parent):
+            return self._passes.solve(family, parent, solved_alone)
+        return self.at_once(family, parent)
+
+    def at_once(self, family: Level, parent: IntArray) -> WholeCounts | None:
+        """Return the counts of a parent's children by all that was measured, in one objective.
 
         An estimate without the ranges that is within them is the best one with them, too.
         """
@@ -66,12 +65,12 @@ class FamilySolver:
                 column = nearest_whole(estimate.counts.ravel(), alone.system)
                 counts = None if column is None else alone.by_level(column)[0]
             if counts is not None:
-                return FamilySolution(counts, estimate)
+                return WholeCounts(counts, estimate)
         found = alone.solve() if alone.possible else None
         if found is None:
             return None
         reals = alone.by_level(found.estimate.counts)[0]
-        return FamilySolution(found.counts[0], replace(found.estimate, counts=reals))
+        return WholeCounts(found.counts[0], replace(found.estimate, counts=reals))
 
     def estimate(self, family: Level, parent: IntArray) -> BoundedEstimate:
         """Return the best real counts of the children; where there are none, what is returned is off."""
@@ -107,6 +106,10 @@ class FamilySolver:
             objective += each * dot(apart, apart)
         off = float(np.abs(errors[~give]).max(initial=0.0))
         return BoundedEstimate(point.reshape(shape), objective, 2 * scale * gap, off)
+
+    @cached_property
+    def _passes(self) -> Passes:
+        return Passes(self.level)
 
     @cached_property
     def _program(self) -> tuple[csr_array, FloatArray, FloatArray, float]:
@@ -145,6 +148,17 @@ class FamilySolver:
                 return None
             whole[:, cells] = found
         return whole
+
+
+def solved_alone(level: Level, parent: IntArray | None) -> WholeCounts | None:
+    """Return the counts of a parent's children, or of a table without one, in one objective."""
+    if parent is not None:
+        return FamilySolver(level).at_once(level, parent)
+    found = Subtree((level,), (), None).solve()
+    if found is None:
+        return None
+    (reals,) = Subtree((level,), (), None).by_level(found.estimate.counts)
+    return WholeCounts(found.counts[0], replace(found.estimate, counts=reals))
 
 
 def _bounds(family: Level, sums: FloatArray) -> tuple[FloatArray, FloatArray]:

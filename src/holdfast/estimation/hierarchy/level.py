@@ -24,10 +24,14 @@ NumberT = TypeVar("NumberT", np.int64, np.float64)
 
 @dataclass(frozen=True, eq=False)
 class LevelQuery:
-    """Rows over the cells of a child, and the weight of what was measured of each: 1 / variance."""
+    """Rows over the cells of a child, and the weight of what was measured of each: 1 / variance.
+
+    ``turn`` tells which queries are estimated before others [holdfast, estimation/hierarchy/passes.py].
+    """
 
     matrix: csr_array
     weight: float
+    turn: int = 0
 
     @cached_property
     def picked(self) -> IntArray | None:

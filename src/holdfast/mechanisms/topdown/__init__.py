@@ -1,6 +1,7 @@
 """`topdown`: noisy measurements at every level of a geography, and estimates that keep all that is known.
 
 options.py       its keys of [mechanism]: which queries, and how the budget is shared
+queries.py       queries of the table of a node, and the passes they are estimated in
 design.py        what is known and what is measured of each level, and by how much one record can move it
 allocation.py    shares of the budget by level and query
 measurements.py  the law of the measurements, and their file

@@ -17,42 +17,59 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
-from holdfast.mechanisms.topdown.design import MarginalQuery, MeasurementDesign, below
+from holdfast.mechanisms.topdown.design import MeasurementDesign, below
 from holdfast.mechanisms.topdown.options import Aim
+from holdfast.mechanisms.topdown.queries import NodeQuery
 from holdfast.mechanisms.weights.optimum import Variances, WeightProgram, least_variance
 from holdfast.mechanisms.weights.spaces import MOST_SPACES, Spaces
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import setting
 
+Weights = Sequence[Sequence[Fraction]]
+"""The weights of each query within the levels, root first."""
+
 
 @dataclass(frozen=True)
 class Allocation:
-    """The share of each level, root first, and the weight of each query within a level."""
+    """The share of each level, root first, and the part of each query in the share of every level."""
 
     levels: tuple[Fraction, ...]
-    weights: tuple[Fraction, ...]
+    weights: tuple[tuple[Fraction, ...], ...]
 
-    def shares(self, design: MeasurementDesign) -> tuple[Fraction, ...]:
-        """Return the share of everything that is measured; they sum to 1.
+    @classmethod
+    def of(cls, design: MeasurementDesign, levels: tuple[Fraction, ...], weights: Weights) -> "Allocation":
+        """Return what levels and weights come to.
 
         A query that is not measured on a level, as invariants fix it, leaves its part to the others there.
         """
-        totals = [Fraction(0)] * len(self.levels)
+        parts = [[Fraction(0)] * len(levels) for _ in weights]
+        totals = [Fraction(0)] * len(levels)
         for each in design.measured:
-            totals[each.level] += self.weights[each.query]
+            totals[each.level] += weights[each.query][each.level]
+        for each in design.measured:
+            if weight := weights[each.query][each.level]:
+                parts[each.query][each.level] = weight / totals[each.level]
+        return cls(levels, tuple(map(tuple, parts)))
+
+    def shares(self, design: MeasurementDesign) -> tuple[Fraction, ...]:
+        """Return the share of everything that is measured; they sum to 1."""
         return tuple(
-            self.levels[each.level] * self.weights[each.query] / totals[each.level]
-            for each in design.measured
+            self.levels[each.level] * self.weights[each.query][each.level] for each in design.measured
         )
 
 
+def measured_levels(design: MeasurementDesign, weights: Weights) -> list[int]:
+    """Return the levels where something is measured with a weight."""
+    return sorted({each.level for each in design.measured if weights[each.query][each.level]})
+
+
 def levels_of(
-    design: MeasurementDesign, asked: Mapping[str, Fraction] | Literal["equal"]
+    design: MeasurementDesign, weights: Weights, asked: Mapping[str, Fraction] | Literal["equal"]
 ) -> tuple[Fraction, ...]:
     """Return the share of each level, root first; raises SpecError where they do not fit the geography."""
     names = design.regions.levels
-    measured = sorted({each.level for each in design.measured})
+    measured = measured_levels(design, weights)
     if not measured:
         raise SpecError(
             f"{setting('mechanism.queries')} asks for nothing but what the invariants fix: ask for a larger"
@@ -64,8 +81,9 @@ def levels_of(
     for level, name in enumerate(names):
         if asked[name] and level not in measured:
             raise SpecError(
-                f"{setting('mechanism', 'allocation')} gives {name} {asked[name]}, and the invariants fix"
-                f' all that is asked of it: give {name} "0", and its share to other levels.'
+                f"{setting('mechanism', 'allocation')} gives {name} {asked[name]}, and all that is asked of"
+                f' it is fixed by the invariants or has no weight there: give {name} "0", and its'
+                " share to other levels."
             )
     return tuple(asked[name] for name in names)
 
@@ -91,27 +109,31 @@ UNSEEN = 1e-9
 """The weight of a cell, next to that of all that is measured: no variance is endless."""
 
 
-def optimised(
-    design: MeasurementDesign, weights: Sequence[Fraction], aims: Sequence[Aim]
-) -> tuple[Fraction, ...]:
+def optimised(design: MeasurementDesign, weights: Weights, aims: Sequence[Aim]) -> tuple[Fraction, ...]:
     """Return the shares of the levels, root first, that make the errors of the aims least."""
+    for query in design.queries:
+        if not query.plain:
+            raise SpecError(
+                f'{setting("mechanism", "allocation")} = "optimise" is for marginals of the cells as they'
+                f" are, and {query.name} puts levels together or leaves some out: give shares by level."
+            )
     asked = _weighted_queries(design, aims)
-    measured = sorted({each.level for each in design.measured})
+    measured = measured_levels(design, weights)
     if len(measured) < 2:
-        return levels_of(design, "equal")  # nothing to choose
+        return levels_of(design, weights, "equal")  # nothing to choose
     tree = _Tree.of(design)
     spaces = Spaces.of(tree.kept(design))
     sums = np.array([spaces.sums(tree.reading(level, query)) for level, query, _ in asked])
     known = ~sums.any(axis=1)
     if known.all():
-        return levels_of(design, "equal")  # invariants fix all of it
+        return levels_of(design, weights, "equal")  # invariants fix all of it
     per_share = np.zeros((len(spaces.readings), len(measured)))
     for column, level in enumerate(measured):
         here = [each for each in design.measured if each.level == level]
-        total = sum((weights[each.query] for each in here), Fraction(0))
+        total = sum((weights[each.query][level] for each in here), Fraction(0))
         for each in here:
             seen = spaces.measured(tree.reading(level, design.queries[each.query]))
-            per_share[:, column] += float(weights[each.query] / total) / each.sensitivity * seen
+            per_share[:, column] += float(weights[each.query][level] / total) / each.sensitivity * seen
     shared = _Shared(spaces.variances, per_share + UNSEEN * per_share.max())
     start = np.full(len(measured), 0.5 / len(measured))
     program = WeightProgram(shared, np.ones((1, len(measured))), np.zeros(len(measured)), start)
@@ -124,9 +146,7 @@ def optimised(
     return tuple(shares)
 
 
-def _weighted_queries(
-    design: MeasurementDesign, aims: Sequence[Aim]
-) -> list[tuple[int, MarginalQuery, float]]:
+def _weighted_queries(design: MeasurementDesign, aims: Sequence[Aim]) -> list[tuple[int, NodeQuery, float]]:
     names = design.regions.levels
     found = []
     for aim in aims:
@@ -135,7 +155,7 @@ def _weighted_queries(
                 f"{setting('mechanism.optimise_for', 'level')} is {aim.level!r}, which is no level of the"
                 f" geography: {closest(aim.level, names)}"
             )
-        query = MarginalQuery.of(aim.marginal, design.regions, of="optimise_for")
+        query = NodeQuery.of(aim.marginal, design.regions, key="optimise_for")
         found.append((names.index(aim.level), query, float(aim.weight)))
     return found or [(level, query, 1.0) for level in range(len(names)) for query in design.queries]
 
@@ -185,7 +205,7 @@ class _Tree:
             )
         return cls(regions.names, (axis, *others), tuple(map(axis.level, nodes)))
 
-    def reading(self, level: int, query: MarginalQuery) -> Reading:
+    def reading(self, level: int, query: NodeQuery) -> Reading:
         """Return how a query of the nodes of a level reads the axes."""
         own = (
             int(name in query.marginal) * one.depth

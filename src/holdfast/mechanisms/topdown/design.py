@@ -23,13 +23,11 @@ from holdfast.data.geography import Regions
 from holdfast.data.invariants import InvariantBlock, margin_matrix
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
+from holdfast.mechanisms.topdown.options import QueryChoice
+from holdfast.mechanisms.topdown.queries import NodeQuery, Passes, QueryRecord, QueryRows, passes_of
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
-from holdfast.system.text import closest
 from holdfast.system.ways import assigned, setting
-
-QueryRows = csr_array
-"""Rows over the cells of one node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,41 +146,6 @@ def _known(kept: Sequence[LevelInvariants], sizes: Sequence[int], level: int) ->
             yield each.rows
 
 
-TOTAL = "total"
-"""The name of the query that asks for the sum of all cells."""
-
-
-@dataclass(frozen=True, eq=False)
-class MarginalQuery:
-    """A marginal of the table of a node."""
-
-    marginal: tuple[str, ...]
-    rows: QueryRows
-
-    @classmethod
-    def of(cls, marginal: Sequence[str], regions: Regions, *, of: str = "queries") -> "MarginalQuery":
-        """Return the marginal of some attributes; raises SpecError where one is not among the cells.
-
-        ``of`` is the key of the mechanism's options that asks for it.
-        """
-        for name in marginal:
-            if name not in regions.names:
-                said = closest(name, regions.names) if regions.names else f"write {assigned('marginal', [])}."
-                raise SpecError(
-                    f"{setting(f'mechanism.{of}', 'marginal')} names {name!r}, which is not among the cells"
-                    f" of {setting('data')}: {said}"
-                )
-        if regions.cells is None:
-            return cls((), csr_array(np.ones((1, regions.width), dtype=np.int64)))
-        ordered = tuple(name for name in regions.names if name in marginal)
-        return cls(ordered, margin_matrix(regions.cells, ordered, {})[0])
-
-    @property
-    def name(self) -> str:
-        """What it is called: its attributes."""
-        return " by ".join(self.marginal) or TOTAL
-
-
 @dataclass(frozen=True, eq=False)
 class MeasuredQuery:
     """A query that is measured at every node of a level.
@@ -206,22 +169,47 @@ class MeasurementDesign:
     """The regions of a table, the queries of every node, and what is known at each level."""
 
     regions: Regions
-    queries: tuple[MarginalQuery, ...]
+    queries: tuple[NodeQuery, ...]
     kept: tuple[LevelInvariants, ...]
     bounded: tuple[tuple[LevelBounds, ...], ...]
     presence: bool = False
     """Whether records are added or removed, and none is another."""
+    passes: Passes = ()
+    """The queries that are estimated before others, and what each pass found stays."""
 
     @classmethod
-    def of(cls, public: Public, marginals: Sequence[Sequence[str]]) -> "MeasurementDesign":
-        """Return the design of some marginals for what is public."""
+    def of(
+        cls,
+        public: Public,
+        asked: Sequence[QueryChoice] | Sequence[QueryRecord],
+        passes: Sequence[Sequence[str]] = (),
+    ) -> "MeasurementDesign":
+        """Return the design of some queries for what is public: those of a spec, or of a certificate."""
         regions = Regions.of(public.schema, public.geography)
-        queries = tuple(MarginalQuery.of(marginal, regions) for marginal in marginals)
+        queries = tuple(
+            NodeQuery.recorded(each, regions)
+            if isinstance(each, QueryRecord)
+            else NodeQuery.asked(each, regions)
+            for each in asked
+        )
         for place, query in enumerate(queries):
-            if query.marginal in [other.marginal for other in queries[:place]]:
-                raise SpecError(f"{setting('mechanism.queries')} asks for {query.name} twice: keep one.")
+            for other in queries[:place]:
+                if query.name == other.name:
+                    raise SpecError(
+                        f"{setting('mechanism.queries')} asks for {query.name} twice: keep one, or give them"
+                        " names."
+                    )
+            if query.rows.shape[0] == 0 or not query.rows.nnz:
+                raise SpecError(
+                    f"{setting('mechanism.queries')} asks for {query.name}, which counts no cell: widen it."
+                )
         kept, bounded = kept_by_level(public, regions), bounded_by_level(public, regions)
-        return cls(regions, queries, kept, bounded, public.whom.presence)
+        turns = passes_of(queries, passes, len(regions.names))
+        return cls(regions, queries, kept, bounded, public.whom.presence, turns)
+
+    def turn(self, query: int) -> int:
+        """Return in which pass a query is estimated."""
+        return next((turn for turn, places in enumerate(self.passes) if query in places), 0)
 
     @cached_property
     def measured(self) -> tuple[MeasuredQuery, ...]:
@@ -233,49 +221,44 @@ class MeasurementDesign:
             if not self._fixed(level, query)
         )
 
-    def _fixed(self, level: int, query: MarginalQuery) -> bool:
+    def _fixed(self, level: int, query: NodeQuery) -> bool:
         """Whether invariants say all answers of a query on a level, decided exactly."""
         known = below(self.kept, self.regions.sizes, level)
         if known.shape[0] == 0 or query.rows.shape[0] > known.shape[0]:
-            return False  # the rows of a marginal are independent
+            return False  # the rows of a query are independent
         rank = independent_rows(known).size
         return independent_rows(csr_array(vstack([known, query.rows], format="csr"))).size == rank
 
-    def _sensitivity(self, level: int, query: MarginalQuery) -> int:
+    def _sensitivity(self, level: int, query: NodeQuery) -> int:
         """Return the l1 norm, which is the square of the l2 norm, of what one record moves at most."""
         moved = self.regions.sizes[level] > 1 or query.rows.shape[0] > 1
-        return 2 if moved and not self.presence else 1
+        return 2 if moved and not self.presence else 1  # one row at the root: in or out of it
 
-    def _attained(self, level: int, query: MarginalQuery) -> bool:
+    def _attained(self, level: int, query: NodeQuery) -> bool:
         """Whether one record that changes, and no invariant with it, can move a query by its sensitivity."""
         everything = csr_array(vstack([each.rows for each in self.kept], format="csr"))
+        row, possible = query.row_of, self.regions.possible
+        counted = row >= 0
         if self.presence:  # a record comes to a cell that no invariant counts
-            return bool(self.regions.possible[:, np.diff(everything.tocsc().indptr) == 0].any())
-        if self._sensitivity(level, query) == 1:
-            return False  # only a record more or less would
-        row = _row_of(query.rows)
-        possible = self.regions.possible
+            return bool(possible[:, counted & (np.diff(everything.tocsc().indptr) == 0)].any())
+        most = self._sensitivity(level, query)
         # within a leaf: two cells that all invariants treat alike, in different rows of the query
         for group in _alike(everything):
-            some = possible[:, group]
-            apart = row[group] != row[group][0]
-            if apart.any() and (some[:, ~apart].any(axis=1) & some[:, apart].any(axis=1)).any():
-                return True
+            some, rows = possible[:, group], row[group]
+            for one in np.unique(rows[rows >= 0]).tolist():
+                other = rows < 0 if most == 1 else (rows >= 0) & (rows != one)
+                if (some[:, rows == one].any(axis=1) & some[:, other].any(axis=1)).any():
+                    return True
+        if most == 1:
+            return False
         # to a node apart on this level: a cell that no invariant below their common ancestor counts
         for above in range(level):
             if self.regions.sizes[above] < self.regions.sizes[above + 1]:
                 lower = csr_array(vstack([each.rows for each in self.kept[above + 1 :]], format="csr"))
-                free = np.diff(lower.tocsc().indptr) == 0
+                free = counted & (np.diff(lower.tocsc().indptr) == 0)
                 if possible[:, free].all(axis=0).any():
                     return True
         return False
-
-
-def _row_of(rows: QueryRows) -> IntArray:
-    """Return the row that each cell is in; all cells are in one."""
-    found = np.zeros(rows.shape[1], dtype=np.int64)
-    found[rows.indices] = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return found
 
 
 def _alike(rows: QueryRows) -> list[IntArray]:

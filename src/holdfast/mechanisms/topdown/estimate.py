@@ -47,7 +47,10 @@ def level_of(
         regions.levels[place],
         nodes,
         regions.width,
-        queries=[LevelQuery(design.queries[each.of.query].rows, 1 / each.variance) for each, _ in measured],
+        queries=[
+            LevelQuery(design.queries[each.of.query].rows, 1 / each.variance, design.turn(each.of.query))
+            for each, _ in measured
+        ],
         answers=[answers for _, answers in measured],
         invariants=kept.rows,
         values=kept.values,

@@ -21,7 +21,6 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.files import open_file
-from holdfast.data.invariants import margin_levels
 from holdfast.data.table import write_frame
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.topdown.design import MeasuredQuery, MeasurementDesign
@@ -181,15 +180,10 @@ def _part(design: MeasurementDesign, measurement: Measurement, values: IntArray)
         ),
         "query": pl.repeat(query.name, values.size, dtype=pl.String, eager=True),
     }
-    cells = (
-        ((),) * rows
-        if regions.cells is None
-        else margin_levels(regions.cells, query.marginal, np.arange(rows))
-    )
     for name in regions.names:
         if name in query.marginal:
             place = query.marginal.index(name)
-            levels = pl.Series([cell[place] for cell in cells], dtype=pl.String)
+            levels = pl.Series([cell[place] for cell in query.labels], dtype=pl.String)
             columns[column_of(name)] = levels.gather(np.tile(np.arange(rows), nodes))
         else:
             columns[column_of(name)] = pl.repeat(None, values.size, dtype=pl.String, eager=True)

@@ -59,6 +59,7 @@ from holdfast.mechanisms.topdown.measurements import (
 )
 from holdfast.mechanisms.topdown.microdata import MicrodataOutput
 from holdfast.mechanisms.topdown.options import TopDownOptions
+from holdfast.mechanisms.topdown.queries import QueryRecord
 from holdfast.outputs import Output, TableOutput
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
@@ -98,13 +99,6 @@ class _Item(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class QueryRecord(_Item):
-    """A marginal of every node, and its weight within a level."""
-
-    marginal: tuple[str, ...]
-    weight: PositiveRational
-
-
 class ShareRecord(_Item):
     """The share of a level."""
 
@@ -120,7 +114,7 @@ class MeasurementRecord(_Item):
     """
 
     level: str
-    query: tuple[str, ...]
+    query: str
     nodes: int
     rows: int
     sensitivity: int
@@ -139,6 +133,8 @@ class TopDownRecord(MechanismRecord):
     """Rho, or epsilon, for one record of distance."""
     queries: tuple[QueryRecord, ...]
     allocation: tuple[ShareRecord, ...]
+    passes: tuple[tuple[str, ...], ...]
+    """The queries that are estimated one group after another, by name."""
     measurements: tuple[MeasurementRecord, ...]
 
     def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
@@ -146,10 +142,11 @@ class TopDownRecord(MechanismRecord):
         return {
             "noise": f"discrete {self.noise.capitalize()}",
             f"{'rho' if self.noise == 'gaussian' else 'epsilon'} for one record": write(self.per_record),
-            "queries": "; ".join(" by ".join(query.marginal) or "total" for query in self.queries),
+            "queries": "; ".join(query.name for query in self.queries),
             "shares of the levels": ", ".join(
                 f"{each.level} {write(each.share)}" for each in self.allocation
             ),
+            **({"estimated": ", then ".join(map(" and ".join, self.passes))} if self.passes else {}),
         }
 
 
@@ -184,14 +181,14 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         asked = options.measured_queries(
             tuple(name for name in public.schema.names if name not in public.geography)
         )
-        design = MeasurementDesign.of(public, [query.marginal for query in asked])
-        weights = tuple(query.weight for query in asked)
+        design = MeasurementDesign.of(public, asked, options.passes)
+        weights = tuple(query.weights(design.regions.levels) for query in asked)
         if options.allocation == "optimise":
             from holdfast.mechanisms.topdown.allocation import optimised  # noqa: PLC0415 - few ask for it
 
             levels = optimised(design, weights, options.optimise_for)
         else:
-            levels = levels_of(design, options.allocation)
+            levels = levels_of(design, weights, options.allocation)
         distance = premises.unit.distance
         match target.intensity:
             case ZeroConcentrated(rho):
@@ -200,20 +197,18 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 noise, one = NOISES["pure"], epsilon / distance
             case _:
                 raise missing("rho")
-        made = cls(premises, design, noise, one, Allocation(levels, weights))
+        made = cls(premises, design, noise, one, Allocation.of(design, levels, weights))
         made.measurements  # noqa: B018  raises where there would be no noise
         return made
 
     @classmethod
     def of(cls, record: TopDownRecord, public: Public, unit: Unit) -> "TopDown":
         """Return the mechanism that a certificate records."""
-        design = MeasurementDesign.of(public, [query.marginal for query in record.queries])
+        design = MeasurementDesign.of(public, record.queries, record.passes)
         shares = {each.level: each.share for each in record.allocation}
-        levels = levels_of(design, shares)
-        weights = tuple(query.weight for query in record.queries)
-        return cls(
-            premises_at(public, unit), design, record.noise, record.per_record, Allocation(levels, weights)
-        )
+        weights = tuple(query.weights for query in record.queries)
+        allocation = Allocation.of(design, levels_of(design, weights, shares), weights)
+        return cls(premises_at(public, unit), design, record.noise, record.per_record, allocation)
 
     @cached_property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -240,17 +235,18 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             "noise": self.noise_law,
             "per_record": self.per_record,
             "queries": [
-                {"marginal": query.marginal, "weight": weight}
-                for query, weight in zip(design.queries, self.allocation.weights, strict=True)
+                query.record(weights)
+                for query, weights in zip(design.queries, self.allocation.weights, strict=True)
             ],
             "allocation": [
                 {"level": level, "share": share}
                 for level, share in zip(levels, self.allocation.levels, strict=True)
             ],
+            "passes": tuple(tuple(design.queries[at].name for at in each) for each in design.passes),
             "measurements": [
                 {
                     "level": levels[each.of.level],
-                    "query": design.queries[each.of.query].marginal,
+                    "query": design.queries[each.of.query].name,
                     "nodes": design.regions.sizes[each.of.level],
                     "rows": int(design.queries[each.of.query].rows.shape[0]),
                     "sensitivity": each.of.sensitivity,

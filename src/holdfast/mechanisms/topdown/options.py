@@ -1,14 +1,17 @@
 """The keys of [mechanism] of a top-down release."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
-from holdfast.spec.values import PositiveRational, Rational, parse_rational, short
-from holdfast.system.ways import assigned, valued
+from holdfast.spec.values import Choice, PositiveRational, Rational, Where, parse_rational, short
+from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
+from holdfast.system.ways import assigned, setting, valued
 
 ONE = 1
 
@@ -39,16 +42,70 @@ def _shares(value: object) -> object:
 Shares = Annotated[Mapping[str, Rational] | Literal["equal", "optimise"], BeforeValidator(_shares)]
 
 
+def _weights(value: object) -> object:
+    """Return a weight, or weights by level, none below zero."""
+    each = value if isinstance(value, Mapping) else {"": value}
+    found = {}
+    for level, weight in each.items():
+        try:
+            found[str(level)] = parse_rational(weight)
+        except ValueError as error:
+            raise ValueError(f"{level} {error}".strip()) from None
+        if found[str(level)] < 0:
+            raise ValueError(f"{level} is {short(str(weight))}: a weight is not below 0".strip())
+    if not any(found.values()):
+        raise ValueError("is 0 everywhere: give some level a weight above 0, or leave the query out")
+    return found if isinstance(value, Mapping) else found[""]
+
+
 class QueryChoice(Part):
     """A marginal of the table of every node, and its share of each level's budget relative to the others.
 
-    A marginal of no attributes is the total, one of all of them the detailed query.
+    A marginal of no attributes is the total, one of all of them the detailed query. ``recode`` puts levels of
+    an attribute together, and leaves out those that it does not name; ``where`` counts some cells alone. So a
+    row of a query is any union of cells, and no cell is in two of its rows.
     """
 
     section: ClassVar = ("mechanism", "queries")
 
+    name: Text | None = None
+    """What it is called; its attributes where nothing is said."""
     marginal: tuple[Text, ...]
-    weight: PositiveRational = Field(default=ONE, validate_default=True)
+    recode: Mapping[Text, Mapping[Text, Choice]] = Field(default_factory=dict)
+    """New levels of attributes, each with the levels that it puts together: names, or a range of numbers."""
+    where: Where | None = None
+    weight: Annotated[Rational | Mapping[str, Rational], BeforeValidator(_weights)] = Field(
+        default=ONE, validate_default=True
+    )
+    """Its weight on every level, or by level; on a level that is not named it has none."""
+
+    @field_validator("name")
+    @classmethod
+    def _some_name(cls, name: str | None) -> str | None:
+        if name == "":
+            raise ValueError("is empty: name the query, or leave the name out")
+        return name
+
+    @model_validator(mode="after")
+    def _recoded(self) -> Self:
+        for name, levels in self.recode.items():
+            if name not in self.marginal:
+                raise ValueError(f"recodes {name!r}, which is not in its marginal: add it there")
+            if not levels:
+                raise ValueError(f"recodes {name!r} to nothing: name its new levels, each with those it has")
+        return self
+
+    def weights(self, levels: Sequence[str]) -> tuple[Fraction, ...]:
+        """Return its weight on each level; raises SpecError where it names another one."""
+        if not isinstance(self.weight, Mapping):
+            return (Fraction(self.weight),) * len(levels)
+        for name in self.weight:
+            if name not in levels:
+                raise SpecError(
+                    f"{setting('mechanism.queries', 'weight')} names {name!r}, which is no level of the"
+                    f" geography: {closest(name, levels)}"
+                )
+        return tuple(Fraction(self.weight.get(level, 0)) for level in levels)
 
     @field_validator("marginal")
     @classmethod
@@ -78,6 +135,8 @@ class TopDownOptions(MechanismOptions):
     queries: tuple[QueryChoice, ...] = ()
     """Marginals of every node; the detailed query and the total where none is named."""
     optimise_for: tuple[Aim, ...] = ()
+    passes: tuple[tuple[Text, ...], ...] = ()
+    """Names of queries, estimated one group after another; those that none names come with the last."""
 
     @field_validator("queries", "optimise_for", mode="before")
     @classmethod
@@ -85,6 +144,19 @@ class TopDownOptions(MechanismOptions):
         if isinstance(given, Mapping):
             raise ValueError("is one table: write each under its own double brackets, [[...]]")  # noqa: TRY004
         return given
+
+    @field_validator("passes")
+    @classmethod
+    def _each_once(cls, passes: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        named = [name for each in passes for name in each]
+        for name in named:
+            if named.count(name) > 1:
+                raise ValueError(
+                    f"names the query {name!r} twice: what a pass found stays as it is, keep one"
+                )
+        if not all(passes):
+            raise ValueError("has a pass without a query: name one, or leave the pass out")
+        return passes
 
     @model_validator(mode="after")
     def _aims_are_used(self) -> Self:
