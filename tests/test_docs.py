@@ -25,6 +25,8 @@ from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
 from holdfast.mechanisms.swapping.options import options_of
 from holdfast.privacy.pufferfish.models import model_of
+from holdfast.publication.spec import PublicationSpec
+from holdfast.spec.files import FilesSpec, of_files
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.version import VERSION
@@ -129,6 +131,10 @@ def test_specs_are_valid(page: Path) -> None:
             assert model_of(values).families()
         elif "model" in values:
             assert ModelSpec.of(values).model.kind in ("counts", "rates", "proportions")
+        elif "published" in values and "data" not in values:
+            assert PublicationSpec.of(values).published
+        elif of_files(values):
+            assert FilesSpec.of(values).tables
         elif "tables" in values:
             assert all(map(mechanism_of, TablesSpec.of(values).specs))
         elif "data" in values:

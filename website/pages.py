@@ -48,6 +48,8 @@ ORDER = {
         "swapping-a-file",
         "analysing-a-release",
         "checking-a-release",
+        "auditing-what-you-publish",
+        "people-and-units",
         "the-studio",
     ),
     "gallery": (
