@@ -65,6 +65,14 @@ WEIGHTED = {"name": "weighted", "weights": {"file": "w.csv"}, "at_least": 12}
 
 KINDS: dict[str, dict[str, Any]] = {
     "lattice-laplace": {},
+    "lattice-laplace, told": {
+        "invariants": MARGINS[:1],
+        "publication": {"title": "Households", "status": True, "formats": ["csv", "json-stat", "rocrate"]},
+    },
+    "lattice-laplace, bounded noise": {
+        "mechanism": {"bound": 8},
+        "privacy": {"standard": "approximate", "epsilon": "1", "delta": "1/10"},
+    },
     "lattice-laplace, l2": {"mechanism": {"norm": "l2"}},
     "lattice-laplace, by distance": {"privacy": {"epsilon": "1", "adjacency": "unit"}},
     "lattice-laplace, farther": {"privacy": {"epsilon": "1", "distance": 5}},

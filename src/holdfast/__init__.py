@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from holdfast.comparison.compare import compare
     from holdfast.comparison.tables import Comparison
     from holdfast.data.table import PublicTable
-    from holdfast.formats.export import export
+    from holdfast.exports import export
     from holdfast.inference.odds_ratio import odds_ratio
     from holdfast.inference.posterior.infer import forecast_infer, infer
     from holdfast.inference.reading import read
@@ -116,7 +116,7 @@ _HOME = {
     "Wishes": "releases.first_spec",
     "audit": "audit",
     "compare": "comparison.compare",
-    "export": "formats.export",
+    "export": "exports",
     "first_spec": "releases.first_spec",
     "forecast_infer": "inference.posterior.infer",
     "generate_keys": "certificate.sign",

@@ -8,7 +8,7 @@ import csv
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
@@ -65,14 +65,16 @@ class Output(ABC):
 
 @dataclass(frozen=True)
 class TableOutput(Output):
-    """A table of counts that keeps every invariant."""
+    """A table of counts that keeps every invariant, with the status of each cell where it is asked for."""
 
     table: PublicTable
+    status: pl.Series | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, public: Public, counts: IntArray) -> "TableOutput":
-        """Return the table with these counts of the possible cells."""
-        return cls(PublicTable(public.schema, public.spread(counts[None])[0], public.count))
+    def of(cls, public: Public, counts: IntArray, *, estimated: bool = False) -> "TableOutput":
+        """Return the table with these counts of the possible cells, ``estimated`` or with plain noise."""
+        table = PublicTable(public.schema, public.spread(counts[None])[0], public.count)
+        return cls(table, public.cell_status(estimated=estimated) if public.status else None)
 
     def to_frame(self) -> pl.DataFrame:
         """Return all cells in row-major order: a column for each attribute, then the counts."""
@@ -82,7 +84,7 @@ class TableOutput(Output):
         """Write all cells in row-major order."""
         file = f"{name}.parquet" if parquet else f"{name}.csv"
         with folder.create(file) as opened:
-            self.table.write(file, quote_formulas=quote_formulas, file=opened)
+            self.table.write(file, quote_formulas=quote_formulas, file=opened, status=self.status)
         return file
 
 

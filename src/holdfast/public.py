@@ -13,9 +13,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from holdfast.data.cell_status import STATUS, STATUSES
 from holdfast.data.invariants import (
     InvariantBlock,
     even_cliques,
@@ -37,6 +39,7 @@ from holdfast.programs.solver import Sides, suggest
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import InvariantError, SpecError
+from holdfast.system.ways import setting
 from holdfast.universe.limits import Limits, together
 from holdfast.universe.universe import Universe
 
@@ -114,6 +117,8 @@ class Public:
     """Whether the invariants were evaluated on a table, which then has them."""
     quoted_formulas: bool = field(default=False, repr=False)
     """Whether the file of the released table quotes what a spreadsheet would run."""
+    status: bool = field(default=False, repr=False)
+    """Whether the file of the released table has a column with the status of each cell."""
 
     @cached_property
     def possible(self) -> IntArray:
@@ -144,6 +149,17 @@ class Public:
             invariants=tuple(held.block.name for held in self.invariants),
             constraints=self._constraints,
         )
+
+    @cached_property
+    def _status(self) -> IntArray:
+        from holdfast.universe.status import statuses  # noqa: PLC0415 - where it is asked for
+
+        return statuses(self.schema, self.universe)
+
+    def cell_status(self, *, estimated: bool) -> pl.Series:
+        """Return the status of each cell, whose counts are ``estimated`` or have plain noise."""
+        words = ("estimated" if estimated else STATUSES[0], *STATUSES[1:])
+        return pl.Series(STATUS, words, dtype=pl.String).gather(self._status)
 
     def spread(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """Return tables over all cells, one a row, from the counts of their possible cells."""
@@ -313,7 +329,19 @@ def publish(spec: Spec, table: Table, inferred: tuple[str, ...]) -> Public:
         spec.privacy.whom,
         spec.data.regions,
         occupied=True,
+        status=_with_status(spec, schema),
     )
+
+
+def _with_status(spec: Spec, schema: Schema) -> bool:
+    """Return whether a status is asked for; raises SpecError where its column has no name left."""
+    asked = spec.publication.status
+    if asked and STATUS in (*schema.names, count_column(spec)):
+        raise SpecError(
+            f"{setting('publication', 'status')} adds a column {STATUS!r}, and the table has one of that"
+            " name: rename that, or leave the status out."
+        )
+    return asked
 
 
 def _require_possible(floor: Floor, short: IntArray, schema: Schema, held: tuple[Held, ...]) -> None:
@@ -357,6 +385,7 @@ def public_from(
     whom: ProtectedUnit = RECORD,
     geography: tuple[str, ...] = (),
     quoted_formulas: bool = False,
+    status: bool = False,
 ) -> Public:
     """Return what `Public.to_dict` described, part by part."""
     return Public(
@@ -375,6 +404,7 @@ def public_from(
         whom,
         geography,
         quoted_formulas=quoted_formulas,
+        status=status,
     )
 
 

@@ -23,9 +23,9 @@ from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 
 import holdfast
 from holdfast.certificate.read import read_certificate
+from holdfast.exports import cells_of, export
 from holdfast.formats.attestation import encoded
-from holdfast.formats.cells import STATUSES, cells_of
-from holdfast.formats.export import FORMATS, export
+from holdfast.formats.catalogue import FORMATS
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.checks import ViolatedError
 from holdfast.system.errors import ReleaseError
@@ -59,7 +59,7 @@ def _rows(folder: Path) -> list[tuple[str, ...]]:
     """The released table and its statuses, without the code that is tested."""
     with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[1:]
-    words = [STATUSES[code] for code in cells_of(folder).status]
+    words = cells_of(folder).status.to_list()
     return [(*row, word) for row, word in zip(rows, words, strict=True)]
 
 
@@ -77,7 +77,7 @@ def test_statuses_are_what_all_tables_with_the_invariants_say(tmp_path: Path) ->
             invariants=[{"margin": ["county"]}, {"margin": ["age"]}],
             constraints={"structural_zeros": [{"county": "m", "age": "z"}]},
         )
-        found = [STATUSES[code] for code in cells_of(written).status]
+        found = cells_of(written).status.to_list()
         whole = list(_tables(counts, range(-2, 5)))
         real = [table for table in whole if min(table) >= 0]
         assert found == [_status(cell, whole, real) for cell in range(8)]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import binom
 
-from holdfast.inference.intervals import in_row_space, interval, intervals, simultaneous
+from holdfast.inference.intervals import interval, intervals, simultaneous
+from holdfast.lattice.rows import in_row_space
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw

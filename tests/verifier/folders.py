@@ -17,6 +17,7 @@ from tests.mechanisms.swapping.test_verify import TAMPERED
 from tests.processing.small import DATA
 from tests.processing.small import SPEC as PROCESSED
 from tests.processing.test_verify import WRONG
+from tests.releases.people_and_units import spec
 from tests.releases.several_tables import write_people
 from tests.small_releases import released
 
@@ -26,6 +27,8 @@ from holdfast.processing.processed import postprocess
 
 KINDS = (
     WHOLE,
+    "lattice-laplace, told",
+    "lattice-laplace, bounded noise",
     "lattice-laplace, nested",
     "conditioned, inequalities",
     "topdown, bounds, regions",
@@ -54,9 +57,12 @@ def good(place: Path, kinds: Sequence[str] = KINDS) -> Iterator[Path]:
     for kind in kinds:
         yield released(kind).write(place / kind)
     yield released(WHOLE).write(place / "parquet", parquet=True)
+    yield released("lattice-laplace, told").write(place / "told in parquet", parquet=True)
     work = place / "work"
     work.mkdir()
     yield holdfast.release(write_people(work), place / "several", seed=1).folder
+    together = spec(place / "files", publication={"status": True, "formats": ["csvw", "assessment"]})
+    yield holdfast.release(together, place / "together", seed=2).folder
     (work / "processed.toml").write_text(PROCESSED)
     (work / "data.csv").write_text(DATA)
     holdfast.release(work / "processed.toml", place / "raw", seed=3)
@@ -124,11 +130,12 @@ def tampered(released: Sequence[Path], place: Path, forged: int = 25) -> Iterato
         if path.suffix == ".csv" and folder.name != "swapped":
             lines = path.read_text(encoding="utf-8").splitlines()
             for at in range(1, len(lines), max(len(lines) // 4, 1)):
-                begin, _, count = lines[at].rpartition(",")
+                told = "," + lines[at].rpartition(",")[2] if lines[0].endswith(",status") else ""
+                begin, _, count = lines[at].removesuffix(told).rpartition(",")
                 other = str(float(count) + 1) if "." in count else str(int(count) + 1)
                 changed = copy(folder, f"count {at}")
                 (changed / path.name).write_text(
-                    "\n".join([*lines[:at], f"{begin},{other}", *lines[at + 1 :], ""])
+                    "\n".join([*lines[:at], f"{begin},{other}{told}", *lines[at + 1 :], ""])
                 )
                 write(changed, content_of(changed), page=False)
                 yield changed

@@ -147,6 +147,7 @@ def certify(
                 "schema": public.schema.to_dict(),
                 "inferred": public.inferred,
                 "geography": public.geography,
+                "status": public.status,
             }
         ),
         invariants=tuple(InvariantSection.model_validate(held.to_dict()) for held in public.invariants),

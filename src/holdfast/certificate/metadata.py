@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ProcessedPart, RecordsPart
+from holdfast.certificate.text import CERTIFICATE
 
 
 def described(certificate: Certificate) -> dict[str, Any]:
@@ -33,6 +34,11 @@ def described(certificate: Certificate) -> dict[str, Any]:
         "measurementTechnique": f"differential privacy subject to invariants, {_mechanisms(certificate)}",
     }
     return {name: value for name, value in facts.items() if value not in (None, [])}
+
+
+def sealed_as(certificate: Certificate) -> str:
+    """Return how a certificate is found: by its digest, or beside a file that it names, which came first."""
+    return f"SHA-256 {certificate.digest}" if certificate.digest else f"{CERTIFICATE}, beside this file"
 
 
 def embedded(certificate: Certificate) -> str:

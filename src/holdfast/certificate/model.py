@@ -7,7 +7,7 @@ nothing that depends on the confidential data beyond the invariants: what is rel
 own, which the seal names by their hashes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter, field_validator, model_validator
@@ -35,7 +35,7 @@ from holdfast.spec.values import Rational
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import plain_name
 
-SEAL = ("measured", "ledger", "files", "quoted_formulas", "digest")
+SEAL = ("measured", "ledger", "files", "exports", "quoted_formulas", "digest")
 """What is added when a release is written: the rest is settled before anything is drawn."""
 PartT = TypeVar("PartT", bound=PartSection)
 
@@ -142,6 +142,8 @@ class Certificate(Section):
     joined: Annotated[JoinedSection | None, IF_SAID] = None
     ledger: LedgerSection | None = None
     files: dict[StrictStr, StrictStr] = Field(default_factory=dict)
+    exports: Annotated[tuple[StrictStr, ...], Field(exclude_if=lambda names: not names)] = ()
+    """Those of the files that have the release in other formats: nothing follows from them."""
     quoted_formulas: Annotated[StrictBool, Field(exclude_if=lambda quoted: not quoted)] = False
     """Whether names that a spreadsheet would run have an apostrophe before them in tables in CSV."""
     digest: StrictStr = ""
@@ -239,12 +241,18 @@ class Certificate(Section):
         *,
         quoted_formulas: bool = False,
         measured: str | None = None,
+        exports: Sequence[str] = (),
     ) -> Self:
         """Return the certificate with hashes of the files, the ledger's row, and a digest of the whole.
 
         ``measured`` is that of what was measured, where a table was estimated from it.
         """
-        written = {"files": dict(files), "ledger": ledger, "quoted_formulas": quoted_formulas}
+        written = {
+            "files": dict(files),
+            "ledger": ledger,
+            "exports": tuple(exports),
+            "quoted_formulas": quoted_formulas,
+        }
         said = {} if measured is None else {"measured": measured}
         body = self.model_copy(update={**written, **said})
         content = {name: value for name, value in body.to_dict().items() if name != "digest"}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
+from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts, read_status
 from holdfast.certificate.read import read_certificate
 from holdfast.certificate.text import CERTIFICATE
 from holdfast.data.schema import Schema
@@ -28,6 +28,7 @@ def public_of(certificate: Certificate) -> Public:
         whom=certificate.target.whom,
         geography=table.geography,
         quoted_formulas=certificate.quoted_formulas,
+        status=table.status,
     )
 
 
@@ -82,10 +83,16 @@ class Published:
             )
             for output in part.outputs
         }
-        file, cells = folder / self.files[part.outputs[0]], CertifiedCells(public.schema, public.count)
-        quoted = public.quoted_formulas and file.suffix == ".csv"
+        file, cells = (
+            folder / self.files[part.outputs[0]],
+            CertifiedCells(public.schema, public.count, public.status),
+        )
+        if public.quoted_formulas and file.suffix == ".csv":
+            cells = cells.quoted
         try:
-            counts = read_counts(file, cells.quoted if quoted else cells)
+            counts = read_counts(file, cells)
+            self.status = read_status(file, cells) if public.status else None
+            """The status of each cell as the file says it, where it does."""
         except DamagedCertificateError as error:
             raise ReleaseError(f"{folder}: {error}, so restore it from the release.") from None
         self.table = PublicTable(public.schema, counts, public.count)

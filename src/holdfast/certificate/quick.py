@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.certificate.text import CERTIFICATE, digest, flaw
+from holdfast.data.cell_status import STATUS, STATUSES
 from holdfast.data.levels import quoted
 from holdfast.data.schema import Schema, quoted_schema
 from holdfast.lattice.arrays import IntArray
@@ -48,7 +49,12 @@ def seal_checks(folder: Path, text: str, content: Mapping[str, Any], *, page: bo
     yield Check.that("certificate text", not wrong, wrong)
     try:
         files, named = dict(content["files"]), files_of(content)
-        known = (*named.values(), *BESIDE.get(content["parts"][0]["kind"], ()), PAGE)
+        known = (
+            *named.values(),
+            *BESIDE.get(content["parts"][0]["kind"], ()),
+            PAGE,
+            *exports_of(content, named.values()),
+        )
     except DAMAGE as error:
         yield Check("files", holds=False, detail=in_words(error))
         return
@@ -70,6 +76,17 @@ def files_of(content: Mapping[str, Any]) -> dict[str, str]:
             raise DamagedCertificateError("the certificate does not name one file for each output")
         found[output] = named[0]
     return found
+
+
+def exports_of(content: Mapping[str, Any], others: Iterable[str]) -> list[str]:
+    """Return the files that have the release in other formats; raises where one is another file."""
+    names: Any = content.get("exports", [])
+    taken = {*others, PAGE, CERTIFICATE}
+    for name in names if isinstance(names, list) else [None]:
+        if name is None or not plain_name(name) or name in taken:
+            raise DamagedCertificateError("the certificate does not name one file for each export")
+        taken.add(name)
+    return list(names)
 
 
 def kept_checks(folder: Path, content: Mapping[str, Any]) -> Iterator[Check]:
@@ -98,8 +115,10 @@ def output_checks(
     """Check the file of a table, a statistic or an estimate against what its part says of it."""
     try:
         cells = CertifiedCells.of(part["table"])
-        claims = [Sums.of(item, cells) for item in part["invariants"]]
-        floors = [(Sums.of(item, cells), _bounds(item)) for item in part["constraints"]["inequalities"]]
+        claims = [Sums.of(item, cells) for item in _listed(part["invariants"])]
+        floors = [
+            (Sums.of(item, cells), _bounds(item)) for item in _listed(part["constraints"]["inequalities"])
+        ]
         stated = [item["values"] for item in part["invariants"]]
         values = [_whole_values(each, sums) for each, sums in zip(stated, claims, strict=True)]
         # what was estimated from measurements is never below 0, asked for or not
@@ -196,19 +215,25 @@ class CertifiedCells:
 
     schema: Schema
     count: str
+    status: bool = False
+    """Whether a column after the counts has the status of each cell."""
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "CertifiedCells":
         """Return the cells of the section of a table; raises where it is damaged."""
-        attributes, zeros = table["schema"]["attributes"], table["schema"]["structural_zeros"]
+        attributes, zeros = (_listed(table["schema"][each]) for each in ("attributes", "structural_zeros"))
         levels = [item["levels"] for item in attributes]
-        for words in ((*(item["name"] for item in attributes), table["count"]), *levels):
+        columns = (*(item["name"] for item in attributes), table["count"])
+        for words in (columns, *levels):
             if len(set(words)) < len(words) or not all(type(word) is str for word in words):
                 raise DamagedCertificateError("a name or a level of the table stands twice, or is none")
         if not all(type(cell) is int for cell in zeros):
             raise DamagedCertificateError("a structural zero is not in the table")
+        status = table.get("status", False)
+        if type(status) is not bool or (status and STATUS in columns):
+            raise DamagedCertificateError("the status of the cells has no column")
         try:
-            return cls(Schema.from_dict(table["schema"]), table["count"])
+            return cls(Schema.from_dict(table["schema"]), table["count"], status)
         except SpecError:
             flaw = "the levels, zeros or nestings of the table are of no table"
             raise DamagedCertificateError(flaw) from None
@@ -216,7 +241,12 @@ class CertifiedCells:
     @property
     def quoted(self) -> "CertifiedCells":
         """The same with names as they stand in a file where formulas are quoted."""
-        return CertifiedCells(quoted_schema(self.schema), quoted(self.count))
+        return CertifiedCells(quoted_schema(self.schema), quoted(self.count), self.status)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of a file of them."""
+        return (*self.schema.names, self.count, *((STATUS,) if self.status else ()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,12 +353,32 @@ def read_counts(path: Path, cells: CertifiedCells) -> IntArray:
 
 
 def read_column(path: Path, cells: CertifiedCells) -> list[str]:
+    """Return the counts of a CSV file as they are written; where there is a status, it must be one."""
+    rows = _rows(path, cells)
+    if not cells.status:
+        return rows
+    parts = [row.rpartition(",") for row in rows]
+    if wrong := [row for row, (_, _, status) in enumerate(parts, start=2) if status not in STATUSES]:
+        raise DamagedCertificateError(f"{path.name}, row {wrong[0]} does not end in a status")
+    return [count for count, _, _ in parts]
+
+
+def read_status(path: Path, cells: CertifiedCells) -> list[str]:
+    """Return the status of each cell as the file of a table, which was read before, says it."""
+    if path.suffix != ".parquet":
+        return [row.rpartition(",")[2] for row in _rows(path, cells)]
+    import polars as pl  # noqa: PLC0415 - for Parquet alone
+
+    return pl.read_parquet(path, columns=[STATUS])[STATUS].to_list()
+
+
+def _rows(path: Path, cells: CertifiedCells) -> list[str]:
     """Return what stands for each cell of a CSV file, in its place: the row must begin with its levels."""
     try:
         text = _read(path).decode("utf-8")
     except UnicodeDecodeError:
         raise DamagedCertificateError(f"{path.name} is not UTF-8 text") from None
-    schema, header = cells.schema, _row((*cells.schema.names, cells.count)) + "\n"
+    schema, header = cells.schema, _row(cells.columns) + "\n"
     if not text.startswith(header):
         raise DamagedCertificateError(f"{path.name} does not begin with the row {header[:-1]!r}")
     at, found = len(header), list[str]()
@@ -373,6 +423,8 @@ def _parquet(path: Path, cells: CertifiedCells) -> IntArray:
     source = open_file(path, most_rows=schema.size, released=True)
     frame = pl.DataFrame(source.load(range(len(source.header))))
     kinds: dict[str, pl.DataType] = {**dict.fromkeys(schema.names, pl.String()), cells.count: pl.Int64()}
+    if cells.status:
+        kinds[STATUS] = pl.String()
     if list(frame.schema.items()) != list(kinds.items()):
         raise DamagedCertificateError(
             f"{path.name} does not have the columns {_row(tuple(kinds))!r} of texts and whole numbers"
@@ -386,7 +438,15 @@ def _parquet(path: Path, cells: CertifiedCells) -> IntArray:
             raise DamagedCertificateError(
                 f"{path.name}, row {wrong[0] + 1}, column {each.name!r} is not that of its cell"
             )
+    if cells.status and not frame[STATUS].is_in(STATUSES).all():
+        raise DamagedCertificateError(f"{path.name} has a status that is none")
     return frame[cells.count].to_numpy()
+
+
+def _listed(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise DamagedCertificateError("what should be a list of the certificate is none")
+    return value
 
 
 def _field(text: str) -> str:

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from holdfast.certificate.head import LedgerSection
 from holdfast.certificate.model import Certificate
@@ -18,6 +19,16 @@ from holdfast.system.files import special
 from holdfast.system.ways import option
 
 PAGE = "certificate.html"
+
+
+class OtherFormats(Protocol):
+    """What is written beside a release, in other formats."""
+
+    def files(
+        self, certificate: Certificate, outputs: Mapping[str, Output], sizes: Mapping[str, int]
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield each file with its content; ``sizes`` are of what is written by then."""
+        ...
 
 
 def write_page(page: str, draft: Draft) -> None:
@@ -34,8 +45,12 @@ def write_outputs(
     ledger: LedgerSection | None = None,
     key: SigningKey | None = None,
     quote_formulas: bool = False,
+    beside: OtherFormats | None = None,
 ) -> Certificate:
-    """Write the rest of a release beside its page, the certificate last; return it sealed."""
+    """Write the rest of a release beside its page, the certificate last; return it sealed.
+
+    What is ``beside`` it is made of a certificate that has all but its digest.
+    """
     quoted = quote_formulas and not parquet
     names: list[str] = [
         output.write(draft.inside, name, parquet=parquet, quote_formulas=quoted)
@@ -43,7 +58,17 @@ def write_outputs(
     ]
     hashes = {file: draft.inside.sha256(file) for file in (*names, PAGE)}
     measured = digest_of_all([each.measured for each in outputs.values()])
-    sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted, measured=measured)
+    exports = list[str]()
+    if beside is not None:
+        so_far = certificate.model_copy(
+            update={"files": hashes, "ledger": ledger, "quoted_formulas": quoted, "measured": measured}
+        )
+        sizes = {file: draft.inside.size(file) for file in hashes}
+        for file, content in beside.files(so_far, outputs, sizes):
+            draft.inside.write(file, content)
+            hashes[file], sizes[file] = draft.inside.sha256(file), len(content)
+            exports.append(file)
+    sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted, measured=measured, exports=exports)
     text = sealed.to_json().encode("utf-8")
     if key is not None:
         draft.inside.write(SIGNATURE, sign(text, key))

@@ -10,7 +10,7 @@ import typer
 
 from holdfast.cli.terminal import Report, json_of, print_json, terminal
 from holdfast.system.errors import ReleaseError
-from holdfast.system.files import require_picture, write_new, write_new_text
+from holdfast.system.files import require_picture, write_new, write_new_text, written
 
 JSON = (".json",)
 ReportT = TypeVar("ReportT", bound=Report)
@@ -65,16 +65,6 @@ def write_text(text: str, out: Path | None) -> None:
 def write_file(out: Path, write: Callable[[Path], None]) -> None:
     """Let ``write`` fill a new file, whole and synced."""
     written(out, lambda: write_new(out, write))
-
-
-def written(out: Path, write: Callable[[], None]) -> None:
-    """Write, and say in one sentence what keeps it from being written."""
-    try:
-        write()
-    except FileExistsError:
-        raise ReleaseError(f"{out} exists already: name a new file.") from None
-    except OSError as error:
-        raise ReleaseError(f"{out} cannot be written ({error.strerror}): name another place.") from None
 
 
 def print_values(**values: object) -> None:

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.arguments import Json, Quiet, whole
-from holdfast.cli.reports import print_values, require_new_file, say_wrote, written
+from holdfast.cli.reports import print_values, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal, warn
 from holdfast.system.errors import SpecError
-from holdfast.system.files import write_new_text
+from holdfast.system.files import write_new_text, written
 
 PORT = whole(0, 65535)
 NEEDED = ("starlette", "uvicorn", "python_multipart")

@@ -76,6 +76,8 @@ class TableSection(Section):
     """The attributes whose levels were taken from the data."""
     geography: Annotated[tuple[StrictStr, ...], Field(exclude_if=lambda levels: not levels)] = ()
     """The attributes that are levels of a geography, root first."""
+    status: Annotated[StrictBool, Field(exclude_if=lambda told: not told)] = False
+    """Whether files of the counts have a column with the status of each cell."""
 
 
 class CountsSection(Section):

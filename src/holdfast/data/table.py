@@ -121,8 +121,15 @@ class PublicTable(CellCounts):
                 return frame.to_arrow()
         raise DataError(f"there are no frames of the kind {kind!r}: choose polars, pandas or pyarrow.")
 
-    def write(self, path: str | Path, *, quote_formulas: bool = False, file: IO[bytes] | None = None) -> None:
-        """Write all cells as CSV or Parquet, into an open file if there is one.
+    def write(
+        self,
+        path: str | Path,
+        *,
+        quote_formulas: bool = False,
+        file: IO[bytes] | None = None,
+        status: pl.Series | None = None,
+    ) -> None:
+        """Write all cells as CSV or Parquet, into an open file if there is one, with a ``status`` if given.
 
         The same table gives the same bytes. In CSV, names that a spreadsheet would run can be quoted, with an
         apostrophe before each.
@@ -130,7 +137,8 @@ class PublicTable(CellCounts):
         written = self
         if quote_formulas and Path(path).suffix.lower() == ".csv":
             written = PublicTable(quoted_schema(self.schema), self.counts, quoted(self.count))
-        write_frame(written.to_frame(), path, file)
+        frame = written.to_frame()
+        write_frame(frame if status is None else frame.with_columns(status), path, file)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PublicTable):

@@ -47,6 +47,7 @@ class TablesVerifier:
             found = [*derivation.checks(simulate=whole)]
             if all(check.holds for check in found):
                 found += _beside(verifying, derivation, joined, whole=whole)
+                found += _status(verifying, derivation)
             checks += (
                 [replace(check, name=f"{part.name}: {check.name}") for check in found] if joined else found
             )
@@ -70,6 +71,15 @@ def _beside(
     yield from mechanism.check(
         derivation.public, released_files(verifying, derivation), whole=whole and alone
     )
+
+
+def _status(verifying: Verifying, derivation: Derivation) -> Iterator[Check]:
+    """Check the status of each cell, where the table says it."""
+    public = derivation.public
+    if public.status:
+        told = Published(verifying.folder, derivation.claimed, public).status
+        follows = public.cell_status(estimated=bool(derivation.mechanism.estimated)).to_list()
+        yield Check.that("status", told == follows, "a cell is said to have another status than follows")
 
 
 def released_files(verifying: Verifying, derivation: Derivation) -> ReleasedFiles:

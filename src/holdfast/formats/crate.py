@@ -17,8 +17,8 @@ MEDIA = {
 }
 
 
-def crate(certificate: Certificate, sizes: Mapping[str, int]) -> bytes:
-    """Return the metadata of an RO-Crate 1.1 of a folder, whose files have these sizes."""
+def crate(certificate: Certificate, sizes: Mapping[str, int | None]) -> bytes:
+    """Return the metadata of an RO-Crate 1.1 of a folder, whose files have these sizes, known or not."""
     facts = described(certificate)
     publisher = facts.pop("publisher", None)
     facts.pop("@context")
@@ -30,7 +30,7 @@ def crate(certificate: Certificate, sizes: Mapping[str, int]) -> bytes:
             "@type": "File",
             "name": name,
             "encodingFormat": MEDIA.get(Path(name).suffix, "application/octet-stream"),
-            "contentSize": str(size),
+            **({} if size is None else {"contentSize": str(size)}),
             **({"sha256": certificate.files[name]} if name in certificate.files else {}),
         }
         for name, size in sizes.items()
@@ -38,7 +38,7 @@ def crate(certificate: Certificate, sizes: Mapping[str, int]) -> bytes:
     root = {
         "@id": "./",
         **facts,
-        "identifier": f"sha256:{certificate.digest}",
+        **({"identifier": f"sha256:{certificate.digest}"} if certificate.digest else {}),
         "@type": "Dataset",
         "license": facts.get("license", "not stated by the publisher"),
         **({"publisher": {"@id": "#publisher"}} if people else {}),

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.certificate.metadata import sealed_as
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ProcessedPart, RecordsPart
 
@@ -86,7 +87,7 @@ def registry_record(certificate: Certificate, name: str) -> dict[str, Any]:
                 ),
             },
             "administrative": {
-                "sources": f"Certificate with the SHA-256 {certificate.digest}."
+                "sources": f"Certificate: {sealed_as(certificate)}."
                 + (f" {said['url']}" if "url" in said else ""),
                 "registry_authors": [said.get("contact", ASK)],
             },

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from holdfast.certificate.metadata import described
-from holdfast.formats.cells import STATUS, STATUSES, PublishedCells
+from holdfast.data.cell_status import STATUS
+from holdfast.formats.cells import PublishedCells
 from holdfast.formats.tabular import MEANINGS
 from holdfast.system.errors import ReleaseError
 
@@ -33,8 +34,8 @@ def json_stat(cells: PublishedCells) -> bytes:
     place = np.ravel_multi_index([schema.codes(name) for name in schema.names], size)
     values: list[Any] = [None] * whole
     status: list[str | None] = [None] * whole
-    for at, number, code in zip(place.tolist(), cells.numbers, cells.status.tolist(), strict=True):
-        values[at], status[at] = number, STATUSES[code]
+    for at, number, word in zip(place.tolist(), cells.numbers, cells.status, strict=True):
+        values[at], status[at] = number, word
     facts = described(cells.certificate)
     content = {
         "version": "2.0",
@@ -54,7 +55,7 @@ def json_stat(cells: PublishedCells) -> bytes:
         "extension": {
             "count": cells.count,
             "status": {"label": MEANINGS},
-            "certificate": cells.certificate.digest,
+            **({"certificate": digest} if (digest := cells.certificate.digest) else {}),
         },
     }
     return (json.dumps(content, ensure_ascii=False) + "\n").encode("utf-8")
@@ -98,7 +99,7 @@ def structure_id(cells: PublishedCells) -> str:
     agency = re.sub(r"[^A-Za-z0-9_-]+", "_", publisher).strip("_-") or "HOLDFAST"
     if not agency[0].isalpha():
         agency = f"A_{agency}"
-    return f"{agency}:{cells.certificate.parts[0].name.upper()}_{cells.certificate.digest[:8].upper()}(1.0)"
+    return f"{agency}:{cells.certificate.parts[0].name.upper()}_{cells.certificate.settled[:8].upper()}(1.0)"
 
 
 def component_names(names: Sequence[str]) -> list[str]:

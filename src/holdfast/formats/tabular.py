@@ -5,11 +5,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from holdfast.certificate.metadata import described
+from holdfast.certificate.metadata import described, sealed_as
 from holdfast.certificate.verdict import LEVELS
+from holdfast.data.cell_status import STATUS, STATUSES
 from holdfast.data.levels import quoted
 from holdfast.data.table import write_frame
-from holdfast.formats.cells import STATUS, STATUSES, PublishedCells
+from holdfast.formats.cells import PublishedCells
 from holdfast.system.errors import ReleaseError
 
 MOST_ROWS = 1_048_575
@@ -118,6 +119,6 @@ def _notes(cells: PublishedCells) -> list[tuple[str, str]]:
         ("In a word", LEVELS[certificate.verdict.level]),
         *(("Note", caveat.words) for caveat in certificate.caveats),
         *((name, text) for name, text in MEANINGS.items()),
-        ("Certificate", f"SHA-256 {certificate.digest}"),
+        ("Certificate", sealed_as(certificate)),
         ("Made with", f"{certificate.software.name} {certificate.software.version}, {certificate.created}"),
     ]

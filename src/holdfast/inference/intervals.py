@@ -40,10 +40,10 @@ from math import ceil, gcd, lcm
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.lattice.rows import independent_rows
+from holdfast.lattice.rows import in_row_space
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.sampling.bounded.truncated import TruncatedLaw
 from holdfast.sampling.entropy import Entropy, SeededEntropy
@@ -312,25 +312,6 @@ class IntervalQueries:
         for begin in steps(range(0, size, batch), "simulating the noise"):
             sample = self.noise.sample(entropy, min(batch, size - begin))
             yield np.asarray(queries @ sample.T, dtype=np.int64)
-
-
-def in_row_space(matrix: csr_array, queries: csr_array) -> BoolArray:
-    """Return, for each query, whether it is a rational combination of the rows of a full-rank matrix."""
-    rank, count = matrix.shape[0], queries.shape[0]
-
-    def kept(rows: csr_array) -> BoolArray:
-        independent = independent_rows(csr_array(vstack([matrix, rows], format="csr")))
-        mask = np.zeros(rows.shape[0], dtype=np.bool_)
-        mask[independent[independent >= rank] - rank] = True
-        return mask
-
-    inside = ~kept(queries) if count else np.ones(0, dtype=np.bool_)
-    if not inside.all():
-        # a row after an independent one may lean on that: ask such rows alone
-        first = int(np.argmin(inside))
-        for i in np.flatnonzero(inside[first:]) + first:
-            inside[i] = not kept(csr_array(queries[[i]])).any()
-    return inside
 
 
 def fixed(noise: NoiseLaw, matrix: csr_array, queries: csr_array) -> BoolArray:

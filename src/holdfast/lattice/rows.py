@@ -15,7 +15,7 @@ import numpy as np
 from flint import fmpz_mat
 from scipy.sparse import csc_array, csr_array, vstack
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import Component, components, patterns
 from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.nested import Nested, RowCombination
@@ -46,6 +46,25 @@ def independent_rows(matrix: csr_array) -> IntArray:
     """Return the indices of a maximal set of independent rows, earliest rows first."""
     kept = [row for block in echelons(matrix) for row in block.kept]
     return np.array(sorted(kept), dtype=np.int64)
+
+
+def in_row_space(matrix: csr_array, queries: csr_array) -> BoolArray:
+    """Return, for each query, whether it is a rational combination of the rows of a full-rank matrix."""
+    rank, count = matrix.shape[0], queries.shape[0]
+
+    def kept(rows: csr_array) -> BoolArray:
+        independent = independent_rows(csr_array(vstack([matrix, rows], format="csr")))
+        mask = np.zeros(rows.shape[0], dtype=np.bool_)
+        mask[independent[independent >= rank] - rank] = True
+        return mask
+
+    inside = ~kept(queries) if count else np.ones(0, dtype=np.bool_)
+    if not inside.all():
+        # a row after an independent one may lean on that: ask such rows alone
+        first = int(np.argmin(inside))
+        for i in np.flatnonzero(inside[first:]) + first:
+            inside[i] = not kept(csr_array(queries[[i]])).any()
+    return inside
 
 
 def check_consistent(matrix: csr_array, values: IntArray) -> IntArray:

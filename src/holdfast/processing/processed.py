@@ -233,7 +233,9 @@ class Processed:
         schema, count = public.schema, public.count
         if public.quoted_formulas:
             schema, count = quoted_schema(schema), quoted(count)
-        write_frame(long_frame(schema, pl.Series(count, self.table.texts())), TABLE, file)
+        frame = long_frame(schema, pl.Series(count, self.table.texts()))
+        told = public.cell_status(estimated=True) if public.status else None
+        write_frame(frame if told is None else frame.with_columns(told), TABLE, file)
 
     def bias_section(self) -> ProcessedBiasSection:
         """Return what is said of the bias."""

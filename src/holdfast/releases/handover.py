@@ -175,7 +175,9 @@ class Handover:
         require_protection(drawing.certificate, accepted=self.accept_no_protection)
         with cannot_write(draft.folder):
             write_page(drawing.page(parquet=self.parquet), draft)
-        draft.reserve(drawing.size)
+        beside = drawing.prepared.beside
+        room = 0 if beside is None else beside.rehearse(drawing.certificate)
+        draft.reserve(drawing.size + room)
         self.ready()
         row, resume = None, self.resume
         if account is not None:
@@ -201,6 +203,7 @@ class Handover:
                     ledger=section_of(row),
                     key=secret,
                     quote_formulas=self.quote_formulas,
+                    beside=beside,
                 )
             if account is not None and row is not None:
                 draft.holds = sealed.digest

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.private import Private
 
 if TYPE_CHECKING:
+    from holdfast.formats.beside import Beside
     from holdfast.ledger.account import Ledger
     from holdfast.ledger.rows import Charge
     from holdfast.privacy.pufferfish.guarantee import TPGuarantee
@@ -100,6 +102,25 @@ class Prepared:
     def counts(self) -> IntArray:
         """The confidential counts of the possible cells of the one table."""
         return self.table.counts
+
+    @cached_property
+    def beside(self) -> "Beside | None":
+        """The other formats that are written with the release; None where none are."""
+        publication = next(iter(self.parts.values())).spec.publication
+        if not publication.formats:
+            return None
+        from holdfast.formats.beside import Beside, PublicCells  # noqa: PLC0415 - where it is asked for
+
+        tables = {
+            name: PublicCells(
+                part.public.schema,
+                part.public.count,
+                part.public.cell_status(estimated=bool(part.mechanism.estimated)),
+            )
+            for name, part in self.parts.items()
+            if isinstance(part, PreparedTable)
+        }
+        return Beside(publication.formats, tables)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -202,8 +223,10 @@ class Prepared:
         require_able(self.kinds, engine=engine, microdata=microdata, utility=False, quoted=False)
         drawing = self.drawing(entropy, engine=engine, microdata=microdata)
         require_protection(drawing.certificate, accepted=accept_no_protection)
+        if self.beside is not None:
+            self.beside.rehearse(drawing.certificate)
         if ledger is None:
-            return Release(drawing.certificate, drawing.held(), size=self.size)
+            return Release(drawing.certificate, drawing.held(), size=self.size, beside=self.beside)
         from holdfast.ledger.composition import spend  # noqa: PLC0415 - where there is a ledger
 
         row = ledger.charge(drawing.charge(ledger), spend)
@@ -211,7 +234,7 @@ class Prepared:
             outputs = drawing.held()
             # whoever calls this sees what was drawn, so the row is complete
             ledger.complete(row.index, certificate=drawing.certificate.settled, release=None)
-        return Release(drawing.certificate, outputs, row, self.size)
+        return Release(drawing.certificate, outputs, row, self.size, self.beside)
 
     def publish(
         self,

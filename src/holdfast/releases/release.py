@@ -18,6 +18,7 @@ from holdfast.system.drafts import drafted
 from holdfast.system.errors import ReleaseError
 
 if TYPE_CHECKING:
+    from holdfast.formats.beside import Beside
     from holdfast.ledger.rows import Row
 
 OutputT = TypeVar("OutputT", bound=Output)
@@ -32,6 +33,8 @@ class Release:
     row: "Row | None" = None
     size: str = field(default="", repr=False)
     """How much of what is released, and by which mechanism."""
+    beside: "Beside | None" = field(default=None, repr=False)
+    """The other formats that are written with it."""
 
     def __repr__(self) -> str:
         return f"<release: {', '.join(self.outputs)} of {self.size}>"
@@ -103,6 +106,7 @@ class Release:
                     ledger=section_of(self.row),
                     key=secret,
                     quote_formulas=quote_formulas,
+                    beside=self.beside,
                 )
             draft.publish()
         return folder

@@ -144,6 +144,7 @@ def _whole(draft: Path, digest: str) -> Certificate | None:
         certificate.ledger,
         quoted_formulas=certificate.quoted_formulas,
         measured=certificate.measured,
+        exports=certificate.exports,
     ).digest
     return certificate if same and sealed == certificate.digest == digest else None
 
@@ -178,7 +179,7 @@ def require_same(asked: Certificate, whole: Certificate, *, parquet: bool, quote
 
 def _in_parquet(whole: Certificate) -> bool | None:
     """Return whether tables are in Parquet; None where there are none, as records are what they came as."""
-    names = set(whole.files) - {PAGE, "statistic.csv", "estimate.csv"}
+    names = set(whole.files) - {PAGE, "statistic.csv", "estimate.csv", *whole.exports}
     names = {name for name in names if not name.endswith("measurements.parquet")}
     if isinstance(whole.parts[0], RecordsPart):
         names &= {"table.csv", "table.parquet"}

@@ -31,9 +31,9 @@ from holdfast.releases.plan import PartPlan, plan_of
 from holdfast.releases.ways_out import answered
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.spec.load import read_spec
-from holdfast.spec.model import Spec
+from holdfast.spec.model import OF_TABLES, Spec
 from holdfast.spec.privacy import Privacy
-from holdfast.system.errors import GuaranteeError
+from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.machine import require_room
 from holdfast.system.text import counted
 from holdfast.system.ways import about, assigned, setting
@@ -136,6 +136,8 @@ class PreparedTable(PreparedPart):
         del engine  # is that of what is made of the draw
         self._require_releasable()
         law, mechanism = self.mechanism.law(self.counts), self.mechanism
+        if self.public.status:
+            self.public.cell_status(estimated=False)
         if self.accuracy is None and mechanism.noise is not None:
             mechanism.noise.sample(SeededEntropy(0), 1)  # a rehearsal, where none was simulated
         return Draw(lambda making: mechanism.outputs(law, self.public, source, making))
@@ -229,9 +231,21 @@ def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel |
     privacy, budget, mechanism = budget_of(spec, calibrated(spec.privacy, model, public), public)
     spec = spec.model_copy(update={"privacy": privacy})
     mechanism = mechanism or answered(spec, public)
+    _require_a_table(spec, mechanism)
     found = PreparedTable("table", spec, reading, public, mechanism, model, budget)
     found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
     return found
+
+
+def _require_a_table(spec: Spec, mechanism: AnyMechanism) -> None:
+    """Raise SpecError where what is asked of the files of tables is of no table."""
+    asked = spec.publication
+    of_tables = ["status"] if asked.status else ["formats"] if set(asked.formats) & set(OF_TABLES) else []
+    if of_tables and "table" not in mechanism.published():
+        raise SpecError(
+            f"{setting('publication', of_tables[0])} asks for what tables have, and {mechanism.name} releases"
+            f" a {mechanism.output}: leave it out."
+        )
 
 
 def published(spec: Spec | str | Path, data: Any = None) -> tuple[Public, tuple[str, ...]]:

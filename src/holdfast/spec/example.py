@@ -156,6 +156,8 @@ adjacency = "semi"               # tables that differ as little as the invariant
 # period = "2024"
 # url = "https://example.org/children"
 # licence = "CC BY 4.0"
+# status = true                  # tables have a column that says which counts are exact
+# formats = ["xlsx"]             # written with the release: see `holdfast export --help`
 
 [mechanism]
 name = "lattice-laplace"         # whole-number noise that keeps every invariant

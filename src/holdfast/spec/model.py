@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, StrictBool, ValidationInfo, field_validator, model_validator
 
 from holdfast.spec.accuracy import AccuracyTarget, targets
 from holdfast.spec.constraints import Constraints, Inequality, Invariant
@@ -20,10 +20,14 @@ from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file, setting
 
 LINE_LETTERS = 300
+FORMATS = ("csv", "parquet", "xlsx", "csvw", "json-stat", "sdmx-csv", "rocrate", "registry", "assessment")
+OF_TABLES = FORMATS[:6]
+"""Those of the formats that a table is written in."""
+TEXTS = ("title", "publisher", "contact", "period", "url", "licence")
 
 
 class Publication(Part):
-    """Texts for the page of a release, all of them optional; nothing is worked out from them."""
+    """What readers are told, all of it optional: texts, from which nothing follows, and kinds of files."""
 
     section: ClassVar = ("publication",)
 
@@ -33,8 +37,24 @@ class Publication(Part):
     period: str | None = None
     url: str | None = None
     licence: str | None = None
+    status: StrictBool = False
+    """Whether tables have a column with the status of each cell."""
+    formats: tuple[str, ...] = ()
+    """In which formats the release is written beside its own."""
 
-    @field_validator("*", mode="before")
+    @field_validator("formats")
+    @classmethod
+    def _known(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
+        for name in formats:
+            if name == "in-toto":
+                raise ValueError("has 'in-toto', which is signed when a release is whole: export it then")
+            if name not in FORMATS:
+                raise ValueError(f"has {name!r}, which is no format: {closest(name, FORMATS)}")
+            if formats.count(name) > 1:
+                raise ValueError(f"has {name!r} twice: keep one")
+        return formats
+
+    @field_validator(*TEXTS, mode="before")
     @classmethod
     def _one_line(cls, text: object) -> object:
         if text is None:
@@ -54,8 +74,8 @@ class Publication(Part):
 
     @property
     def said(self) -> dict[str, str]:
-        """What was given, by name."""
-        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+        """The texts that were given, by name."""
+        return {name: value for name in TEXTS if (value := getattr(self, name)) is not None}
 
 
 def line_flaw(text: str) -> str:
@@ -170,6 +190,13 @@ class Spec(Part):
                 raise SpecError(
                     f"{setting('accuracy')} is for tables of counts, and {self.mechanism.name!r} releases"
                     " records: leave it out."
+                )
+            told = self.publication
+            of_tables = ["status"] if told.status else ["formats"] if set(told.formats) & {*OF_TABLES} else []
+            if of_tables:
+                raise SpecError(
+                    f"{setting('publication', of_tables[0])} asks for what tables with noise have, and"
+                    f" {self.mechanism.name!r} releases records: leave it out."
                 )
             return self
         if not self.data.attributes:

@@ -201,6 +201,25 @@ def require_file(path: Path, what: str = "spec") -> None:
         raise SpecError(f"{path} is {kind}: name the {what} file{' in it' if kind == 'a folder' else ''}.")
 
 
+def written(out: Path, write: Callable[[], None]) -> None:
+    """Write, and say in one sentence what keeps it from being written."""
+    try:
+        write()
+    except FileExistsError:
+        raise ReleaseError(f"{out} exists already: name a new file.") from None
+    except OSError as error:
+        raise ReleaseError(f"{out} cannot be written ({error.strerror}): name another place.") from None
+
+
+def write_new_bytes(path: Path, content: bytes) -> None:
+    """Write a new file that somebody named; raises ReleaseError where it cannot be written."""
+
+    def fill(draft: Path) -> None:
+        draft.write_bytes(content)
+
+    written(path, lambda: write_new(path, fill))
+
+
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -212,7 +231,4 @@ def require_picture(path: Path) -> None:
 
 def save_figure(figure: "Figure", path: Path) -> None:
     """Write a picture, whole and synced; raises ReleaseError where it cannot be written."""
-    try:
-        write_new(path, lambda draft: figure.savefig(draft, dpi=160), replace=True)
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be written ({error.strerror}): name another place.") from None
+    written(path, lambda: write_new(path, lambda draft: figure.savefig(draft, dpi=160), replace=True))

@@ -141,6 +141,10 @@ class Private:
             raise OSError(errno.EINVAL, "it is no plain file", str(self.path / name))
         return os.fdopen(handle, "rb")
 
+    def size(self, name: str) -> int:
+        """Return how many bytes a file has."""
+        return os.stat(name, dir_fd=self.handle, follow_symlinks=False).st_size
+
     def sha256(self, name: str) -> str:
         """Return the SHA-256 of a file."""
         with self.open(name) as file:

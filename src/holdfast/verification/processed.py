@@ -81,7 +81,11 @@ def _kept(folder: Path, claimed: Certificate) -> Iterator[Check]:
     part, text = claimed.processed, (folder / RELEASE).read_bytes().decode("utf-8")
     release = certificate_of(parse(text, RELEASE), RELEASE)
     body = release.sealed(
-        release.files, release.ledger, quoted_formulas=release.quoted_formulas, measured=release.measured
+        release.files,
+        release.ledger,
+        quoted_formulas=release.quoted_formulas,
+        measured=release.measured,
+        exports=release.exports,
     )
     same = release.to_json() == text and body.digest == release.digest == part.release.certificate_digest
     yield Check.that("release named", same, f"{RELEASE} is not the certificate that is named")

@@ -17,6 +17,8 @@ from holdfast_verify.record import DamagedError, field, object_of, objects, text
 MOST_CELLS = 100_000_000
 OUT = -(MOST_CELLS**2)
 """Added for a level that is not counted: whatever else is added, the sum is below 0."""
+STATUS = "status"
+STATUSES = ("noisy", "exact", "forced", "structural zero", "estimated")
 NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?", re.ASCII)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
@@ -38,6 +40,8 @@ class Cells:
     zeros: frozenset[int]
     """The numbers of cells that cannot occur."""
     count: str
+    status: bool
+    """Whether a column after the counts has the status of each cell."""
 
     @classmethod
     def of(cls, table: Any) -> "Cells":
@@ -50,16 +54,24 @@ class Cells:
                 raise DamagedError("a name or a level of the table stands twice, or is none")
         if not names:
             raise DamagedError("the table has no attributes")
+        status = table.get("status", False)
+        if type(status) is not bool or (status and STATUS in (*names, count)):
+            raise DamagedError("the status of the cells has no column")
         axes = _axes(dict(each), schema.get("within", []))
         size, zeros = prod(len(axis.entries) for axis in axes), wholes(schema, "structural_zeros")
         if not 0 < size <= MOST_CELLS or any(not 0 <= cell < size for cell in zeros):
             raise DamagedError("the levels or zeros of the table are of no table")
-        return cls(dict(each), axes, frozenset(zeros), count)
+        return cls(dict(each), axes, frozenset(zeros), count, status)
 
     @property
     def size(self) -> int:
         """The number of cells."""
         return prod(len(axis.entries) for axis in self.axes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns of a file of them."""
+        return (*self.levels, self.count, *((STATUS,) if self.status else ()))
 
     @property
     def quoted(self) -> "Cells":

@@ -122,6 +122,7 @@ def _seal(folder: Path, text: str, content: dict[str, Any], kind: str) -> Iterat
     try:
         files = object_of(content, "files")
         known = [*_files(content).values(), *([RELEASE] if kind == "processed" else []), PAGE]
+        known += _exports(content, known)
     except DamagedError as error:
         yield Check("files", holds=False, detail=str(error))
         return
@@ -161,6 +162,14 @@ def _files(content: dict[str, Any]) -> dict[str, str]:
     if not found:
         raise DamagedError("the certificate has no parts")
     return found
+
+
+def _exports(content: dict[str, Any], others: list[str]) -> list[str]:
+    """Return the files that have the release in other formats."""
+    names = texts(content, "exports") if "exports" in content else []
+    if len({*names, *others, CERTIFICATE}) < len(names) + len(others) + 1 or not all(map(_plain, names)):
+        raise DamagedError("the certificate does not name one file for each export")
+    return names
 
 
 def _plain(name: str) -> bool:

@@ -29,7 +29,7 @@ RELEASE = "release.json"
 WHOLE = ("integers-l1", "rounded-l2")
 REAL = ("nonnegative-l2", "nonnegative-weighted")
 """Methods that give counts with six decimal places."""
-SEAL = ("files", "digest", "ledger", "quoted_formulas", "measured")
+SEAL = ("files", "digest", "ledger", "quoted_formulas", "measured", "exports")
 """What a certificate adds to what was settled before the draw."""
 OWN = ("software", "created", "caveats", "parts", *SEAL)
 """Fields of the head that a processed table does not take from its release."""

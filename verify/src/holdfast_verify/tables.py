@@ -14,7 +14,7 @@ from operator import eq, ge, le
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast_verify.cells import Cells, Claim
+from holdfast_verify.cells import STATUSES, Cells, Claim
 from holdfast_verify.record import (
     DamagedError,
     NotCheckedError,
@@ -96,12 +96,12 @@ def counts_of(path: Path, cells: Cells, *, quoted: bool) -> list[int]:
 
 
 def column_of(path: Path, cells: Cells) -> Iterator[str]:
-    """Yield what stands for each cell of a CSV file, in its place: each row must begin with its levels."""
+    """Yield the count of each cell of a CSV file as it is written: each row must begin with its levels."""
     try:
         text = plain_bytes(path).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         raise DamagedError(f"{path.name} cannot be read") from None
-    header = _row((*cells.levels, cells.count)) + "\n"
+    header = _row(cells.columns) + "\n"
     if not text.startswith(header):
         raise DamagedError(f"{path.name} does not begin with its attributes and {cells.count!r}")
     at = len(header)
@@ -112,7 +112,10 @@ def column_of(path: Path, cells: Cells) -> Iterator[str]:
         end = text.find("\n", start)
         if end < 0 or not text.startswith(begin, at):
             raise DamagedError(f"{path.name}, row {row} is not that of its cell")
-        yield text[start:end]
+        count, _, status = text[start:end].rpartition(",") if cells.status else (text[start:end], "", "")
+        if cells.status and status not in STATUSES:
+            raise DamagedError(f"{path.name}, row {row} does not end in a status")
+        yield count
         at = end + 1
     if at != len(text):
         raise DamagedError(f"{path.name} has more than the {cells.size:,} rows of its cells")
@@ -284,17 +287,21 @@ def _parquet(path: Path, cells: Cells) -> list[int]:
         table = parquet.read_table(path, partitioning=None)
     except (ArrowException, OSError):
         raise DamagedError(f"{path.name} cannot be read") from None
-    wanted = [*dict.fromkeys(cells.levels, "text"), cells.count]
-    kinds = [str(column.type) for column in table.schema]
-    if table.column_names != wanted or kinds[-1] != "int64" or not {*kinds[:-1]} <= _TEXTS:
+    kinds, place = [str(column.type) for column in table.schema], len(cells.levels)
+    others = {*kinds[:place], *kinds[place + 1 :]}
+    if table.column_names != [*cells.columns] or kinds[place] != "int64" or not others <= _TEXTS:
         raise DamagedError(f"{path.name} does not have the columns of its certificate")
     if table.num_rows != cells.size or any(column.null_count for column in table.columns):
         raise DamagedError(f"{path.name} does not list each of the {cells.size:,} cells once")
     columns = [column.to_pylist() for column in table.columns]
-    for row, (levels, *told) in enumerate(zip(cells.rows(cells.levels), *columns[:-1], strict=True), start=1):
+    for row, (levels, *told) in enumerate(
+        zip(cells.rows(cells.levels), *columns[:place], strict=True), start=1
+    ):
         if levels != tuple(told):
             raise DamagedError(f"{path.name}, row {row} is not that of its cell")
-    return list(columns[-1])
+    if cells.status and not {*columns[-1]} <= {*STATUSES}:
+        raise DamagedError(f"{path.name} has a status that is none")
+    return list(columns[place])
 
 
 _TEXTS = {"string", "large_string", "string_view"}

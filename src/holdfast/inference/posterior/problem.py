@@ -16,7 +16,6 @@ from holdfast.data.files import open_file
 from holdfast.data.invariants import floor_blocks, inequality_blocks
 from holdfast.data.schema import Schema
 from holdfast.data.table import first_repeat
-from holdfast.inference.intervals import in_row_space
 from holdfast.inference.posterior.model import CountModel
 from holdfast.inference.posterior.model_spec import LEAST, MOST, ModelSpec
 from holdfast.inference.posterior.moves import Moves, connecting_moves
@@ -24,6 +23,7 @@ from holdfast.inference.posterior.sliding import Sliding
 from holdfast.inference.posterior.table_constraints import ReleasedTable, TableConstraints
 from holdfast.inference.posterior.walking import Correcting, Walking
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.lattice.rows import in_row_space
 from holdfast.mechanisms.likelihood import AddedNoise, NoisyStatistic, NoisySums, Tractable
 from holdfast.mechanisms.truncation.laws import AnyLikelihood, WeightedTotals
 from holdfast.public import Floor

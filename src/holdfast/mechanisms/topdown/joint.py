@@ -89,7 +89,7 @@ class JointTopDown(JointTables):
             leaves = self.estimated({name: one.values for name, one in measured.tables.items()}, run)
         outputs: dict[str, Output] = {}
         for name, one in self.tables.items():
-            table = TableOutput.of(one.public, leaves[name].ravel()[one.public.possible])
+            table = TableOutput.of(one.public, leaves[name].ravel()[one.public.possible], estimated=True)
             outputs[name] = table
             outputs[among(name, "measurements")] = measured.tables[name]
             if making.microdata or "microdata" in extras:

@@ -407,7 +407,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         leaves = estimated(self.design, self.measurements, values, run)[-1]
         return {
             "measurements": self.measured(values),
-            "table": TableOutput.of(public, leaves.ravel()[public.possible]),
+            "table": TableOutput.of(public, leaves.ravel()[public.possible], estimated=True),
         }
 
     @property
