@@ -187,6 +187,17 @@ class Desk:
         job.wait(wait)
         return job
 
+    def once(self, name: str, of: Hashable, words: str, work: Callable[[Job], Any], wait: float = 1.0) -> Job:
+        """Begin a job unless that of its name is or was for the same; what is for something else is ended."""
+        with self.beginning:
+            job = self.jobs.get(name)
+            if job is None or job.of != of:
+                if job is not None:
+                    job.end()
+                job = self.jobs[name] = Job(words, work, of=of).start()
+        job.wait(wait)
+        return job
+
     def end(self, name: str) -> None:
         """End the job of a name where its next stage begins."""
         if (job := self.running(name)) is not None:

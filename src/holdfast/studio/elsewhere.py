@@ -2,7 +2,8 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 COMMAND, PYTHON, R = "Copy as command", "Copy as Python", "Copy as R"
 Ways = dict[str, str]
@@ -56,6 +57,33 @@ def verify_ledger(name: str, releases: Sequence[str]) -> Ways:
     )
 
 
+def intervals(folder: str, asked: tuple[str, Sequence[str], Mapping[str, Any]], table: str | None) -> Ways:
+    """Return how a release is asked: a method of its reading, selections, and the rest.
+
+    >>> for text in intervals("out", ("ratio", ["sex=f", "sex=m"], {"level": 0.5}), None).values():
+    ...     print(text)
+    holdfast intervals out --ratio sex=f --ratio sex=m --level 0.5
+    import holdfast as hf
+    hf.read("out").ratio("sex=f", "sex=m", level=0.5)
+    library(holdfast)
+    intervals("out", ratio = c("sex=f", "sex=m"), level = 0.5)
+    """
+    method, chosen, more = asked
+    option = "term" if method == "interval" else method
+    words = ["intervals", folder, *(part for one in chosen for part in (f"--{option}", one))]
+    words += [part for name in ("margin",) if name in more for part in ("--margin", ",".join(more["margin"]))]
+    words += [part for name in ("level",) if name in more for part in ("--level", f"{more['level']:g}")]
+    words += ["--table", table] if table else []
+    named = {"table": table} if table else {}
+    python = called("hf.read", folder, **named) + f".{called(method, *chosen, **more)}"
+    of = (
+        {"terms": Code(f"list(list(1, {_in_r(chosen[0])}))")}
+        if method == "interval"
+        else {method: list(chosen)}
+    )
+    return _ways(words, f"import holdfast as hf\n{python}") | in_r("intervals", folder, **of, **more, **named)
+
+
 def audit(words: Sequence[str], function: str, *given: object, **named: object) -> Ways:
     """Return how an audit is made."""
     python = f"from holdfast import audit\n{called(f'audit.{function}', *given, **named)}"
@@ -99,6 +127,8 @@ def _in_python(value: object) -> str:
 
 
 def _in_r(value: object) -> str:
+    if isinstance(value, Code):
+        return str(value)
     if isinstance(value, list):
         return f"c({', '.join(map(_in_r, value))})"
     return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)

@@ -48,6 +48,8 @@ class Job:
     over: bool = False
     ended: bool = False
     """Whether somebody ended it."""
+    of: Any = field(default=None, repr=False)
+    """What it was begun for, where it is done once for that."""
 
     def __post_init__(self) -> None:
         self._progress, self._lock = _Watched(self), Lock()

@@ -1,6 +1,14 @@
 """The views in the order of their links; each is a module that ends in `VIEW`."""
 
 from holdfast.studio.pages import View
-from holdfast.studio.views import account, accuracy, check, data, exact, release
+from holdfast.studio.views import account, accuracy, check, data, exact, release, use
 
-VIEWS: tuple[View, ...] = (data.VIEW, exact.VIEW, accuracy.VIEW, release.VIEW, account.VIEW, check.VIEW)
+VIEWS: tuple[View, ...] = (
+    data.VIEW,
+    exact.VIEW,
+    accuracy.VIEW,
+    release.VIEW,
+    account.VIEW,
+    check.VIEW,
+    use.VIEW,
+)
