@@ -30,7 +30,7 @@ from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.system.errors import SamplingError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ is not installed
-from studies.chains.gibbs_metropolis import GibbsMetropolis, lattice_basis
+from holdfast.lab.gibbs_metropolis import GibbsMetropolis, lattice_basis
 
 CHAINS = 512
 TURNS = 5

@@ -10,7 +10,7 @@ import pytest
 from tests.sources import PACKAGE, ROOT, nodes
 
 import holdfast
-from holdfast import calculus, workshop
+from holdfast import calculus, lab, workshop
 from holdfast.mechanisms.catalogue import MECHANISMS
 
 pytestmark = pytest.mark.quick
@@ -46,6 +46,7 @@ FLOW = (
     ("exports",),
     ("calculus",),
     ("workshop",),
+    ("lab",),
     ("testing",),
     ("studio",),
     ("health",),
@@ -130,13 +131,25 @@ def test_no_module_imports_itself_in_a_circle() -> None:
         visit(name, ())
 
 
+def test_no_release_leads_to_the_lab() -> None:
+    """What floats and chains of papers draw is for studies: no file outside imports it, early or late."""
+    leading = {
+        str(path.relative_to(PACKAGE)): module
+        for path in files()
+        if room(path) != "lab"
+        for module in imports(path)
+        if module.partition(".")[0] == "lab"
+    }
+    assert leading == {}
+
+
 def test_an_edge_against_the_flow_is_seen(tmp_path: Path) -> None:
     late = tmp_path / "late.py"
     late.write_text("def f():\n    from holdfast.cli import app\n    import holdfast.spec.model\n")
     assert {"cli", "cli.app", "spec.model"} == set(imports(late))
 
 
-ROOMS = ("holdfast", "holdfast.calculus", "holdfast.testing", "holdfast.workshop")
+ROOMS = ("holdfast", "holdfast.calculus", "holdfast.lab", "holdfast.testing", "holdfast.workshop")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +166,7 @@ def test_public_names_are_there_and_told() -> None:
         assert getattr(holdfast, name) is not None
     errors = {name for name in holdfast.__all__ if name.endswith("Error") and name != "ViolatedError"}
     assert set(holdfast.__dict__["_HOME"]) | errors | {"__version__"} == set(holdfast.__all__)
-    for module in (calculus, workshop):
+    for module in (calculus, lab, workshop):
         assert sorted(module.__all__) == sorted(name for name in module.__all__ if hasattr(module, name))
     guide = (ROOT / "docs" / "guides" / "python.md").read_text(encoding="utf-8")
     assert [name for name in holdfast.__all__ if f"hf.{name}" not in guide] == []
@@ -206,7 +219,7 @@ def test_nobody_asks_which_mechanism_it_is() -> None:
     asking = {
         str(path.relative_to(PACKAGE)): list(questions(path))
         for path in files()
-        if room(path) != "mechanisms" and path.name not in VOCABULARY
+        if room(path) not in ("mechanisms", "lab") and path.name not in VOCABULARY
     }
     assert {name: found for name, found in asking.items() if found} == {}
 

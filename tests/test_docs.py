@@ -229,6 +229,7 @@ ROOMS = (
     "holdfast",
     "holdfast.audit",
     "holdfast.calculus",
+    "holdfast.lab",
     "holdfast.workshop",
     "holdfast.testing.contract",
     "holdfast.testing.worlds",

@@ -5,8 +5,9 @@ release = prepared.release()                   # draw, from the operating system
 release.write("release")                       # table.csv, certificate.json, certificate.html
 holdfast.verify("release").kept                # every invariant, with exact equality
 
-These names, `holdfast.calculus` (guarantees as values) and `holdfast.workshop` (what mechanisms, tests and
-studies are made of) are the public vocabulary: files behind them may move.
+These names, `holdfast.calculus` (guarantees as values), `holdfast.workshop` (what mechanisms and tests are
+made of) and `holdfast.lab` (what research needs, and no release) are the public vocabulary: files behind them may
+move.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What mechanisms, tests and studies are made of, for those who build their own."""
+"""What mechanisms and tests are made of, for those who build their own."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -21,11 +21,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from holdfast.lab.autocorrelation import autocorrelation_time
+from holdfast.lab.independent import IndependentChain, free_cells
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.chains.kernel import LaplaceTarget, non_negative
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from studies.chains.autocorrelation import autocorrelation_time
-from studies.chains.independent import Independent, free_cells
 from studies.congenial_dp.design import CONFIDENTIAL, FREE, MATRIX, conditional_law
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.picture import BLUE, GREEN, GREY, ORANGE, panels
@@ -72,20 +72,20 @@ class Runs(NamedTuple):
     seconds: float
 
 
-def kernel(counts: IntArray, epsilon: Fraction, rate: Fraction) -> Independent:
+def kernel(counts: IntArray, epsilon: Fraction, rate: Fraction) -> IndependentChain:
     """Return the published sampler around a table."""
     target = LaplaceTarget(epsilon, counts, constraint=non_negative)
-    return Independent(free_cells(MATRIX, FREE), target, rate)
+    return IndependentChain(free_cells(MATRIX, FREE), target, rate)
 
 
-def acceptance(chain: Independent, exact: IntArray, entropy: Entropy) -> Number:
+def acceptance(chain: IndependentChain, exact: IntArray, entropy: Entropy) -> Number:
     """Estimate E min(1, w(Y) / w(X)) from exact noise, in batches, with as many proposals."""
     batches = np.split(exact, BATCHES)
     estimates = np.array([_all_pairs(chain, noise, entropy) for noise in batches])
     return mean(estimates)
 
 
-def _all_pairs(chain: Independent, noise: IntArray, entropy: Entropy) -> float:
+def _all_pairs(chain: IndependentChain, noise: IntArray, entropy: Entropy) -> float:
     """Return the mean of min(1, w_j / w_i) over all pairs, by sorting the proposals' weights."""
     at = chain.log_weight(chain.init(noise[:, chain.cells.free]))
     shape = (noise.shape[0], chain.cells.free.size)
@@ -101,7 +101,9 @@ def _all_pairs(chain: Independent, noise: IntArray, entropy: Entropy) -> float:
     return float((np.where(below > 0, smaller, 0.0) + to.size - below).mean() / shape[0])
 
 
-def run(chain: Independent, start: IntArray, steps: int, entropy: Entropy, bar: Bar[int], what: str) -> Runs:
+def run(
+    chain: IndependentChain, start: IntArray, steps: int, entropy: Entropy, bar: Bar[int], what: str
+) -> Runs:
     """Run chains from given noise."""
     state = chain.init(start[:, chain.cells.free])
     accepted = np.empty((steps, start.shape[0]), dtype=np.bool_)

@@ -14,11 +14,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from holdfast.lab.autocorrelation import autocorrelation_time
+from holdfast.lab.gibbs_metropolis import Basis, Scan
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.chains.kernel import located
 from holdfast.sampling.entropy import SeededEntropy
-from studies.chains.autocorrelation import autocorrelation_time
-from studies.chains.gibbs_metropolis import Basis, Scan
 from studies.integer_subspace.designs import DESIGNS, Design
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.picture import BLUE, GREEN, GREY, ORANGE, panels

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from holdfast.lab.shells import RadialLaw, ShellLattice
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SeededEntropy
 from studies.integer_subspace import convergence
@@ -18,7 +19,6 @@ from studies.integer_subspace.convergence import Effort, Truth, distribution_of
 from studies.integer_subspace.designs import CROSSING, CROSSING_FRAME, CROSSING_L1, CROSSING_L2, Design
 from studies.integer_subspace.fourier import NoiseLaw, crossing_law
 from studies.integer_subspace.identity import ratios
-from studies.integer_subspace.shells import Lattice, RadialLaw
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.picture import BLUE, GREEN, ORANGE, panels
 
@@ -90,7 +90,7 @@ def study(size: Size, bar: Bar[int]) -> Outcome:
 
 def radial_law(design: Design, frame: IntArray, most: int) -> RadialLaw:
     """Return the exact law of the norm of l2 noise."""
-    lattice = Lattice.of(design.kernel("reduced").basis, frame, most)
+    lattice = ShellLattice.of(design.kernel("reduced").basis, frame, most)
     return RadialLaw.laplace(lattice, float(design.epsilon))
 
 

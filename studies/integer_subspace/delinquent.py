@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from holdfast.lab.shells import RadialLaw
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.semi_adjacency import semi_adjacency
@@ -34,7 +35,6 @@ from studies.integer_subspace.designs import (
 )
 from studies.integer_subspace.fourier import NoiseLaw, margins_law
 from studies.integer_subspace.identity import ratios
-from studies.integer_subspace.shells import RadialLaw
 from studies.outcome import Bar, Number, Outcome, mean
 from studies.picture import BLUE, ORANGE, RED, panels
 

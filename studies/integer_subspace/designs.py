@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
+from holdfast.lab.gibbs_metropolis import Basis, GibbsMetropolis, Scan, lattice_basis
 from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.chains.kernel import LaplaceTarget
 from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw
-from studies.chains.gibbs_metropolis import Basis, GibbsMetropolis, Scan, lattice_basis
 
 
 @dataclass(frozen=True, eq=False)

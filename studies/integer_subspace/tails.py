@@ -6,21 +6,18 @@ With m = d - k dimensions, V the volume of the unit ball and det that of the lat
     P(||z|| >= t) <= K t^m exp(-epsilon t),  K = 4 2^m V / sqrt(det)    Theorem 12, l2 Laplace, t large enough
     P(||z|| >= t) <= K t^m exp(-t^2 / (2 sigma^2))                     Theorem 15, Gaussian, t large enough.
 
-Tails are exact here: shells of the lattice are counted in whole numbers (shells.py). The bounds leave out the
-normaliser, the sum of all weights, which is at least 1 and here very large; divided by it they still hold,
-from a larger t on.
+Tails are exact here, counted by `holdfast.lab`. The bounds leave out the normaliser, the sum of all weights,
+which is at least 1 and here very large; divided by it they still hold, from a larger t on.
 """
 
-from collections.abc import Callable
 from math import lgamma, log, log10, pi
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
-from scipy.optimize import brentq
 
+from holdfast.lab import ShellLattice, Tail, divided_holds_from, holds_from, largest_share, tails_of
 from studies.integer_subspace.designs import (
     CHILDREN_L2,
     CROSSING_FRAME,
@@ -28,7 +25,6 @@ from studies.integer_subspace.designs import (
     MARGINS_FRAME,
     QUARTER,
 )
-from studies.integer_subspace.shells import Lattice, RadialLaw
 from studies.outcome import Bar, Number, Outcome
 from studies.picture import BLUE, GREY, ORANGE, RED, panels
 
@@ -38,9 +34,6 @@ VARIANCE = 2 / EPSILON**2
 """Of one continuous Laplace variable: Definition 13 leaves a constant of sigma open."""
 SHARES = (1e-3, 1e-6)
 LATTICES = {"4 x 4 margins": (CHILDREN_L2, MARGINS_FRAME), "14 cells": (CROSSING_L2, CROSSING_FRAME)}
-
-Floats = NDArray[np.float64]
-Exponent = Callable[[Floats], Floats]
 
 
 class Size(NamedTuple):
@@ -52,63 +45,17 @@ class Size(NamedTuple):
 QUICK, FULL = Size(30_000), Size(60_000)
 
 
-class Tail(NamedTuple):
-    """A law, the theorem that bounds its tail, and the exponent in it."""
-
-    theorem: str
-    law: RadialLaw
-    exponent: Exponent
-
-    @property
-    def norms(self) -> Floats:
-        """The norms that points have, but 0 and those whose tail is too small for a float."""
-        return self.law.lattice.norms[self._told]
-
-    @property
-    def log_tails(self) -> Floats:
-        """Log P(||z|| >= r) for each of these norms."""
-        return np.asarray(np.log(self.law.tails[self._told]))
-
-    @property
-    def _told(self) -> NDArray[np.bool_]:
-        return np.asarray((self.law.lattice.norms > 0) & (self.law.tails > 0))
-
-    @property
-    def log_constant(self) -> float:
-        """Log K."""
-        lattice = self.law.lattice
-        return log(4 * lattice.ball / lattice.volume) + lattice.dimension * log(2)
-
-    def log_bound(self, t: Floats) -> Floats:
-        """Return the log of the printed bound."""
-        return self.log_constant + self.law.lattice.dimension * np.log(t) + self.exponent(t)
-
-    def reaches(self, share: float) -> float:
-        """Return the t beyond which the bound is below a share."""
-        far = 10.0 * float(self.norms[-1])
-        peak = float(self.norms[int(np.argmax(self.log_bound(self.norms)))])
-        return float(brentq(lambda t: float(self.log_bound(np.array(t))) - log(share), peak, far))
-
-
-def tails_of(lattice: Lattice) -> tuple[Tail, Tail]:
-    """Return the two laws of the paper on a lattice."""
-    return (
-        Tail("Theorem 12", RadialLaw.laplace(lattice, EPSILON), lambda t: -EPSILON * t),
-        Tail("Theorem 15", RadialLaw.gaussian(lattice, VARIANCE), lambda t: -(t**2) / (2 * VARIANCE)),
-    )
-
-
 def study(size: Size, bar: Bar[str]) -> Outcome:
     """Compare bounds and tails on both lattices."""
     numbers: dict[str, Number] = {}
     lines, found = [], []
     for name in bar(list(LATTICES), "counting shells"):
         design, frame = LATTICES[name]
-        lattice = Lattice.of(design.kernel("reduced").basis, frame, size.most)
+        lattice = ShellLattice.of(design.kernel("reduced").basis, frame, size.most)
         numbers[f"{name}: sqrt(det)"] = Number(lattice.volume)
         numbers[f"{name}: points of the shortest norm"] = Number(float(lattice.points[1]))
         numbers[f"{name}: Lemma 11 holds from r"] = Number(holds_from(lattice))
-        for tail in tails_of(lattice):
+        for tail in tails_of(lattice, EPSILON, VARIANCE):
             numbers |= _numbers(name, tail)
             lines.append(_line(name, tail))
             found.append((name, tail))
@@ -119,30 +66,6 @@ def study(size: Size, bar: Bar[str]) -> Outcome:
         f" ({10 ** numbers['log10 of 2^m V at m = 24'].value:,.0f}) and is below 1 from m = 63 on."
     )
     return Outcome(numbers, tuple(lines), {"tails": _picture(found)})
-
-
-def holds_from(lattice: Lattice) -> float:
-    """Return the least r from which on Lemma 11 holds, up to the last shell that was counted."""
-    bound = 2 * lattice.ball / lattice.volume
-    needed = (np.cumsum(lattice.points) / bound) ** (1 / lattice.dimension)
-    # on [norm, next norm) the count stays; the lemma fails there up to the radius that it needs
-    late = np.flatnonzero(needed[:-1] > lattice.norms[:-1])
-    return float(np.minimum(needed[late[-1]], lattice.norms[late[-1] + 1])) if late.size else 0.0
-
-
-def largest_share(tail: Tail) -> float:
-    """Return the largest exact tail divided by its bound, over all norms that points have but 0.
-
-    The tail is constant between two norms, and the bound rises, then falls; so it is enough to look at t
-    equal to a norm, as long as the bound has reached 1 before the first one.
-    """
-    return float(np.exp(tail.log_tails - tail.log_bound(tail.norms)).max())
-
-
-def divided_holds_from(tail: Tail) -> float:
-    """Return the norm from which on the bound over the normaliser holds, too."""
-    fails = tail.log_tails > tail.log_bound(tail.norms) - log(tail.law.normaliser)
-    return float(tail.norms[int(np.flatnonzero(fails)[-1]) + 1])
 
 
 def _numbers(name: str, tail: Tail) -> dict[str, Number]:

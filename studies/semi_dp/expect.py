@@ -34,6 +34,7 @@ from scipy.special import erf, erfcx
 from scipy.stats import chi, hypergeom, nchypergeom_fisher
 
 from holdfast.data.two_by_two import Margins
+from holdfast.lab.norm_balls import BallNorm
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.privacy.intensity import Pure
@@ -42,7 +43,6 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.universe.hull.moves import HullMoves, basic_moves, sensitivity_moves
 from studies.semi_dp import figure_2, figure_3, numbers, power
 from studies.semi_dp.designs import both_margins, generator, model_table
-from studies.semi_dp.norm_balls import BallNorm
 
 Floats = NDArray[np.float64]
 ONE_RECORD: dict[BallNorm, float] = {"l1": 2.0, "l2": sqrt(2.0), "linf": 1.0}

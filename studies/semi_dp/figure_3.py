@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.lab.k_norm_real import RealKNorm
+from holdfast.lab.norm_balls import BallNorm, NormBall, NormLaw
 from holdfast.mechanisms.k_norm import KNorm
 from holdfast.privacy.intensity import Pure
 from holdfast.privacy.premises import Premises
@@ -22,8 +24,6 @@ from holdfast.sampling.lattice.k_norm import KNormLaw
 from holdfast.universe.hull.moves import basic_moves, sensitivity_moves
 from holdfast.universe.hull.norm import HullNorm
 from studies.semi_dp.designs import MODELS, Model, both_margins, entropy, generator, model_table
-from studies.semi_dp.k_norm_real import RealKNorm
-from studies.semi_dp.norm_balls import BallNorm, NormBall, NormLaw
 from studies.semi_dp.numbers import Number, mean_cost
 
 PART = "figure 3"

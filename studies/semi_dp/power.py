@@ -20,12 +20,12 @@ from scipy.stats import hypergeom
 
 from holdfast.data.two_by_two import Margins, TwoByTwo
 from holdfast.inference.count_test import CountLaw, critical_values, p_values, power_of
+from holdfast.lab.norm_balls import NormBall
 from holdfast.mechanisms.canonical import Tulap
 from holdfast.mechanisms.noisy_count import NoisyCount
 from holdfast.privacy.intensity import Pure
 from studies.semi_dp.designs import both_margins, entropy, generator
 from studies.semi_dp.figure_3 import EPSILONS
-from studies.semi_dp.norm_balls import NormBall
 from studies.semi_dp.numbers import Number
 
 PART = "power"

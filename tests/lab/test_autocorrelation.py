@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from studies.chains.autocorrelation import autocorrelation_time
+
+from holdfast.lab.autocorrelation import autocorrelation_time
 
 
 def test_the_autocorrelation_time_of_a_known_series() -> None:

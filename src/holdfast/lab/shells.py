@@ -93,7 +93,7 @@ class _Powers:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class ShellLattice:
     """A lattice as its tail bounds see it: its dimension, its volume, and the counts of its shells."""
 
     dimension: int
@@ -101,7 +101,7 @@ class Lattice:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, basis: IntArray, frame: IntArray, most: int) -> "Lattice":
+    def of(cls, basis: IntArray, frame: IntArray, most: int) -> "ShellLattice":
         """Count the shells up to ||z||^2 = most."""
         gram = (basis @ basis.T).astype(np.float64)
         volume = sqrt(round(float(np.linalg.det(gram))))
@@ -137,13 +137,13 @@ class RadialLaw:
 
     """
 
-    lattice: Lattice
+    lattice: ShellLattice
     weights: Floats
     beyond: float
     beyond_mean: float
 
     @classmethod
-    def laplace(cls, lattice: Lattice, epsilon: float) -> "RadialLaw":
+    def laplace(cls, lattice: ShellLattice, epsilon: float) -> "RadialLaw":
         """P(z) prop. to exp(-epsilon ||z||)."""
         m, end = lattice.dimension, float(lattice.norms[-1])
         surface = m * lattice.ball / lattice.volume
@@ -154,7 +154,7 @@ class RadialLaw:
         return cls(lattice, lattice.points * np.exp(-epsilon * lattice.norms), beyond, beyond_mean)
 
     @classmethod
-    def gaussian(cls, lattice: Lattice, variance: float) -> "RadialLaw":
+    def gaussian(cls, lattice: ShellLattice, variance: float) -> "RadialLaw":
         """P(z) prop. to exp(-||z||^2 / (2 variance))."""
         m, end = lattice.dimension, float(lattice.norms[-1])
         surface = m * lattice.ball / lattice.volume

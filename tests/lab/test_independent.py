@@ -5,10 +5,10 @@ from math import exp
 
 import numpy as np
 import pytest
-from studies.chains.independent import Independent, free_cells
+from tests.lab.small import ODD, SMALL
 from tests.sampling.chains.cases import TABLE, truncated
-from tests.studies.chains.small import ODD, SMALL
 
+from holdfast.lab.independent import IndependentChain, free_cells
 from holdfast.system.errors import SamplingError
 from holdfast.testing.goodness import two_way
 
@@ -23,7 +23,7 @@ def test_solved_cells_keep_the_invariants() -> None:
         cells = free_cells(matrix)
         drawn = np.random.default_rng(0).integers(-9, 10, size=(500, cells.free.size))
         target = truncated(Fraction(1), np.full(matrix.shape[1], 1000))
-        state = Independent(cells, target, Fraction(1)).completed(drawn)
+        state = IndependentChain(cells, target, Fraction(1)).completed(drawn)
         assert not ((state.points[state.inside] - 1000) @ matrix.T).any()
         assert state.inside.any()
         assert state.inside.all() == (abs(cells.determinant) == 1)

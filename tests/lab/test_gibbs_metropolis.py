@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from studies.chains.gibbs_metropolis import Basis, GibbsMetropolis, Scan, dual_basis, lattice_basis
 from tests.sampling.chains.cases import TABLE, double_geometric, truncated
 
+from holdfast.lab.gibbs_metropolis import Basis, GibbsMetropolis, Scan, dual_basis, lattice_basis
 from holdfast.sampling.chains.kernel import LaplaceTarget, coupled_step, run
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LaplaceNorm

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.sparse import csr_array
-from studies.semi_dp.norm_balls import BallNorm, NormBall, NormLaw, Space
 
+from holdfast.lab.norm_balls import BallNorm, NormBall, NormLaw, Space
 from holdfast.mechanisms.projected_gaussian import NullSpace
 from holdfast.privacy.evidence import Assumed
 from holdfast.privacy.guarantee import Scope, Target

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.sparse import csr_array
-from studies.semi_dp.k_norm_real import RealKNorm, zero_margin_laplace
 
+from holdfast.lab.k_norm_real import RealKNorm, zero_margin_laplace
 from holdfast.system.errors import SamplingError
 from holdfast.testing.goodness import LEVEL
 from holdfast.universe.hull.moves import basic_moves, sensitivity_moves

@@ -15,6 +15,8 @@ from typing import Literal
 
 import numpy as np
 
+from holdfast.lab.product import product
+from holdfast.lab.smith import smith_normal_form
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.kernel import reduced_basis
 from holdfast.sampling.chains.kernel import (
@@ -28,8 +30,6 @@ from holdfast.sampling.chains.kernel import (
 )
 from holdfast.sampling.entropy import Entropy
 from holdfast.system.errors import SamplingError
-from studies.chains.product import product
-from studies.chains.smith import smith_normal_form
 
 Scan = Literal["joint", "sweep"]
 Basis = Literal["smith", "reduced"]

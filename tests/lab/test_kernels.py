@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from tests.lab.small import SMALL
 from tests.sampling.chains.cases import Case
 from tests.sampling.chains.checks import CHECKS
-from tests.studies.chains.small import SMALL
 
 
 @pytest.mark.parametrize("name", SMALL)

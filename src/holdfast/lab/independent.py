@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
+from holdfast.lab.product import product
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.rows import independent_rows
@@ -24,7 +25,6 @@ from holdfast.sampling.chains.kernel import ChainState, ChainTarget, Info, metro
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.exponential import DoubleGeometric
 from holdfast.system.errors import SamplingError
-from studies.chains.product import product
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def free_cells(matrix: IntArray, free: Sequence[int] | None = None) -> FreeCells
     )
 
 
-class Independent:
+class IndependentChain:
     """Chains whose candidates do not depend on the state; ``jump`` is the rate kappa."""
 
     updates = 1

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from studies.chains.gibbs_metropolis import Basis, GibbsMetropolis, lattice_basis
-from studies.chains.independent import FreeCells, Independent, free_cells
 from tests.sampling.chains.cases import (
     TABLE,
     Case,
@@ -16,6 +14,8 @@ from tests.sampling.chains.cases import (
     truncated,
 )
 
+from holdfast.lab.gibbs_metropolis import Basis, GibbsMetropolis, lattice_basis
+from holdfast.lab.independent import FreeCells, IndependentChain, free_cells
 from holdfast.lattice.arrays import BoolArray
 from holdfast.sampling.chains.kernel import ChainState, LaplaceTarget, non_negative
 from holdfast.testing.goodness import two_way
@@ -45,7 +45,7 @@ def joint(target: LaplaceTarget, kind: Basis, rate: Fraction) -> Case:
 
 def independent(cells: FreeCells, target: LaplaceTarget, matrix: Integers, rate: Fraction) -> Case:
     points, law = support(target, matrix)
-    kernel = Independent(cells, target, rate)
+    kernel = IndependentChain(cells, target, rate)
 
     def at(where: Integers) -> ChainState:
         return kernel.init((where - target.centre)[:, cells.free])

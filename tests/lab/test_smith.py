@@ -5,8 +5,8 @@ from flint import fmpz_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from studies.chains.smith import ExactArray, smith_normal_form
 
+from holdfast.lab.smith import ExactArray, smith_normal_form
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.kernel import integer_kernel, to_flint
 

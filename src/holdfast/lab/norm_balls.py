@@ -60,7 +60,7 @@ MOST_SYSTEM = 60_000
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class NormBlock:
     """Cells that are drawn together, by rejection; ``propose`` returns the proposals that were kept."""
 
     cells: IntArray
@@ -119,15 +119,15 @@ class NormLaw:
         return _gamma(shape, entropy, size)[:, None] / float(self.kappa)
 
     @cached_property
-    def _blocks(self) -> tuple[Block, ...]:
+    def _blocks(self) -> tuple[NormBlock, ...]:
         return tuple(self._each_block())
 
-    def _each_block(self) -> Iterator[Block]:
+    def _each_block(self) -> Iterator[NormBlock]:
         matrix = self.span.matrix
         untied = np.setdiff1d(np.arange(self.span.cells), matrix.indices)
         if untied.size:
             draw = _laplace if self.norm == "l1" else _cube
-            yield Block(untied, lambda entropy, size: draw(entropy, size, untied.size), certain=True)
+            yield NormBlock(untied, lambda entropy, size: draw(entropy, size, untied.size), certain=True)
         for part in components(matrix):
             if not part.rows.size:
                 continue
@@ -183,14 +183,15 @@ class NormBall:
             if premises.adjacency == "semi":
                 yield from premises.evidence()
             square = _squared_stretch(premises, self.norm, self.space)
-            yield Proved(
-                _differ(premises.unit.distance, square, self.norm),
-                "theory, 3" if self.space == "span" else "theory, 1",
-            )
+            differ = _differ(premises.unit.distance, square, self.norm)
+            if self.space == "span":
+                yield Proved(differ, "theory, 3")
+            else:
+                yield Proved(differ, "theory, 1")
         yield FLOATING
 
 
-@claim("studies:norm-ball")
+@claim("real-norm-noise")
 def _loses(kappa: Fraction, norm: BallNorm) -> str:
     return (
         f"noise with density proportional to exp(-{kappa} ||z||), in the {norm} norm, loses at most {kappa}"
@@ -198,7 +199,7 @@ def _loses(kappa: Fraction, norm: BallNorm) -> str:
     )
 
 
-@claim("studies:tables-in-norm")
+@claim("tables-in-real-norm")
 def _differ(distance: int, squared: Fraction, norm: BallNorm) -> str:
     apart = "one record" if distance == 1 else f"{distance} records"
     return f"tables {apart} apart differ by at most the root of {squared} in {norm}"
@@ -241,10 +242,10 @@ def _one_total(entropy: Entropy, size: int, cells: int) -> FloatArray:
     return total * (_simplex(entropy, size, cells) - _simplex(entropy, size, cells))
 
 
-def _split_laplace(cells: IntArray, rows: IntArray) -> Block:
+def _split_laplace(cells: IntArray, rows: IntArray) -> NormBlock:
     """Return the l1 law of a component at kappa = 1: strata and single cells drawn, closing cells solved."""
     if rows.shape[0] == 1 and (rows == 1).all():
-        return Block(cells, lambda entropy, size: _one_total(entropy, size, cells.size), certain=True)
+        return NormBlock(cells, lambda entropy, size: _one_total(entropy, size, cells.size), certain=True)
     split = next(splits(rows))
 
     def propose(entropy: Entropy, size: int) -> FloatArray:
@@ -254,7 +255,7 @@ def _split_laplace(cells: IntArray, rows: IntArray) -> Block:
         kept = uniforms(entropy, size) < np.exp(-np.abs(closing).sum(axis=1))
         return _joined(split, free[kept], closing[kept])
 
-    return Block(cells, propose)
+    return NormBlock(cells, propose)
 
 
 def _joined(split: Split, free: FloatArray, closing: FloatArray) -> FloatArray:
@@ -263,7 +264,7 @@ def _joined(split: Split, free: FloatArray, closing: FloatArray) -> FloatArray:
     return points
 
 
-def _cut_cube(cells: IntArray, rows: IntArray) -> Block:
+def _cut_cube(cells: IntArray, rows: IntArray) -> NormBlock:
     """Return the uniform law on the points of a component's cube with A z = 0."""
     solved = independent_rows(csr_array(rows.T))
     free = np.setdiff1d(np.arange(cells.size), solved)
@@ -275,4 +276,4 @@ def _cut_cube(cells: IntArray, rows: IntArray) -> Block:
         points[:, solved] = points[:, free] @ back.T
         return points[(np.abs(points[:, solved]) <= 1).all(axis=1)]
 
-    return Block(cells, propose)
+    return NormBlock(cells, propose)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from studies.chains.product import product
+
+from holdfast.lab.product import product
 
 
 def test_products_are_exact_or_refused() -> None:
