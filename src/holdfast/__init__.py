@@ -6,8 +6,8 @@ release.write("release")                       # table.csv, certificate.json, ce
 holdfast.verify("release").kept                # every invariant, with exact equality
 
 These names, `holdfast.calculus` (guarantees as values), `holdfast.workshop` (what mechanisms and tests are
-made of) and `holdfast.lab` (what research needs, and no release) are the public vocabulary: files behind them may
-move.
+made of) and `holdfast.lab` (what research needs, and no release) are the public vocabulary: files behind them
+may move.
 """
 
 from importlib import import_module
