@@ -62,6 +62,13 @@ WISHES = {"optimise_for": [{"marginal": ["column"]}, {"marginal": ["row", "colum
 ALL = {"optimise_for": "all margins up to one"}
 LEVELS = {"optimise_for": [{"marginal": []}, {"marginal": ["level"], "weight": "2"}]}
 """Margins that weights are best for."""
+LEAST = {"optimise_for": "accuracy"}
+GOALS = (
+    {"marginal": ["column"], "within": "1", "level": "95/100"},
+    {"cells": True, "within": "2", "level": "9/10"},
+)
+GOAL = ({"cells": True, "within": "1", "level": "9/10"},)
+"""Targets that shape the noise, and that its budget follows from."""
 
 CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
     LatticeLaplace: (
@@ -78,6 +85,7 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("two states", PURE, {"norm": "l2", **WEIGHTED}, reach=24),
         Case("two states", PURE, {"norm": "l2", **WISHES}, reach=24),
         Case("one total", EACH, {"norm": "l2", **SOME}, reach=14),
+        Case("two states", {"standard": "pure"}, {"norm": "l2", **LEAST}, reach=24, accuracy=GOALS),
         Case("nothing kept", COMES, reach=14),
         Case("nothing kept", COMES_EACH, {"norm": "l2"}, reach=24),
         Case("nothing kept", {**COMES, "distance": 2}, reach=22),
@@ -109,6 +117,9 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("a geography", ZCDP, STATES),
         Case("two states", ZCDP, WISHES),
         Case("two states", {**ZCDP, "adjacency": "unit"}, ALL, reach=24),  # wide where nothing is asked
+        Case("two states", {"standard": "zcdp"}, LEAST, accuracy=GOALS),
+        Case("one total", {"standard": "gaussian"}, LEAST, attained=False, accuracy=GOAL),
+        Case("nothing kept", {"standard": "zcdp", **NEIGHBOURS}, LEAST, accuracy=GOAL),
         Case("nothing kept", COMES_ZCDP),
         Case("nothing kept", {**COMES_ZCDP, "adjacency": "unit"}),
         Case("women", COMES_ZCDP, reach=9),

@@ -131,6 +131,30 @@ class MarginStrategy:
             Fraction(0),
         )
 
+    def apart(self) -> "Iterator[tuple[IntArray, MarginStrategy]]":
+        """Yield what is kept and measured within parts of a table that nothing adds up across.
+
+        Beside it are the cells of all parts that are alike, one row a part. Where every margin tells the parts
+        of a level of some axis, those that are kept as well, both the vectors with kept margins of zero and the
+        form fall apart into them. Parts in which nothing is left are left out.
+        """
+        top = [r for r in self.kept if not any(r != other and below(r, other) for other in self.kept)]
+        own = [(reading, strength) for reading, strength in self.measured if not self.is_kept(reading)]
+        told = [*top, *(reading for reading, _ in own)]
+        common = [min(levels) for levels in zip(*told, strict=True)] or [0] * len(self.axes)
+        found = [_nodes(axis, level) for axis, level in zip(self.axes, common, strict=True)]
+        for groups in product(*found):
+            axes, nodes = zip(*groups, strict=True)
+            cells: IntArray = np.zeros((1, 1), dtype=np.int64)
+            for axis, entries in zip(self.axes, nodes, strict=True):
+                cells = cells[:, None, :, None] * axis.size + entries[None, :, None, :]
+                cells = cells.reshape(-1, cells.shape[2] * cells.shape[3])
+            within = [_within(self.axes, axes, nodes, reading) for reading in told]
+            strengths = tuple((r, c) for r, (_, c) in zip(within[len(top) :], own, strict=True))
+            part = MarginStrategy(axes, tuple(dict.fromkeys(within[: len(top)])), strengths)
+            if not all(map(part.is_kept, part.readings())):
+                yield cells, part
+
     def rows(self, reading: Reading) -> csr_array:
         """Return W of a reading, one row a combination of parts."""
         place, number = np.zeros(1, dtype=np.int64), 1
@@ -144,6 +168,35 @@ class MarginStrategy:
     def overlap(self, common: Reading) -> Fraction:
         """Return F_zk for two cells that agree up to these levels: the strengths of rows with both."""
         return sum((strength for reading, strength in self.measured if below(reading, common)), Fraction(0))
+
+
+def _nodes(axis: LevelledAxis, level: int) -> list[tuple[LevelledAxis, IntArray]]:
+    """Return the kinds of nodes of a level, as axes by themselves, with the entries of each, one row a node."""
+    if not level:
+        return [(axis, np.arange(axis.size)[None])]
+    part = axis.parts[level - 1]
+    order = np.argsort(part, kind="stable")
+    kinds: dict[tuple[bytes, ...], tuple[LevelledAxis, list[IntArray]]] = {}
+    for entries in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
+        lower = [_canonical(each[entries]) for each in axis.parts[level:]]
+        key = bytes(entries.size), *(each.tobytes() for each in lower)
+        if key not in kinds:
+            own = LevelledAxis.of(entries.size, lower)
+            assert own is not None  # noqa: S101 - the levels of an axis do not cross
+            kinds[key] = own, []
+        kinds[key][1].append(entries)
+    return [(own, np.stack(entries)) for own, entries in kinds.values()]
+
+
+def _within(
+    axes: Sequence[LevelledAxis], own: Sequence[LevelledAxis], nodes: Sequence[IntArray], reading: Reading
+) -> Reading:
+    """Return the levels at which a margin reads the axes of one node each."""
+    levels = zip(axes, own, nodes, reading, strict=True)
+    return tuple(
+        part.level(axis.parts[level - 1][entries[0]] if level else np.zeros(part.size, dtype=np.int64))
+        for axis, part, entries, level in levels
+    )
 
 
 def below(one: Reading, other: Reading) -> bool:

@@ -5,7 +5,7 @@ are needed are taken, so how many were asked for says nothing about them.
 """
 
 from collections.abc import Callable
-from math import sqrt
+from math import ceil, sqrt
 from typing import TypeVar
 
 import numpy as np
@@ -37,8 +37,9 @@ def first_accepted(
     kept: list[NDArray[NumberT]] = []
     missing = size
     while missing or not kept:
-        likely = (missing + 3 * sqrt(missing * (1 - min(chance, 1.0)))) / chance + 8
-        kept.append(attempt(int(min(likely, most)))[:missing])
+        lost = 1 - min(chance, 1.0)
+        likely = ceil((missing + 3 * sqrt(missing * lost)) / chance + 8 * lost)
+        kept.append(attempt(min(likely, most))[:missing])
         missing -= kept[-1].shape[0]
     return np.concatenate(kept) if len(kept) > 1 else kept[0]
 

@@ -31,7 +31,7 @@ from holdfast.lattice.arrays import IntArray, WordArray
 from holdfast.lattice.points import lattice_points
 from holdfast.ledger.account import Ledger
 from holdfast.ledger.rows import STANDARDS
-from holdfast.mechanisms.catalogue import AnyMechanism, answer
+from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
 from holdfast.privacy.intensity import GaussianDP, GaussianNoise, Intensity
 from holdfast.public import Public, publish
 from holdfast.releases.prepare import prepare
@@ -98,6 +98,12 @@ class Subject:
     def scaled(self, by: Fraction) -> "Subject":
         """Return the same with noise that is narrower by a factor."""
         case, table = self.case.scaled(by), self.ready.table
+        if table.budget is not None:  # the shape that targets led to, at more than their budget
+            privacy, power = table.spec.privacy, 2 if table.budget.name == "rho" else 1
+            target = target_of(privacy.spending(table.budget.value * by**power))
+            mechanism = at_target(table.mechanism, table.public, target)
+            assert mechanism is not None  # noqa: S101 - it was calibrated to a budget
+            return replace(self, ready=replace(self.ready, parts={table.name: replace(table, mechanism=mechanism)}))
         # what is public of the data is worked out once
         part = settle(case.spec(self.kind, self.folder), table.reading, table.public, table.model)
         return replace(self, case=case, ready=replace(self.ready, spec=part.spec, parts={part.name: part}))
@@ -373,7 +379,7 @@ def the_mechanism_sees_public_values_only(subject: Subject) -> None:
         table = Table(ready.public.schema, ready.public.spread(counts[None])[0])
         public = publish(ready.table.spec, table, ready.table.reading.inferred)
         expect(public == ready.public, f"what is public depends on the table: {counts}")
-        other = answer(ready.table.spec, public)
+        other = settle(ready.table.spec, ready.table.reading, public, ready.table.model).mechanism
         expect(other.record() == subject.mechanism.record(), f"its record depends on the table: {counts}")
         expect(
             other.guarantee == subject.mechanism.guarantee, f"its guarantee depends on the table: {counts}"

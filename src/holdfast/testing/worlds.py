@@ -130,6 +130,7 @@ class Case:
         privacy: the keys of [privacy], numbers as text.
         options: the keys of [mechanism] beside the name, numbers as text.
         constraints: further constraints on a release.
+        accuracy: targets from which the budget follows, and with it perhaps the shape of the noise.
         attained: whether the guarantee is what the mechanism loses, rather than a bound of it.
         reach: how far from a table outputs are listed, in every cell.
         steps: how many outputs are listed for each unit of a real number.
@@ -143,9 +144,11 @@ class Case:
     attained: bool = True
     reach: int = 8
     steps: int = 1
+    accuracy: tuple[Mapping[str, Any], ...] = ()
 
     def __str__(self) -> str:
         keys = {**self.privacy, **self.options, **self.constraints}
+        keys |= {"accuracy": list(map(dict, self.accuracy))} if self.accuracy else {}
         return ", ".join([str(self.world), *(f"{key} {value}" for key, value in keys.items())])
 
     def scaled(self, by: Fraction) -> "Case":
@@ -178,6 +181,7 @@ class Case:
                 "constraints": {**world.constraints, **self.constraints},
                 "privacy": dict(self.privacy),
                 "mechanism": {"name": kind.name, **self.options},
+                **({"accuracy": list(self.accuracy)} if self.accuracy else {}),
             },
             folder=folder,
         )

@@ -96,7 +96,35 @@ SMALL = [
     (strategy(plain(2, 2), [], {(1, 1): 1, (1, 0): "1/2", (0, 0): 2}), (0, 0)),
     (strategy((tree([0, 1, 1]), *plain(2)), [(0, 0)], {(2, 1): "1/2", (1, 0): 1, (2, 0): "1/4"}), (1, 0)),
     (strategy((tree([0, 1, 1, 0]),), [(0,)], {(2,): "1/2", (1,): 1}), (1,)),
+    (strategy((tree([0, 0, 1, 1, 1], [0, 0, 1, 2, 2]),), [(1,)], {(3,): "1/2", (2,): 1}), (2,)),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("margins", "alike"),
+    [
+        (strategy(plain(5, 4), [(1, 0)], {(1, 1): 1, (0, 1): 2}), [1]),  # columns add up across rows
+        (strategy(plain(5, 4), [], {(1, 1): 1, (0, 0): 2}), [1]),
+        (strategy(plain(5, 4, 3), [(1, 0, 0)], {(1, 1, 1): 1, (1, 1, 0): 3, (1, 0, 1): "1/5"}), [5]),
+        (strategy(plain(5, 4, 3), [(1, 0, 0), (0, 0, 0)], {(1, 1, 1): 1, (1, 0, 0): 3}), [5]),
+        (strategy(plain(5, 4, 3), [(1, 0, 1)], {(1, 1, 1): 1, (1, 1, 0): 3}), [5]),
+        (strategy(plain(5, 4), [], {(1, 1): 1, (1, 0): 2}), [5]),
+        (strategy((GEOGRAPHY, *plain(3)), [(1, 0)], {(3, 1): 1, (2, 1): 2, (1, 1): 3}), [1, 2]),
+        (strategy((GEOGRAPHY, *plain(3)), [(2, 0)], {(3, 1): 1, (2, 1): 2}), [1, 3]),
+        (strategy((GEOGRAPHY, *plain(3)), [(2, 1)], {(3, 1): 1}), [9]),  # one tract is one block: fixed
+    ],
+)
+def test_parts_that_nothing_adds_up_across_are_drawn_apart(margins: MarginStrategy, alike: list[int]) -> None:
+    parts = list(margins.apart())
+    assert sorted(len(cells) for cells, _ in parts) == alike
+    law = LatticeGaussianLaw(kept_rows(margins), Fraction(4), form=Form.of(margins))
+    assert [block.cells.tolist() for block in law.plan.blocks] == [cells.tolist() for cells, _ in parts]
+    draws = law.sample(SeededEntropy(1), 20)
+    assert not (law.matrix @ draws.T).any()
+    free = sum(len(cells) * (cells.shape[1] - kept_rows(part).shape[0]) for cells, part in parts)
+    assert free == law.matrix.shape[1] - law.matrix.shape[0]
+    within = [Form.of(part).squares(draws[:, each]) for cells, part in parts for each in cells]
+    assert np.allclose(sum(within), Form.of(margins).squares(draws))
 
 
 @pytest.mark.parametrize("dense", [False, True])

@@ -85,7 +85,9 @@ def _of_crossing(matrix: csr_array, cells: IntArray, noise: Weighing, bound: int
         points = few_points(system, factor * bound, MOST_POINTS) if beyond > best else None
         if points is None:
             continue
-        weights = np.exp(noise.log_weight(noise.shape.sizes(points)))
+        whole = np.zeros((len(points), matrix.shape[1]), dtype=np.int64)  # a form reads all cells
+        whole[:, cells] = points
+        weights = np.exp(noise.log_weight(noise.shape.sizes(whole)))
         near = np.abs(points).max(axis=1) <= bound
         best = max(best, beyond * float(weights[near].sum() / weights.sum()) / ROUNDING)
     return best

@@ -20,7 +20,6 @@ from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
 from holdfast.sampling.lattice.plan import (
     Block,
     Independent,
-    Method,
     Plan,
     Planned,
     feasible,
@@ -115,12 +114,17 @@ class LatticeGaussianLaw(Planned):
 
 
 def _weighted(matrix: csr_array, form: Form, sigma_squared: Fraction) -> Plan:
-    """Plan draws of all cells at once: a form ties them together, whatever the invariants do."""
-    cells = matrix.shape[1]
-    halved = form.margins is not None and len(form.margins.trees) <= 1
-    method: Method = "weighted-by-halving-axes" if halved else "weighted-by-coordinates"
-    law = FormGaussian(matrix, form, sigma_squared)
-    return feasible(Plan(cells, (Block.by_rejection(np.arange(cells)[None], law, method),)))
+    """Plan draws of what a form ties together: all cells, or parts that no whole margin adds up across."""
+    cells, margins = matrix.shape[1], form.margins
+    if margins is None or len(margins.trees) > 1:
+        law = FormGaussian(matrix, form, sigma_squared)
+        every = np.arange(cells)[None]
+        return feasible(Plan(cells, (Block.by_rejection(every, law, "weighted-by-coordinates"),)))
+    blocks = []
+    for own, part in margins.apart():
+        law = FormGaussian(matrix[:, own[0]], Form.of(part), sigma_squared)
+        blocks.append(Block.by_rejection(own, law, "weighted-by-halving-axes"))
+    return feasible(Plan(cells, tuple(blocks)))
 
 
 def _component(
