@@ -1,5 +1,6 @@
 """How near noise in the shape of a workload comes to the least error, and what it costs to draw.
 
+    pip install 'holdfast-dp[bench]'
     python benchmarks/accuracy.py [--json] [--short] [--data FOLDER]
 
 All at one guarantee, rho-zCDP for one record. ``optimum``: workloads of whole margins, the sum of
@@ -8,7 +9,9 @@ kept, variance of noise alike in all cells by that of weights for all margins, e
 alike makes it bad. ``topdown``: blocks of Rhode Island (or invented ones where the file is missing), the
 mean squared error of weighted noise in the shape of the same measurements by that of best linear
 estimates from them, and the mean error in empty cells of both tables. ``others``: error by count beside
-real noise in each cell, and OpenDP's where it is installed, neither of which keeps the counties.
+what others release at the same guarantee (rivals.py), none of which keeps the counties.
+``solver``: 30 random workloads, our weights by those of cvxpy, which knows nothing of how they are found; and
+all margins without invariants by the closed form of ResidualPlanner.
 ``speed``: weighted draws by plain ones, and seconds to plan six attributes with all margins up to three.
 """
 
@@ -16,28 +19,23 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from rivals import others, solver
+from whole_margins import RHO, WORKLOADS, asked_of, form_of, law_of, spaces_of
 
 from holdfast import SeededEntropy, SystemEntropy, prepare
 from holdfast.estimation.hierarchy.variances import variances
 from holdfast.lattice.count_variances import count_variances
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
-from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.topdown.best_linear import best_linear
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.mechanisms.weights.optimum import least_variance
-from holdfast.mechanisms.weights.spaces import Spaces
-from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # studies/ is not installed
 from studies.command import DATA
@@ -45,42 +43,7 @@ from studies.topdown import rhode_island
 from studies.topdown.blocks import MECHANISM, SPEC, TOPDOWN, invented
 from studies.topdown.blocks import RHODE_ISLAND as SHAPE
 
-Floats = NDArray[np.float64]
-RHO = Fraction(1, 50)
 DRAWS = 8
-WORKLOADS: dict[str, tuple[tuple[int, ...], list[Reading], int]] = {
-    "6 x 5": ((6, 5), [], 2),
-    "12 x 2 x 5, first kept": ((12, 2, 5), [(1, 0, 0)], 2),
-    "5 x 4 x 3": ((5, 4, 3), [], 3),
-    "4 x 2 x 3 x 2, two margins kept": ((4, 2, 3, 2), [(1, 1, 0, 0), (0, 0, 1, 0)], 2),
-    "3 x 2 x 2 x 2 x 3": ((3, 2, 2, 2, 3), [], 3),
-}
-"""Sizes, margins that are kept, and the number of attributes up to which margins are asked for."""
-
-
-def spaces_of(shape: Sequence[int], kept: Sequence[Reading]) -> Spaces:
-    axes = tuple(axis for axis in (LevelledAxis.of(size, ()) for size in shape) if axis is not None)
-    return Spaces.of(MarginStrategy(axes, tuple(kept), ()))
-
-
-def asked_of(spaces: Spaces, most: int) -> list[Reading]:
-    every = (each for each in spaces.margins.readings() if sum(each) <= most)
-    return [each for each in every if not spaces.margins.is_kept(each)]
-
-
-def form_of(spaces: Spaces, weights: Floats) -> Form:
-    rational = (Fraction(f"{each:.10g}") for each in weights.tolist())
-    strengths = spaces.strengths(dict(zip(spaces.readings, rational, strict=True)))
-    margins = MarginStrategy(spaces.margins.axes, spaces.margins.kept, strengths)
-    parts = [(each, c) for each, c in strengths if not margins.is_kept(each)]
-    return Form(tuple((margins.rows(each), c) for each, c in parts), margins)
-
-
-def law_of(form: Form | None, spaces: Spaces, sigma_squared: Fraction) -> LatticeGaussianLaw:
-    cells = int(np.prod(spaces.margins.shape))
-    nothing = csr_array((0, cells), dtype=np.int64)
-    rows = csr_array(vstack([nothing, *map(spaces.margins.rows, spaces.margins.kept)], format="csr"))
-    return LatticeGaussianLaw(csr_array(rows[independent_rows(rows)]), sigma_squared, form=form)
 
 
 def optimum(draws: int) -> dict[str, Any]:
@@ -185,40 +148,6 @@ def topdown(folder: Path, *, short: bool) -> dict[str, Any]:
     return found
 
 
-def others(draws: int) -> dict[str, Any]:
-    """Root mean squared error by count, 58 x 2 x 23 at rho 1/2 for one record that changes."""
-    rho, spaces = Fraction(1, 2), spaces_of((58, 2, 23), [(1, 0, 0)])
-    wanted = asked_of(spaces, 3)
-    sums = np.array([spaces.sums(each) for each in wanted])
-    program = spaces.program(sums)
-    alike = np.full(len(spaces.readings), 1 / float(program.moves.sum(axis=1).max()))
-    best = least_variance(program, sums, 1 / (sums @ program.variances.at(alike)[0]))
-    ways: dict[str, Any] = {
-        "weighted, counties kept": law_of(form_of(spaces, best.weights), spaces, 1 / (2 * rho)),
-        "lattice-gaussian, counties kept": law_of(None, spaces, 1 / rho),
-    }
-    noises = {name: law.sample(SeededEntropy(5), draws) for name, law in ways.items()}
-    cells, generator = 58 * 2 * 23, np.random.default_rng(6)
-    noises["real noise in cells, nothing kept"] = generator.normal(0, float(1 / rho) ** 0.5, (draws, cells))
-    if find_spec("opendp"):
-        import opendp.prelude as dp  # type: ignore[import-not-found, unused-ignore]  # noqa: PLC0415 - an extra
-
-        dp.enable_features("contrib")
-        space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
-        draw = dp.m.make_gaussian(*space, scale=float(1 / rho) ** 0.5)
-        noises["OpenDP, nothing kept"] = np.array([draw([0] * cells) for _ in range(draws)])
-    names = ("county", "sex", "age")
-    return {
-        way: {
-            " x ".join(n for n, read in zip(names, each, strict=True) if read): round(
-                float((np.asarray(spaces.margins.rows(each) @ noise.T) ** 2).mean()) ** 0.5, 2
-            )
-            for each in wanted
-        }
-        for way, noise in noises.items()
-    }
-
-
 def speed(*, short: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, shape, kept, draws in (
@@ -262,6 +191,7 @@ def main() -> int:
         "optimum": lambda: optimum(draws),
         "ratio_isotropic": lambda: isotropic(draws // 50),
         "topdown": lambda: topdown(options.data, short=options.short),
+        "solver": lambda: solver(6 if options.short else 30),
         "others": lambda: others(draws // 100),
         "speed": lambda: speed(short=options.short),
     }

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.linalg import block_diag
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.forms import LevelledAxis, MarginStrategy
+from holdfast.lattice.product import AxisMargins
 from holdfast.universe import sensitivity as module
 from holdfast.universe import separate
 from holdfast.universe.sensitivity import Sensitivity, sensitivity
@@ -193,3 +195,37 @@ def test_a_search_that_is_cut_short_gives_the_bound_that_it_reached(
     assert not cut.exact
     assert 24 <= cut.l1 < 52
     assert 72 <= cut.l2_squared < cut.l1 * cut.linf
+
+
+@pytest.mark.parametrize(
+    ("shape", "sets", "adjacency"),
+    [
+        ((6, 2, 2), [{0, 1}, {1, 2}, {0, 2}], 4),
+        ((7, 2, 2), [{0, 1}, {0, 2}], 3),
+        ((7, 2, 2), [{0}, {1, 2}], 3),
+        ((5, 3, 4), [{0, 1}, {2}], 2),
+        ((2, 9), [{0}, {1}], 4),
+    ],
+)
+@pytest.mark.parametrize("people", [0, 1, 6])
+def test_few_entries_stand_for_all_where_margins_cross(
+    shape: tuple[int, ...], sets: list[set[int]], adjacency: int, people: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The norms are those of programs over all tables, and where levels are rare they are left to these."""
+    margins = AxisMargins(shape, tuple(map(frozenset, sets)))
+    axes = tuple(axis for axis in (LevelledAxis.of(size, ()) for size in shape) if axis is not None)
+    readings = [tuple(int(axis in one) for axis in range(len(shape))) for one in sets]
+    strategy = MarginStrategy(axes, (), ())
+    matrix = csr_array(vstack([strategy.rows(each) for each in readings], format="csr"))
+    table = np.random.default_rng(people).poisson(people, int(np.prod(shape)))
+    universe = Universe.of(matrix, matrix @ table, margins=margins)
+    quick = module._of_margins(universe, adjacency)
+    if people == 0:
+        assert quick is None or quick.linf == 0
+    if people == 6:
+        assert quick is not None
+    monkeypatch.setattr(module, "_of_margins", lambda *_: None)
+    monkeypatch.setattr(module, "_of_product", lambda *_: None)
+    slow = sensitivity(universe, adjacency)
+    assert slow.exact
+    assert quick is None or quick == slow

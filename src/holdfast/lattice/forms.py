@@ -134,9 +134,9 @@ class MarginStrategy:
     def apart(self) -> "Iterator[tuple[IntArray, MarginStrategy]]":
         """Yield what is kept and measured within parts of a table that nothing adds up across.
 
-        Beside it are the cells of all parts that are alike, one row a part. Where every margin tells the parts
-        of a level of some axis, those that are kept as well, both the vectors with kept margins of zero and the
-        form fall apart into them. Parts in which nothing is left are left out.
+        Beside it are the cells of all parts that are alike, one row a part. Where every margin tells the
+        parts of a level of some axis, those that are kept as well, both the vectors with kept margins of zero
+        and the form fall apart into them. Parts in which nothing is left are left out.
         """
         top = [r for r in self.kept if not any(r != other and below(r, other) for other in self.kept)]
         own = [(reading, strength) for reading, strength in self.measured if not self.is_kept(reading)]
@@ -171,7 +171,7 @@ class MarginStrategy:
 
 
 def _nodes(axis: LevelledAxis, level: int) -> list[tuple[LevelledAxis, IntArray]]:
-    """Return the kinds of nodes of a level, as axes by themselves, with the entries of each, one row a node."""
+    """Return the kinds of nodes of a level, as axes, with the entries of each, one row a node."""
     if not level:
         return [(axis, np.arange(axis.size)[None])]
     part = axis.parts[level - 1]
@@ -179,7 +179,7 @@ def _nodes(axis: LevelledAxis, level: int) -> list[tuple[LevelledAxis, IntArray]
     kinds: dict[tuple[bytes, ...], tuple[LevelledAxis, list[IntArray]]] = {}
     for entries in np.split(order, np.flatnonzero(np.diff(part[order])) + 1):
         lower = [_canonical(each[entries]) for each in axis.parts[level:]]
-        key = bytes(entries.size), *(each.tobytes() for each in lower)
+        key = str(entries.size).encode(), *(each.tobytes() for each in lower)
         if key not in kinds:
             own = LevelledAxis.of(entries.size, lower)
             assert own is not None  # noqa: S101 - the levels of an axis do not cross

@@ -5,7 +5,7 @@ are needed are taken, so how many were asked for says nothing about them.
 """
 
 from collections.abc import Callable
-from math import ceil, sqrt
+from math import sqrt
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +19,8 @@ AT_ONCE, AT_MOST = 1 << 17, 1 << 20
 """Numbers proposed at once: enough of them, and a bound on memory."""
 RARE = 1e-6
 """The share that is expected to be kept where a pilot kept none."""
+SURE = 0.999
+"""The share from which no more are proposed than are missing: a vector may be large."""
 PILOT, FEW = 400, 4
 """Proposals of a pilot, made ten times more until so many are kept."""
 TOGETHER = 64
@@ -37,9 +39,8 @@ def first_accepted(
     kept: list[NDArray[NumberT]] = []
     missing = size
     while missing or not kept:
-        lost = 1 - min(chance, 1.0)
-        likely = ceil((missing + 3 * sqrt(missing * lost)) / chance + 8 * lost)
-        kept.append(attempt(min(likely, most))[:missing])
+        likely = (missing + 3 * sqrt(missing * (1 - min(chance, 1.0)))) / chance + 8
+        kept.append(attempt(int(min(missing if chance > SURE else likely, most)))[:missing])
         missing -= kept[-1].shape[0]
     return np.concatenate(kept) if len(kept) > 1 else kept[0]
 

@@ -103,7 +103,8 @@ class Subject:
             target = target_of(privacy.spending(table.budget.value * by**power))
             mechanism = at_target(table.mechanism, table.public, target)
             assert mechanism is not None  # noqa: S101 - it was calibrated to a budget
-            return replace(self, ready=replace(self.ready, parts={table.name: replace(table, mechanism=mechanism)}))
+            parts = {table.name: replace(table, mechanism=mechanism)}
+            return replace(self, ready=replace(self.ready, parts=parts))
         # what is public of the data is worked out once
         part = settle(case.spec(self.kind, self.folder), table.reading, table.public, table.model)
         return replace(self, case=case, ready=replace(self.ready, spec=part.spec, parts={part.name: part}))

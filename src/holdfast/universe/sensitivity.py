@@ -10,14 +10,17 @@ Public bounds B x >= b leave fewer pairs: the norms without them are upper bound
 programs both tables keep them, over kinds of cells with equal columns of A and B.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.components import Patterns, patterns
+from holdfast.lattice.forms import LevelledAxis, MarginStrategy
 from holdfast.lattice.kernel import to_flint
 from holdfast.lattice.product import AxisMargins
 from holdfast.lattice.rows import independent_rows
@@ -58,6 +61,8 @@ def sensitivity(universe: Universe, adjacency: int) -> Sensitivity:
     if _one_cell_can_give_all_to_another(universe, a):
         return Sensitivity(*trivial(a), exact=True)
     if (known := _of_product(universe, a)) is not None:
+        return known
+    if (known := _of_margins(universe, a)) is not None:
         return known
     symmetric = universe.cliques is not None
     parts = separate(universe, a)
@@ -111,6 +116,50 @@ def _of_product(universe: Universe, a: int) -> Sensitivity | None:
     small = Universe(matrix, matrix @ np.full(matrix.shape[1], a), None)
     found = norms_of(MovePrograms(small, a, tables=False, symmetric=True), trivial(a))
     return replace(found, exact=found.exact and held)
+
+
+def _of_margins(universe: Universe, a: int) -> Sensitivity | None:
+    """Return the norms where whole margins of a large table cross, and counts are frequent; None elsewhere.
+
+    The records before and after a move have the same entries of an axis that some margin reads: at most a
+    of them, and else 2 a. The entries of an axis being alike, the moves in so many of each are all there
+    are. Some table has any of them where one has as many records in all of these cells as an entry takes.
+    """
+    margins = universe.margins
+    if margins is None or prod(margins.shape) != universe.cells or not margins.sets:
+        return None
+    read = frozenset().union(*margins.sets)
+    sizes = [min(size, a if axis in read else 2 * a) for axis, size in enumerate(margins.shape)]
+    if prod(sizes) >= min(CLASSES, universe.patterns.count):
+        return None
+    axes = tuple(axis for size in sizes if (axis := LevelledAxis.of(size, ())) is not None)
+    kept = [tuple(int(axis in one and sizes[axis] > 1) for axis in range(len(sizes))) for one in margins.sets]
+    small = MarginStrategy(axes, tuple(kept), ())
+    nothing = csr_array((0, prod(sizes)), dtype=np.int64)
+    matrix = csr_array(vstack([nothing, *map(small.rows, kept)], format="csr"))
+    matrix = csr_array(matrix[independent_rows(matrix)])
+    moves = MovePrograms(
+        Universe(matrix, matrix @ np.full(matrix.shape[1], a), None), a, tables=False, symmetric=True
+    )
+    found = norms_of(moves, trivial(a))
+    columns, values = universe.patterns.columns, universe.values
+    program = Program(columns, values, values, most=np.full(universe.patterns.count, UNBOUNDED))
+    some = universe.patterns.of_cell[_frequent(universe, margins, sizes)]
+    least = np.bincount(some, minlength=universe.patterns.count) * found.linf
+    held = program.solve(least={int(z): int(least[z]) for z in np.unique(some)}).point is not None
+    return found if held else None
+
+
+def _frequent(universe: Universe, margins: AxisMargins, sizes: Sequence[int]) -> IntArray:
+    """Return the cells of so many entries of each axis, those of which the invariants count most."""
+    counted = (universe.matrix.T @ universe.values).reshape(margins.shape)  # by all margins together
+    chosen = [
+        np.argsort(
+            -counted.sum(axis=tuple(other for other in range(counted.ndim) if other != axis)), kind="stable"
+        )[:size]
+        for axis, size in enumerate(sizes)
+    ]
+    return np.arange(universe.cells).reshape(margins.shape)[np.ix_(*chosen)].ravel()
 
 
 def largest_part(universe: Universe, adjacency: int, cells: BoolArray, space: Sensitivity) -> int:

@@ -197,7 +197,7 @@ def test_county_totals_and_a_margin_of_the_state(variance: Fraction) -> None:
     """They cross in few sums, so that noise of any width is drawn, whatever the number of cells."""
     matrix = sums(LARGE.county, LARGE.kind)
     law = LatticeGaussianLaw(matrix, variance)
-    draws = law.sample(SeededEntropy(3), 150)
+    draws = law.sample(SeededEntropy(3), 400)
     assert not np.asarray(matrix @ draws.T).any()
     check_identity(draws, across_counties(40), law.log_prob, 4)
     check_identity(draws, np.array([pair_of_one_kind(k) for k in range(40)]), law.log_prob, 4)

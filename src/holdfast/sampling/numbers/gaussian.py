@@ -284,9 +284,9 @@ def _nearest(m: float, s: float, guess: int, uniform: LazyUniform) -> int:
 def _accept(drawn: IntArray, m: FloatArray, s: FloatArray, coins: WordArray, entropy: Entropy) -> BoolArray:
     """Toss coins with heads probability g(0) / g(d), which begin with ``coins``.
 
-    With y = d / s^2, cosh(y t) rises with |t| and exp(-t^2 / (2 s^2)) falls, so g(d) / g(0) is at most the mean of
-    cosh(y t) over |t| < 1/2, sinh(y / 2) / (y / 2). The probability is 1 - y^2 / 24 at least [theory, 6]: that
-    decides most coins. The others get the bits of another word.
+    With y = d / s^2, cosh(y t) rises with |t| and exp(-t^2 / (2 s^2)) falls, so g(d) / g(0) is at most the
+    mean of cosh(y t) over |t| < 1/2, sinh(y / 2) / (y / 2). The probability is 1 - y^2 / 24 at least [theory,
+    6]: that decides most coins. The others get the bits of another word.
     """
     d = drawn - m
     y = d / (s * s)
