@@ -6,7 +6,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 PIP := bin/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: demo docs docs-update test quick check java postgres r node browser wheels pythons lowest stress studies format schema lock bundle clean
+.PHONY: demo docs slides docs-update test quick check java postgres r node browser wheels pythons lowest stress studies format schema lock bundle clean
 demo: $(READY)
 	@rm -rf demo-release
 	@$(BIN)/holdfast demo --out demo-release
@@ -62,6 +62,10 @@ stress: $(READY)
 # The site, offline, into site/: open site/index.html. What readers would stumble over ends the build.
 docs: $(READY)
 	$(BIN)/python -m website.build
+
+# The slides for those who decide, as slides.pdf, printed by Chromium.
+slides: $(READY)
+	$(BIN)/python -m website.slides
 
 # What pages show of commands and Python is rewritten where they print something else.
 docs-update: $(READY)

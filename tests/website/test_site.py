@@ -16,6 +16,7 @@ from website.gallery import GALLERY, PICTURE, SCRIPT, projects
 from website.pages import SECTIONS, sources
 from website.reference import spec
 from website.reference.keys import KEYS
+from website.slides import slides, write
 
 import holdfast
 from holdfast.version import VERSION
@@ -99,6 +100,15 @@ def test_every_key_of_a_spec_has_a_meaning_and_an_example_that_is_toml() -> None
     for section, keys in KEYS.items():
         for name, key in keys.items():
             assert {"source": "from"}.get(name, name) in tomllib.loads(key.example), (section, name)
+
+
+@pytest.mark.skipif(
+    BROWSER is None and "HOLDFAST_REQUIRE_ALL" not in os.environ, reason="Chromium is not installed"
+)
+def test_the_slides_are_printed_one_a_page(tmp_path: Path) -> None:
+    printed = write(tmp_path / "slides.pdf")
+    assert printed == len(slides()) >= 10
+    assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "slides.pdf").read_bytes())) == printed
 
 
 def test_every_page_stands_in_a_section() -> None:
