@@ -228,6 +228,11 @@ class Program:
             self._matrix, rows, columns, whole=True, mip_rel_gap=0.0, mip_max_nodes=nodes
         )
 
+    @property
+    def rows(self) -> int:
+        """How many rows M has."""
+        return int(self._low.size)
+
     def solve(
         self,
         *,
