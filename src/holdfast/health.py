@@ -5,7 +5,7 @@ nothing is written but a file of one byte in the folder of temporary files.
 """
 
 import os
-import shutil
+import re
 import stat
 import sys
 import tempfile
@@ -28,21 +28,9 @@ EXTRAS = {
     "infer": ("arviz",),
     "lakes": ("fsspec",),
     "spark": ("pyspark",),
-    "web": ("starlette", "uvicorn"),
+    "web": ("python_multipart", "starlette", "uvicorn"),
 }
 """The modules of each extra."""
-NEEDED = (
-    "numpy",
-    "scipy",
-    "polars",
-    "pyarrow",
-    "numba",
-    "highspy",
-    "python-flint",
-    "pydantic",
-    "cryptography",
-)
-"""The packages whose versions are told."""
 
 
 @dataclass(frozen=True)
@@ -86,22 +74,35 @@ def examine(ledger: Path | None = None) -> Health:
 
 
 def _versions() -> Iterator[Finding]:
+    """Each package that Holdfast takes is there, and is not too old."""
     python = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", "fine" if sys.version_info >= (3, 11) else "broken", python)
     yield Finding("holdfast", "fine", VERSION)
-    asked = {line.split(";")[0].split(">=")[0].strip() for line in _requirements()}
-    for package in NEEDED:
+    for package, least in _required():
         try:
-            yield Finding(package, "fine", version(package))
+            found = version(package)
         except PackageNotFoundError:
-            yield Finding(package, "broken" if not asked or package in asked else "absent", "not installed")
+            yield Finding(package, "broken", "not installed")
+            continue
+        old = _number(found) < _number(least)
+        yield Finding(package, "broken" if old else "fine", f"{found}, older than {least}" if old else found)
 
 
-def _requirements() -> list[str]:
+def _required() -> list[tuple[str, str]]:
+    """Return the packages that this version asks for, each with its least version."""
     try:
-        return [line for line in requires("holdfast-dp") or () if "extra ==" not in line]
-    except PackageNotFoundError:
+        lines = requires("holdfast-dp") or ()
+    except PackageNotFoundError:  # run from a folder, not installed
         return []
+    asked = [
+        re.match(r"([\w.-]+)>=([\d.]+)", line.replace(" ", "")) for line in lines if "extra ==" not in line
+    ]
+    return sorted((one[1], one[2]) for one in asked if one)
+
+
+def _number(text: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with: 2.0.1rc1 is (2, 0, 1)."""
+    return tuple(int(part) for part in re.findall(r"(?:^|\.)(\d+)", text.partition("+")[0]))
 
 
 def _entropy() -> Iterator[Finding]:
@@ -125,9 +126,20 @@ def _entropy() -> Iterator[Finding]:
 def _engines() -> Iterator[Finding]:
     yield _tried("solver", _solves)
     yield _tried("compiler", _compiles)
-    spark, java = find_spec("pyspark") is not None, shutil.which("java") is not None
-    said = "PySpark and Java" if spark and java else "PySpark without Java" if spark else "no PySpark"
-    yield Finding("spark", "fine" if spark and java else "absent", said)
+    yield _spark()
+
+
+def _spark() -> Finding:
+    """PySpark, and a Java that it runs on."""
+    from holdfast.engines.spark_session import JAVA, require_installed  # noqa: PLC0415
+
+    if find_spec("pyspark") is None:
+        return Finding("spark", "absent", "no PySpark")
+    try:
+        require_installed()
+    except HoldfastError as error:
+        return Finding("spark", "absent", str(error))
+    return Finding("spark", "fine", f"PySpark {version('pyspark')}, and Java {JAVA} or newer")
 
 
 def _tried(name: str, act: Callable[[], str]) -> Finding:
@@ -181,9 +193,9 @@ def _folders() -> Iterator[Finding]:
         with tempfile.NamedTemporaryFile() as file:
             file.write(b"x")
             shared = stat.S_IMODE(Path(file.name).stat().st_mode) & 0o077
-        yield Finding(
-            "private files", "broken" if shared and os.name == "posix" else "fine", "of this user alone"
-        )
+        open_ = bool(shared) and os.name == "posix"
+        said = "others may read temporary files" if open_ else "of this user alone"
+        yield Finding("private files", "broken" if open_ else "fine", said)
     except OSError as error:
         yield Finding("private files", "broken", str(error))
 
@@ -217,9 +229,13 @@ def _ledger(path: Path) -> Iterator[Finding]:
         yield Finding("ledger", "broken", str(error))
         return
     yield Finding("ledger", "fine" if kept else "broken", said)
+    if not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)):
+        yield Finding("ledger's file", "broken", f"{path} or its folder may not be written to")
     salt = Path(f"{path}.salt")
     if not salt.exists():
         yield Finding("ledger's salt", "broken", f"{salt} is missing")
         return
-    shared = os.name == "posix" and stat.S_IMODE(salt.stat().st_mode) & 0o077
-    yield Finding("ledger's salt", "broken" if shared else "fine", str(salt))
+    open_ = os.name == "posix" and bool(stat.S_IMODE(salt.stat().st_mode) & 0o077)
+    yield Finding(
+        "ledger's salt", "broken" if open_ else "fine", f"{salt}{', which others may read' * open_}"
+    )

@@ -62,3 +62,56 @@ def test_documentation_that_is_not_there_is_said_so(
     (tmp_path / "site" / "index.html").write_text("a page")
     assert site() == tmp_path / "site"
     assert json.loads(run("docs", "--json").out)["page"].endswith("index.html")
+
+
+@pytest.mark.parametrize(("said", "state"), [("17.0.9", "fine"), ("21", "fine"), ("1.8.0_381", "absent")])
+def test_java_is_asked_for_its_version(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: str, state: str
+) -> None:
+    pytest.importorskip("pyspark")
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{said}\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (spark,) = (finding for finding in examine().findings if finding.name == "spark")
+    assert spark.state == state
+
+
+def test_spark_without_java_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (spark,) = (finding for finding in examine().findings if finding.name == "spark")
+    assert spark.state == "absent"
+    assert "needs Java 17" in spark.found
+
+
+def test_a_package_that_is_too_old_or_missing_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    def changed(name: str) -> str:
+        if name == "scipy":
+            raise PackageNotFoundError(name)
+        return {"numpy": "2.0.2", "rich": "13.10.0rc1"}.get(name) or version(name)
+
+    monkeypatch.setattr("holdfast.health.version", changed)
+    found = {finding.name: finding for finding in examine().findings}
+    assert found["numpy"] == Finding("numpy", "broken", "2.0.2, older than 2.1.1")
+    assert found["scipy"] == Finding("scipy", "broken", "not installed")
+    assert found["rich"].state == found["highspy"].state == "fine"
+    assert cure(found["numpy"]) == "python -m pip install --upgrade numpy"
+    assert not examine().well
+
+
+def test_a_ledger_that_may_not_be_written_to_is_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = tmp_path / "a.ledger"
+    run("ledger", "open", ledger, "--budget", "2")
+    real = os.access
+    monkeypatch.setattr(
+        "os.access", lambda path, mode: mode == os.R_OK or (real(path, mode) and path != ledger)
+    )
+    outcome = run("doctor", "--ledger", ledger)
+    assert outcome.code == 1
+    assert "the right to write" in outcome.out

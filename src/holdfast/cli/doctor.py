@@ -22,6 +22,7 @@ CURES = {
     "private files": "mount the folder of temporary files with permissions, or set TMPDIR to another.",
     "browser": "only for pages that are opened by themselves: open their files in any browser.",
     "ledger": "restore the last copy of ledger and salt; `holdfast ledger verify` says what is wrong.",
+    "ledger's file": "give yourself the right to write to it and its folder: charges are written there.",
     "ledger's salt": "give the salt back to its place, and to you alone: chmod 600 FILE.ledger.salt",
 }
 
@@ -49,7 +50,7 @@ def cure(finding: Finding) -> str:
         return (
             f"only if you need it: python -m pip install 'holdfast-dp[{finding.name.removeprefix('extra ')}]'"
         )
-    return CURES.get(finding.name, "python -m pip install --upgrade holdfast-dp")
+    return CURES.get(finding.name, f"python -m pip install --upgrade {finding.name}")
 
 
 def _words(health: Health) -> None:
