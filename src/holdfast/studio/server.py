@@ -26,6 +26,8 @@ class Opened:
     elsewhere: str | None
     """Where others go, who need the password."""
     run: Callable[[], None]
+    """Serve, until it is stopped from the keyboard or by `stop`."""
+    stop: Callable[[], None]
 
 
 def opened(desk: Desk, *, port: int = 0, password: str | None = None) -> Opened:
@@ -58,10 +60,14 @@ def opened(desk: Desk, *, port: int = 0, password: str | None = None) -> Opened:
             if not job.end():
                 job.wait()  # it draws, and what it draws is charged
 
+    def stop() -> None:
+        server.should_exit = True
+
     return Opened(
         f"http://{LOOPBACK}:{number}/?token={keys.token}",
         f"http://{machine}:{number}/" if exposed else None,
         run,
+        stop,
     )
 
 

@@ -1,4 +1,5 @@
-// The little that htmx does not do: copying, files that are dropped, and keys in a grid. It stores nothing.
+// The little that htmx does not do: copying, files that are dropped, keys in a grid, and what goes wrong on the
+// way. It stores nothing.
 "use strict";
 (() => {
   const say = (words) => { document.getElementById("said").textContent = words; };
@@ -72,6 +73,30 @@
     const kind = slider.dataset.of || "stop";
     document.querySelectorAll(`[data-${kind}]`).forEach((part) => { part.hidden = part.dataset[kind] !== slider.value; });
   });
-  document.addEventListener("htmx:responseError", () => say("That did not work."));
-  document.addEventListener("htmx:sendError", () => say("The studio does not answer: is it still running?"));
+  // what went wrong on the way is told where errors are; a studio that answers again shows what is true then
+  let lost = false;
+  const trouble = (words) => {
+    const line = document.createElement("p");
+    line.textContent = words;
+    document.getElementById("trouble").replaceChildren(line);
+  };
+  document.addEventListener("htmx:sendError", () => {
+    lost = true;
+    trouble("The studio does not answer: if it has ended, start it again, and open the address that it prints.");
+  });
+  document.addEventListener("htmx:responseError", (event) => trouble(event.detail.xhr.status === 403
+    ? "The studio does not know this page any more: open the address that it printed when it was started."
+    : "That did not work: reload the page."));
+  document.addEventListener("htmx:afterOnLoad", () => {
+    if (lost) { lost = false; document.body.dispatchEvent(new Event("specmoved")); }
+  });
+  // a file that is too large is told of before any of it is sent
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const form = event.target.closest("form[data-most]");
+    if (!form) return;
+    const size = [...form.querySelectorAll("input[type=file]")].reduce((sum, one) => sum + [...one.files].reduce((all, file) => all + file.size, 0), 0);
+    if (size <= Number(form.dataset.most)) return;
+    event.preventDefault();
+    trouble("That is more than the studio takes from a browser: put the file into its folder, and choose it.");
+  });
 })();
