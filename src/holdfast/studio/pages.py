@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 from holdfast.certificate.templates import BLOCKS, Templates
 from holdfast.studio import elsewhere
 from holdfast.studio.desk import Asked, Desk
+from holdfast.studio.guard import MOST_UPLOAD
 from holdfast.studio.jobs import FAULT, MEMORY
 from holdfast.system.errors import HoldfastError
 from holdfast.system.machine import short_of_memory
@@ -180,7 +181,7 @@ def environment() -> Environment:
         finalize=_visible,
         **BLOCKS,
     )
-    found.globals |= {"VERSION": VERSION}
+    found.globals |= {"VERSION": VERSION, "MOST_UPLOAD": MOST_UPLOAD}
     found.filters |= {"amount": counted, "rational": rational, "number": _number, "size": plain_number}
     found.filters |= {"as_typed": lambda text: marked(str(escape(text))), "same_as": _elsewhere}
     return found

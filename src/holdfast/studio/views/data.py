@@ -16,9 +16,8 @@ from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.studio.desk import Asked
 from holdfast.studio.edits import with_value
-from holdfast.studio.guard import MOST_UPLOAD
 from holdfast.studio.pages import Scene, View, Visit, action, answered, page, refused
-from holdfast.studio.uploads import MOST_TEXT, received
+from holdfast.studio.uploads import received
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.files import special
 from holdfast.system.text import counted
@@ -62,7 +61,6 @@ def shown(visit: Visit, said: str = "", *, counts: bool = False) -> Scene:
         "problem": "",
         "unit": unit_of(asked),
         "counts": counts,
-        "most": MOST_UPLOAD - MOST_TEXT,  # a form is a little longer than its file
     }
     if asked.spec is not None:
         try:
