@@ -60,6 +60,7 @@ def test_post_processing_is_for_one_table(run: Run, spec: Path, tmp_path: Path) 
     done = run("postprocess", tmp_path / "out", "--method", "rounded-l2", "--output", tmp_path / "p")
     assert done.code == 2
     assert "several tables" in done.err
+    assert "by a spec of its own" in done.err  # there is no option that names one
     assert not (tmp_path / "p").exists()
 
 

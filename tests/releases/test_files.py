@@ -17,6 +17,7 @@ from tests.verifier.folders import content_of
 
 import holdfast
 import holdfast_verify
+from holdfast.inference.posterior.table_constraints import released_table
 from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.topdown import joint
 from holdfast.releases.prepare import prepare
@@ -80,6 +81,20 @@ def test_units_are_stated_apart_and_never_added(tmp_path: Path) -> None:
     alone = {name: told.alone(name).guarantee for name in ("people", "units")}
     assert alone["units"].unit.name == "household"
     assert alone["units"].intensity["rho"] == Fraction(1, 10)
+
+
+def test_intervals_and_posteriors_rest_on_the_measurements_of_the_table_that_is_named(tmp_path: Path) -> None:
+    holdfast.release(spec(tmp_path), tmp_path / "out", seed=1)
+    for table, rho in (("people", 1.0), ("units", 0.1)):
+        found = holdfast.intervals(tmp_path / "out", table=table, place="tract")
+        assert found.to_frame()["tract"].unique(maintain_order=True).to_list() == ["911", "912", "921", "922"]
+        error = found.to_frame()["standard_error"].max()
+        assert isinstance(error, float)
+        assert 1 < error * rho**0.5 < 12  # noise of its own budget
+        released = released_table(tmp_path / "out", table, level="county")
+        assert "county" in released.observed.schema.names
+    with pytest.raises(HoldfastError, match="several tables"):
+        holdfast.intervals(tmp_path / "out", place="tract")
 
 
 def test_tables_of_one_unit_add_up(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class Estimator:
         """Return that of a folder, which is verified; of several tables that of the one that is named."""
         released = verified(folder, table)
         mechanism = mechanism_of(released.certificate, released.public)
-        return cls(released, mechanism.measured_nodes(Path(folder)))
+        return cls(released, mechanism.measured_nodes(Path(folder), table))
 
     @property
     def geography(self) -> Sequence[str]:

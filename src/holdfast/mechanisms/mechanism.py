@@ -370,12 +370,17 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
         return any_law(self.name, self.law, released)
 
     def observed(
-        self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
+        self,
+        folder: Path,
+        public: Public,
+        counts: IntArray | None,
+        level: str | None = None,
+        table: str | None = None,  # noqa: ARG002 - of those that measure
     ) -> "Observed":
         """Return what the release in a folder says of a table of counts, for inference.
 
         ``counts`` are those of all cells of its table, if it has one; ``level`` is one of a geography whose
-        counts are meant.
+        counts are meant; ``table`` is its name where there are others in the folder.
         """
         from holdfast.mechanisms.truncation.laws import Observed  # noqa: PLC0415 - for inference alone
 
@@ -392,8 +397,11 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
         cells = counts[public.possible]
         return Observed(public.schema, public.possible, self.likelihood(cells), cells, public.geography)
 
-    def measured_nodes(self, folder: Path) -> "MeasuredNodes | None":  # noqa: ARG002 - most measure none
-        """Return what the release in a folder measured of the nodes of a geography, if it measured them."""
+    def measured_nodes(self, folder: Path, table: str | None = None) -> "MeasuredNodes | None":  # noqa: ARG002 - most measure none
+        """Return what the release in a folder measured of the nodes of a geography, if it measured them.
+
+        ``table`` is the name of its table where there are others in the folder.
+        """
         return None
 
     def outputs(

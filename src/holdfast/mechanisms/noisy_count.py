@@ -225,13 +225,18 @@ class NoisyCount(TableMechanism[NoisyCountOptions, NoisyCountRecord]):
         return NoisyStatistic(self.canonical, self.law(np.zeros(4 * values.size, dtype=np.int64)), values)
 
     def observed(
-        self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
+        self,
+        folder: Path,
+        public: Public,
+        counts: IntArray | None,
+        level: str | None = None,
+        table: str | None = None,
     ) -> "Observed":
         """Return what the statistics in a folder say of the tables."""
         from holdfast.mechanisms.truncation.laws import Observed  # noqa: PLC0415 - for inference alone
 
         if level is not None:
-            return super().observed(folder, public, counts, level)
+            return super().observed(folder, public, counts, level, table)
         values = np.array(StatisticOutput.read(folder / f"{self.output}.csv").values)
         nothing = np.zeros(0, dtype=np.int64)
         return Observed(public.schema, public.possible, self.likelihood(values), nothing, public.geography)

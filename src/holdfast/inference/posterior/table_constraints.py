@@ -202,7 +202,7 @@ def released_table(
         if not verification.kept:
             raise ViolatedError(verification)
         public = public_of(certificate)
-    observed = mechanism_of(certificate, public).observed(folder, public, counts, level)
+    observed = mechanism_of(certificate, public).observed(folder, public, counts, level, table)
     constraints = (
         TableConstraints.of_release(public)
         if observed.known is None

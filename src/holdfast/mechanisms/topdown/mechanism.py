@@ -49,7 +49,7 @@ from holdfast.mechanisms.topdown.details import (
 from holdfast.mechanisms.topdown.engine import ENGINES, workers
 from holdfast.mechanisms.topdown.estimate import estimated
 from holdfast.mechanisms.topdown.measurements import (
-    FILE,
+    NAME,
     Measurement,
     MeasurementLaw,
     MeasurementNoise,
@@ -60,7 +60,7 @@ from holdfast.mechanisms.topdown.measurements import (
 from holdfast.mechanisms.topdown.microdata import MicrodataOutput
 from holdfast.mechanisms.topdown.options import TopDownOptions
 from holdfast.mechanisms.topdown.queries import QueryRecord
-from holdfast.outputs import Output, TableOutput
+from holdfast.outputs import Output, TableOutput, among
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit, format_parameter
@@ -329,7 +329,12 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         return check_files(self, public, files, whole=whole)
 
     def observed(
-        self, folder: Path, public: Public, counts: IntArray | None, level: str | None = None
+        self,
+        folder: Path,
+        public: Public,
+        counts: IntArray | None,
+        level: str | None = None,
+        table: str | None = None,
     ) -> "Observed":
         """Return what the measurements in a folder say of the counts of a level, by default of the leaves."""
         from holdfast.mechanisms.topdown.nodes import Nodes  # noqa: PLC0415
@@ -341,9 +346,9 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 f"{setting('model', 'level')} is {level!r}, which is no level: {closest(level, known)}"
             )
         if counts is None:
-            return super().observed(folder, public, counts)
+            return super().observed(folder, public, counts, table=table)
         nodes = Nodes(public, self, len(known) - 1 if level is None else known.index(level))
-        values = read_measurements(folder / FILE, self.design, self.measurements)
+        values = self._measured_in(folder, table)
         return Observed(
             nodes.schema,
             nodes.possible,
@@ -353,11 +358,15 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             None if nodes.place == len(known) - 1 else nodes.known,
         )
 
-    def measured_nodes(self, folder: Path) -> "MeasuredNodes":
+    def measured_nodes(self, folder: Path, table: str | None = None) -> "MeasuredNodes":
         """Return the estimates of all nodes by the measurements in a folder."""
         from holdfast.mechanisms.topdown.best_linear import MeasuredNodes  # noqa: PLC0415 - for inference alone
 
-        return MeasuredNodes.of(self, read_measurements(folder / FILE, self.design, self.measurements))
+        return MeasuredNodes.of(self, self._measured_in(folder, table))
+
+    def _measured_in(self, folder: Path, table: str | None) -> Values:
+        file = folder / f"{among(table, NAME)}.parquet"
+        return read_measurements(file, self.design, self.measurements)
 
     def law(self, counts: IntArray) -> MeasurementLaw:
         """Return the law of the measurements of a table, given by the counts of its possible cells."""
