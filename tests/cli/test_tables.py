@@ -68,10 +68,10 @@ def test_post_processing_is_for_one_table(run: Run, spec: Path, tmp_path: Path) 
     ("old", "new", "words"),
     [
         ('epsilon = "1"', "", "epsilon is missing: give the budget"),
-        ('epsilon = "1"', 'standard = "gaussian"\nmu = "1"', "is not divided among tables"),
+        ('epsilon = "1"', 'standard = "gaussian"\nmu = "1"', "in place of mu, or name = 'lattice-gaussian'"),
         ('cells = ["county", "sex"]', 'cells = ["county", "sx"]', "'sx'"),
         ("[budget]", '[mechanism]\nname = "noisy-count"\n[budget]', "releases no table"),
-        ("[budget]", '[mechanism]\nname = "topdown"\n[budget]', "releases its table with the measurements"),
+        ("[budget]", '[mechanism]\nname = "topdown"\n[budget]', "add [data.geography]"),
         ('epsilon = "1"', 'epsilon = "1"\ndistance = 1', "does not cover one person"),
         (
             'margin = ["county"]',

@@ -293,8 +293,8 @@ def process(folder: str | Path, method: Method, *, bias_draws: int | None = None
     """Process a release; the bias is simulated with a seeded source, from public values only."""
     if parse(read_text(Path(folder)), str(Path(folder) / CERTIFICATE)).get("joined") is not None:
         raise ReleaseError(
-            f"{folder} holds several tables, which share invariants and a budget, and a processed table stands"
-            " by itself: release the one that is meant by a spec of its own."
+            f"{folder} holds several tables, which share invariants and a budget, and a processed table"
+            " stands by itself: release the one that is meant by a spec of its own."
         )
     published = verified(folder)
     if NAMED[published.certificate.table.mechanism.name].estimated:
