@@ -8,6 +8,8 @@ class Key(NamedTuple):
 
     example: str
     meaning: str = ""
+    type: str = ""
+    """In words, where the class takes anything and looks at it later."""
 
 
 WHERE = 'where = { age = [18, 64], sex = "f" }'
@@ -54,6 +56,7 @@ KEYS: dict[str, dict[str, Key]] = {
     "[data.derive]": {
         "source": Key('from = "born"', "The column of dates; the key is `from`."),
         "part": Key('part = "month"', "The part of the date: year, quarter, month, week or weekday."),
+        "order": Key('order = "day-month-year"'),
     },
     "[[invariants]]": {
         "name": Key('name = "adults"', "What the statistic is called in certificates."),
@@ -138,11 +141,52 @@ KEYS: dict[str, dict[str, Key]] = {
         "name": Key('name = "by-age"', "The name of the table, and of its file."),
         "cells": Key('cells = ["county", "age"]', "Its cells."),
         "weight": Key('weight = "2"', "Its weight in the division of the budget."),
-        "invariants": Key('invariants = [{ margin = ["county"] }]', "What it keeps exactly."),
-        "constraints": Key(
-            'constraints = { structural_zeros = [{ age = "0" }] }', "What everybody knows of it."
+        "invariants": Key(
+            'invariants = [{ margin = ["county"] }]', "What it keeps exactly.", "list of tables"
         ),
-        "mechanism": Key('mechanism = { name = "lattice-gaussian" }', "Its mechanism, unless all share one."),
+        "constraints": Key(
+            'constraints = { structural_zeros = [{ age = "0" }] }',
+            "What everybody knows of it.",
+            "table of keys",
+        ),
+        "mechanism": Key(
+            'mechanism = { name = "lattice-gaussian" }',
+            "Its mechanism, unless all share one.",
+            "table of keys",
+        ),
+    },
+    "[[tables]] of several files": {
+        "name": Key('name = "people"', "The name of the table, and of its file."),
+        "cells": Key('cells = ["age", "sex"]', "Its cells; without, it has one count for each place."),
+        "weight": Key('weight = "2"', "Not for several files: each has a target of its own."),
+        "invariants": Key(
+            'invariants = [{ total = true, level = "state" }]', "What it keeps exactly.", "list of tables"
+        ),
+        "constraints": Key(
+            'constraints = { structural_zeros = [{ age = "0" }] }',
+            "What everybody knows of it.",
+            "table of keys",
+        ),
+        "mechanism": Key(
+            'mechanism = { name = "topdown" }', "How its budget is shared out.", "table of keys"
+        ),
+        "data": Key('data = { path = "people.csv", count = "people" }', "Its file, as of `[data]`."),
+        "privacy": Key('privacy = { unit = "person", rho = "1" }', "Its unit and target, as of `[privacy]`."),
+        "published": Key("published = []", "Not for several files."),
+    },
+    "[[constraints.across]]": {
+        "name": Key('name = "people live where a facility is"', "What it is called in certificates."),
+        "level": Key('level = "block"'),
+        "left": Key('left = { table = "people", margin = ["place"] }', "The one side."),
+        "sense": Key('sense = ">="', "How the left side compares with the right one."),
+        "right": Key('right = { table = "units", margin = ["kind"] }', "The other side."),
+        "zero": Key("zero = true", "The left side is 0 wherever the right side is."),
+    },
+    "[constraints.across.left] and right": {
+        "table": Key('table = "people"', "The table whose counts are meant."),
+        "margin": Key('margin = ["place"]', "One constraint for each combination of these levels."),
+        "where": Key('where = { place = ["dorm", "home"] }', "Only these records."),
+        "times": Key("times = 2", "A whole number that the counts are multiplied by."),
     },
     "[publication]": {
         "title": Key('title = "Births by month"', "The title of the page."),
@@ -151,6 +195,8 @@ KEYS: dict[str, dict[str, Key]] = {
         "period": Key('period = "2024"', "The time that the counts are about."),
         "url": Key('url = "https://example.org/births"', "Where it is published."),
         "licence": Key('licence = "CC BY 4.0"', "Under which terms."),
+        "status": Key("status = true"),
+        "formats": Key('formats = ["xlsx", "csvw"]'),
     },
     "[mechanism]": {
         "name": Key('name = "lattice-gaussian"', "The mechanism."),
@@ -175,6 +221,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "prior_where": Key('prior_where = { year = "2023" }', "The rows of it that are meant."),
         "concentration": Key('concentration = "1"', "How much the prior weighs."),
         "floor": Key('floor = "1/2"', "What is added to each count of the prior."),
+        "passes": Key('passes = [["total"], ["race"]]'),
         "estimate": Key('estimate = "linear"', "The estimate that is released."),
         "of": Key('of = "income"', "The response."),
         "on": Key('on = ["age"]', "The predictors."),
@@ -194,6 +241,8 @@ KEYS: dict[str, dict[str, Key]] = {
         ),
     },
     "[[mechanism.queries]]": {
+        "name": Key('name = "race"'),
+        "recode": Key('recode = { age = { minor = ["0-17"], adult = ["18-64", "65+"] } }'),
         "marginal": Key(
             'marginal = ["county", "sex"]', "Sums of cells by these attributes; none is the total."
         ),
@@ -201,6 +250,62 @@ KEYS: dict[str, dict[str, Key]] = {
         "where": Key(WHERE, "Only these records."),
         "weights": Key('weights = { file = "weights.csv" }', "Any whole-number combinations of cells."),
         "weight": Key('weight = "2"', "Its share of the budget relative to the others."),
+    },
+    "[[published]]": {
+        "path": Key('path = "by_county.csv"', "A published table."),
+        "attributes": Key('attributes = ["county", "sex"]', "Its columns of levels; all but the count."),
+        "count": Key('count = "people"', "Its column of counts; the last one unless named."),
+        "rule": Key('rule = "rounded"', "How its numbers came about."),
+        "base": Key("base = 5", "Of rounding: the base."),
+        "method": Key('method = "random"', "Of rounding: to which multiple; `drb` needs no base."),
+        "below": Key("below = 10", "Of suppression: counts below it are hidden."),
+        "symbol": Key('symbol = "*"', "What stands for a hidden count."),
+        "secondary": Key('secondary = "x"', "What stands for one that is hidden with others."),
+        "zeros": Key('zeros = "hidden"', "Whether counts of 0 are hidden as well."),
+        "top": Key("top = 100", "Where counts are cut off."),
+        "merged": Key('merged = { age = { "0-17" = ["0-4", "5-17"] } }', "What merged levels stand for."),
+    },
+    "[population]": {
+        "attributes": Key('attributes = ["county", "age"]', "The cells that are asked about."),
+        "group": Key('group = { facts = "age", largest = 5 }', "Small groups, and what may follow of them."),
+        "hierarchies": Key('hierarchies = { age = "ages.csv" }', "Files of nested levels."),
+        "within": Key('within = { tract = "county" }', "Nested attributes."),
+        "narrow": Key("narrow = 3", "The width below which an interval is told."),
+    },
+    "[coarsen]": {
+        "method": Key('method = "suppression"', "How tables may be made coarser."),
+        "narrow": Key("narrow = 3", "The width that intervals must reach."),
+        "below": Key("below = 10", "Only cells with counts below it must reach that."),
+        "attributes": Key('attributes = ["age"]', "The attributes that may be recoded."),
+        "bases": Key("bases = [5, 10]", "The bases that rounding may take."),
+    },
+    "[model]": {
+        "kind": Key('kind = "rates"', "How counts come about: rates, proportions or counts."),
+        "areas": Key('areas = ["county"]', "The attributes that make an area."),
+        "by": Key('by = ["sex"]'),
+        "cells": Key('cells = ["county", "tenure"]'),
+        "level": Key('level = "tract"'),
+        "per": Key("per = 1000"),
+    },
+    "[exposure]": {
+        "file": Key('file = "population.csv"', "A file with a number for each area."),
+        "column": Key('column = "people"', "Its column of numbers."),
+        "each": Key("each = 1000", "One number for all cells, in place of a file."),
+    },
+    "[prior]": {
+        "mean": Key("mean = { median = 0.01, factor = 10 }", "The mean of the rates."),
+        "shape": Key("shape = { median = 2, factor = 4 }", "How alike rates are: more is more alike."),
+        "weight": Key("weight = { median = 1, factor = 3 }", "The parameter of proportions."),
+        "earlier": Key('earlier = { file = "2020.csv", column = "people" }', "Earlier counts of the cells."),
+        "floor": Key("floor = 0.5", "What is added to each earlier count."),
+    },
+    "[sampler]": {
+        "name": Key('name = "gibbs"', "How draws are made."),
+        "draws": Key("draws = 4000", "How many, over all chains."),
+        "chains": Key("chains = 4", "How many chains."),
+        "warmup": Key("warmup = 500", "Sweeps of each chain before its first draw."),
+        "thin": Key("thin = 2", "How many sweeps there are for one draw."),
+        "proposals": Key('proposals = "noise"'),
     },
     "[[mechanism.optimise_for]]": {
         "marginal": Key('marginal = ["county", "sex"]', "A margin whose errors are to be small."),

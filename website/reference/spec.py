@@ -13,11 +13,14 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from holdfast import registry
+from holdfast.inference.posterior.model_spec import Believed, ExposureSource, Model, Prior, SamplerChoice
 from holdfast.mechanisms.topdown.options import Aim, QueryChoice
 from holdfast.mechanisms.weights.queries import WeightedQuery, Wish
+from holdfast.publication.spec import Coarsen, Population, PublishedTable
 from holdfast.spec.accuracy import AccuracyTarget
-from holdfast.spec.constraints import Constraints, Floors, Inequality, Invariant, Weights
+from holdfast.spec.constraints import Across, AcrossSide, Constraints, Floors, Inequality, Invariant, Weights
 from holdfast.spec.data import Data, Geography
+from holdfast.spec.files import FileChoice
 from holdfast.spec.model import Publication
 from holdfast.spec.part import Part
 from holdfast.spec.privacy import Privacy
@@ -39,11 +42,24 @@ SECTIONS: dict[str, tuple[type[Part], ...]] = {
     "[privacy]": (Privacy,),
     "[budget]": (Budget,),
     "[[tables]]": (TableChoice,),
+    "[[tables]] of several files": (FileChoice,),
+    "[[constraints.across]]": (Across,),
+    "[constraints.across.left] and right": (AcrossSide,),
     "[publication]": (Publication,),
     "[[mechanism.queries]]": (WeightedQuery, QueryChoice),
     "[[mechanism.optimise_for]]": (Wish, Aim),
 }
-SINCE = "0.1"
+OTHERS: dict[str, tuple[type[Part], ...]] = {
+    "[[published]]": (PublishedTable,),
+    "[population]": (Population,),
+    "[coarsen]": (Coarsen,),
+    "[model]": (Model,),
+    "[exposure]": (ExposureSource,),
+    "[prior]": (Prior,),
+    "[sampler]": (SamplerChoice,),
+}
+"""Sections of the files of `audit publication` and of `infer`."""
+SINCE = "0.2"
 NEWER: dict[tuple[str, str], str] = {}
 """Keys that came later, with the version that brought them."""
 HEAD = """# The spec
@@ -53,25 +69,34 @@ explains it by example. Here is every section and key. A budget stands in quotes
 Every key is there since {since} unless its row says otherwise. What a mechanism calls an unknown key is an error with the
 closest name.
 """
+OTHER_FILES = """## Other files
+
+`holdfast audit publication published.toml` reads `[[published]]`, `[population]` and `[coarsen]` ([audits](../guides/audits.md));
+`holdfast infer DIR --model model.toml` reads `[model]`, `[exposure]`, `[prior]` and `[sampler]`
+([posteriors](../guides/inference.md#posteriors)), and constraints as above.
+"""
 
 
 def page() -> str:
     """Return the page."""
-    lines = [HEAD.format(since=SINCE)]
-    for section, kinds in SECTIONS.items():
-        lines += [f"## {section}", "", kinds[0].__doc__.partition("\n")[0] if kinds[0].__doc__ else "", ""]
-        lines += [*_table(section, kinds), ""]
+    lines = [HEAD.format(since=SINCE), *_sections(SECTIONS)]
     lines += ["## [mechanism]", "", "The name, and keys of its own.", ""]
     for name in registry.OWN:
         kind = registry.find(name)
         doc = (kind.Options.__doc__ or "").partition("\n")[0]
         lines += [f"### {name}", "", doc, "", *_table("[mechanism]", (kind.Options,)), ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, OTHER_FILES, *_sections(OTHERS)])
+
+
+def _sections(sections: Mapping[str, tuple[type[Part], ...]]) -> Iterator[str]:
+    for section, kinds in sections.items():
+        about = (kinds[0].__doc__ or "").partition("\n")[0]
+        yield from (f"## {section}", "", about, "", *_table(section, kinds), "")
 
 
 def missing() -> list[str]:
     """Return the keys without a meaning or an example."""
-    kinds = {**SECTIONS, "[mechanism]": tuple(registry.find(name).Options for name in registry.OWN)}
+    kinds = {**SECTIONS, **OTHERS, "[mechanism]": tuple(registry.find(name).Options for name in registry.OWN)}
     return [
         f"{section} {key}"
         for section, classes in kinds.items()
@@ -85,9 +110,11 @@ def _table(section: str, kinds: Sequence[type[Part]]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for key, field, meaning, example in _rows(section, kinds):
         since = NEWER.get((section, key))
+        known = KEYS.get(section, {}).get(key)
         told = f"{meaning} Since {since}." if since else meaning
+        kind = (known and known.type) or _type(field.annotation)
         shown = f"`{_cell(example)}`" if example else ""
-        yield f"| `{key}` | {_cell(told)} | {_cell(_type(field.annotation))} | {_cell(_default(field))} | {shown} |"
+        yield f"| `{key}` | {_cell(told)} | {_cell(kind)} | {_cell(_default(field))} | {shown} |"
 
 
 def _rows(section: str, kinds: Sequence[type[Part]]) -> Iterator[tuple[str, FieldInfo, str, str]]:
@@ -154,7 +181,14 @@ def _type(annotation: Any) -> str:
         return "list"
     if isinstance(annotation, type) and issubclass(annotation, Part):
         return "table of keys"
-    words = {str: "text", bool: "true or false", int: "whole number", Fraction: "exact number"}
+    words = {
+        str: "text",
+        bool: "true or false",
+        int: "whole number",
+        float: "number",
+        Fraction: "exact number",
+    }
+    words |= {Believed: "number, or median and factor"}
     return words.get(annotation, "any")
 
 
@@ -170,4 +204,6 @@ def _default(field: FieldInfo) -> str:
         return "must be given"
     if isinstance(value, Part) or (isinstance(value, Mapping) and not value):
         return ""
+    if isinstance(value, Believed):
+        return f"`{value.median:g}`"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
