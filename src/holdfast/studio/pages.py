@@ -183,6 +183,7 @@ def environment() -> Environment:
     )
     found.globals |= {"VERSION": VERSION, "MOST_UPLOAD": MOST_UPLOAD}
     found.filters |= {"amount": counted, "rational": rational, "number": _number, "size": plain_number}
+    found.filters |= {"share": _share}
     found.filters |= {"as_typed": lambda text: marked(str(escape(text))), "same_as": _elsewhere}
     return found
 
@@ -195,6 +196,12 @@ def _number(value: float) -> str:
     """Return whole numbers as they are, others to three digits; with a true minus sign."""
     text = f"{value:,}" if isinstance(value, int) else plain_number(value)
     return text.replace("-", "\u2212")
+
+
+def _share(value: float) -> str:
+    """Return a share in percent, never rounded to all or nothing."""
+    text = f"{100 * float(value):.4g}"
+    return f"{100 * float(value):.10g} %" if text in ("0", "100") else f"{text} %"
 
 
 def _visible(value: object) -> object:

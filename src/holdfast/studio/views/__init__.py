@@ -1,7 +1,7 @@
 """The views in the order of their links; each is a module that ends in `VIEW`."""
 
 from holdfast.studio.pages import View
-from holdfast.studio.views import account, accuracy, check, data, exact, release, use
+from holdfast.studio.views import account, accuracy, audits, check, data, exact, release, use
 
 VIEWS: tuple[View, ...] = (
     data.VIEW,
@@ -11,4 +11,5 @@ VIEWS: tuple[View, ...] = (
     account.VIEW,
     check.VIEW,
     use.VIEW,
+    audits.VIEW,
 )
