@@ -25,7 +25,7 @@ def example(tmp_path: Path) -> Path:
 
 
 os.environ["HOLDFAST_PROGRESS"] = "never"  # a busy machine says more on standard error
-for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "HOLDFAST_DEBUG"):
+for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "HOLDFAST_DEBUG", "HOLDFAST_WHEEL_SHA256"):
     os.environ.pop(name, None)  # they make a pipe look like a terminal, or a fault like a trace
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles all modules
 sys.dont_write_bytecode = False

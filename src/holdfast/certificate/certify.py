@@ -22,12 +22,12 @@ from holdfast.certificate.head import (
     RandomnessSection,
     ScopeSection,
     SecretsSection,
-    Software,
     TargetSection,
     TightSection,
     UnitSection,
     VerdictSection,
 )
+from holdfast.certificate.making import this_software
 from holdfast.certificate.model import (
     AcrossSection,
     BudgetSection,
@@ -75,7 +75,6 @@ from holdfast.public import Public
 from holdfast.spec.model import Publication
 from holdfast.spec.privacy import Privacy
 from holdfast.spec.tables import Division
-from holdfast.version import VERSION
 
 if TYPE_CHECKING:
     from holdfast.privacy.pufferfish.guarantee import TPGuarantee
@@ -98,7 +97,7 @@ def headed(
     """Return the certificate of a release that is not written yet; nothing in it depends on the draw."""
     said = {} if publication is None else publication.said
     return Certificate(
-        software=Software(name="holdfast", version=VERSION),
+        software=this_software(),
         created=created or datetime.now(UTC).isoformat(timespec="seconds"),
         publication=PublicationSection(**said) if said else None,
         target=TargetSection(**{**dict(privacy), "laws": privacy.laws_kind}),

@@ -25,6 +25,8 @@ class Software(Section):
 
     name: StrictStr
     version: StrictStr
+    wheel: Annotated[StrictStr | None, IF_SAID] = None
+    """The SHA-256 of the wheel that it was installed from, where that is known."""
 
 
 class TargetSection(Section):

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from holdfast.certificate.head import GuaranteeSection, ProvedSection, TargetSection
+from holdfast.certificate.making import DISTRIBUTION
 from holdfast.certificate.metadata import embedded
 from holdfast.certificate.model import Certificate, JoinedSection
 from holdfast.certificate.parts import (
@@ -142,6 +143,7 @@ def _head(certificate: Certificate) -> dict[str, Any]:
         **{name: getattr(certificate, name) for name in Certificate.model_fields},
         "embedded": Markup(embedded(certificate)),  # noqa: S704 - escaped there
         "title": "Certificate of release",
+        "distribution": DISTRIBUTION,
         "created_at": datetime.fromisoformat(certificate.created),
         "whom": guarantee.unit.value.whom,
         "semi": guarantee.unit.adjacency == "semi",

@@ -76,6 +76,8 @@ def making_flaw(claimed: Certificate) -> str:
     """Return what is wrong with the form of all that is said of the making of a release, "" if nothing is."""
     if claimed.software.name != "holdfast" or not is_version(claimed.software.version):
         return "software is not a version of holdfast"
+    if claimed.software.wheel is not None and not SHA256.fullmatch(claimed.software.wheel):
+        return "software has a wheel without a SHA-256"
     if not _is_time(claimed.created):
         return "created is not a time in ISO form"
     ledger = claimed.ledger

@@ -31,6 +31,7 @@ import polars as pl
 
 from holdfast.certificate.caveats import processed_from_release
 from holdfast.certificate.head import Software
+from holdfast.certificate.making import this_software
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.page import render
 from holdfast.certificate.parts import (
@@ -61,7 +62,6 @@ from holdfast.sampling.lattice.plan import CELLS_PER_SECOND
 from holdfast.system.drafts import Draft, drafted, require_new
 from holdfast.system.errors import DataError, ReleaseError, SpecError
 from holdfast.system.ways import command, option
-from holdfast.version import VERSION
 
 MOST_DRAWS, FEWEST_DRAWS = 200, 10
 SECONDS = 20.0
@@ -268,7 +268,7 @@ def processed_from(source: Certificate, part: ProcessedPart, *, created: str | N
     """Return the certificate of a processed table, with the head of its release [semi-dp, Proposition 23]."""
     return source.unsealed.model_copy(
         update={
-            "software": Software(name="holdfast", version=VERSION),
+            "software": this_software(),
             "created": created or datetime.now(UTC).isoformat(timespec="seconds"),
             "caveats": (processed_from_release(), *source.caveats),
             "parts": (part,),
