@@ -24,6 +24,7 @@ from typing import Any
 
 from holdfast.data.perturbation import PerturbationTable, read_perturbation
 from holdfast.system.errors import SpecError
+from holdfast.system.told import Picture, Told
 
 EPSILONS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
 """Where delta is told unless something is asked."""
@@ -61,7 +62,7 @@ class Averaging:
 
 
 @dataclass(frozen=True, eq=False)
-class CellKeyReport:
+class CellKeyReport(Told):
     """What a table of perturbations gives away between neighbouring counts, and how it perturbs them."""
 
     table: PerturbationTable
@@ -93,6 +94,13 @@ class CellKeyReport:
     def bias(self) -> float:
         """The mean of a perturbation that is farthest from 0."""
         return max((float(mean(law)) for law in self.table.laws), key=abs)
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        return Picture(
+            "delta that a change of one takes", [(f"epsilon {one.epsilon}", one.delta) for one in self.losses]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

@@ -17,6 +17,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
+from holdfast.system.told import Picture, Told
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 
@@ -77,12 +78,20 @@ class Total:
 
 
 @dataclass(frozen=True)
-class CensusReport:
+class CensusReport(Told):
     """Every product at every level of invariants, with epsilon at one delta."""
 
     delta: Fraction
     lines: tuple[Line, ...]
     totals: tuple[Total, ...]
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        lines = [
+            (f"{line.product}, {line.level.invariants}", line.effective.epsilon or 0.0) for line in self.lines
+        ]
+        return Picture(f"epsilon at delta = {float(self.delta):g}, classic bound", lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

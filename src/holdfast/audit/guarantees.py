@@ -22,6 +22,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.text import counted
+from holdfast.system.told import Picture, Told
 from holdfast.system.ways import option
 
 
@@ -90,13 +91,19 @@ def reading(intensity: Intensity, delta: Fraction | None) -> EpsilonReading:
 
 
 @dataclass(frozen=True)
-class GuaranteeReport:
+class GuaranteeReport(Told):
     """A guarantee as it is advertised and as it holds; ``source`` says where the distance comes from."""
 
     semi_adjacency: int
     source: str
     advertised: EpsilonReading
     effective: EpsilonReading
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        both = {"as advertised": self.advertised, "under the invariants": self.effective}
+        return Picture("epsilon", [(name, one.epsilon or 0.0) for name, one in both.items()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -162,7 +169,7 @@ def _needed(delta: Fraction | None) -> Fraction:
 
 
 @dataclass(frozen=True)
-class ComposeReport:
+class ComposeReport(Told):
     """What releases cost together: weakened first and then composed, and the other way round."""
 
     releases: int
@@ -181,6 +188,12 @@ class ComposeReport:
     def difference(self) -> float:
         """What weakening first saves."""
         return self.composition_first - self.semi_first
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        both = [("weakened first", self.semi_first), ("composed first", self.composition_first)]
+        return Picture(f"epsilon at delta = {self.delta:g}", both)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,26 @@ from holdfast.privacy.pufferfish.framework import Family
 from holdfast.privacy.pufferfish.guarantee import Semantics, TPGuarantee, semantics
 from holdfast.privacy.pufferfish.models import read_models
 from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.told import Picture, Told
 from holdfast.system.ways import option
 
 
+def _size(model: Family) -> float:
+    return inf if model.delta.value is None else float(model.delta.value)
+
+
 @dataclass(frozen=True)
-class DeltaZReport:
+class DeltaZReport(Told):
     """A class of laws, its Delta_z, and what epsilon-TP for it would say."""
 
     model: Family
     guarantee: TPGuarantee | None
     semantics: Semantics | None
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        return Picture("how far a secret moves the data", [("Delta_z", _size(self.model))])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -40,10 +51,16 @@ class DeltaZReport:
 
 
 @dataclass(frozen=True)
-class DeltaZTable:
+class DeltaZTable(Told):
     """Delta_z of one family at several parameters, as in [partially-private-data, Figure 4]."""
 
     rows: tuple[tuple[dict[str, str], Family], ...]
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        rows = [(", ".join(f"{k} {v}" for k, v in row.items()), one) for row, one in self.rows]
+        return Picture("how far a secret moves the data", [(name, _size(one)) for name, one in rows])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a row for each combination of parameters."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from holdfast.mechanisms.swapping.bounds import EpsilonBound, Rates, epsilon, least_epsilon, rates
 from holdfast.system.errors import GuaranteeError
+from holdfast.system.told import Picture, Told
 
 USUAL_RATES = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(1, 2))
 """What is told where nothing in particular is asked."""
@@ -34,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class SwappingReport:
+class SwappingReport(Told):
     """What swapping loses per record of distance in strata of up to some size.
 
     ``given`` is at the rate that was asked about, ``usual`` at some others if nothing was asked.
@@ -45,6 +46,13 @@ class SwappingReport:
     smallest: SwapReading
     wanted: Wanted | None
     usual: tuple[SwapReading, ...]
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        at = [one for one in (self.given, *self.usual) if one is not None]
+        rates = [(f"rate {one.rate}", float(one.epsilon)) for one in at]
+        return Picture("epsilon, slides' bound", [*rates, ("smallest", float(self.smallest.epsilon))])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

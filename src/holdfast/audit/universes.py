@@ -6,6 +6,7 @@ same follows for everyone once the invariants are published, whatever noise prot
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, Neighbours, ProtectedUnit
 from holdfast.spec.tables import TablesSpec
+from holdfast.system.told import Picture, Told
 from holdfast.universe.exposure import exposure as exposure_of
 from holdfast.universe.labelled import Labelled, labelled
 from holdfast.universe.semi_adjacency import SemiAdjacency
@@ -32,7 +34,7 @@ from holdfast.universe.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
-class UniverseReport:
+class UniverseReport(Told):
     """The size of a universe, its semi-adjacency, and the sensitivities at that distance."""
 
     cells: int
@@ -70,6 +72,11 @@ class UniverseReport:
         apart = people.worst_case * whom.records
         return semi_evidence(read, self.sensitivity, frozenset(), apart, whom)
 
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        return Picture("records that one change takes", [("semi-adjacency", self.semi_adjacency.worst_case)])
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         found = asdict(self)
@@ -80,7 +87,7 @@ class UniverseReport:
 
 
 @dataclass(frozen=True)
-class UniverseReports:
+class UniverseReports(Told):
     """What the invariants of several tables leave, one by one, and how far apart files of all may be."""
 
     tables: Mapping[str, UniverseReport]
@@ -97,6 +104,12 @@ class UniverseReports:
     def warnings(self) -> tuple[str, ...]:
         """What a curator should look at in the data, each once."""
         return tuple(dict.fromkeys(said for report in self.tables.values() for said in report.warnings))
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        tables = [(name, one.semi_adjacency.worst_case) for name, one in self.tables.items()]
+        return Picture("records that one change takes", [*tables, ("all together", self.semi_adjacency)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -181,7 +194,7 @@ class Exposed:
 
 
 @dataclass(frozen=True)
-class ExposureReport:
+class ExposureReport(Told):
     """The cells that are determined, and the others, narrowest first.
 
     A cell is nearly revealed when two counts are left for it. Intervals that are not exact contain the
@@ -212,6 +225,17 @@ class ExposureReport:
     def nearly_revealed(self) -> tuple[Exposed, ...]:
         """The cells with two possible counts."""
         return tuple(cell for cell in self.open if cell.high == cell.low + 1)
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        return Picture(
+            "what the count of a cell can be",
+            ranges=[
+                (", ".join(one.cell.values()), one.low, inf if one.high is None else one.high)
+                for one in (*self.determined, *self.open)
+            ],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

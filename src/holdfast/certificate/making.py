@@ -24,9 +24,7 @@ def this_software() -> Software:
     """Return the program; raises ReleaseError where the environment says a hash that is none."""
     said = os.environ.get(WHEEL, "").strip().lower()
     if said and not SHA256.fullmatch(said):
-        raise ReleaseError(
-            f"{WHEEL} is no SHA-256: give its 64 digits of 0 to 9 and a to f, or unset it."
-        )
+        raise ReleaseError(f"{WHEEL} is no SHA-256: give its 64 digits of 0 to 9 and a to f, or unset it.")
     return Software(name="holdfast", version=VERSION, wheel=said or _installed_from())
 
 

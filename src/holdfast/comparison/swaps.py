@@ -30,6 +30,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import HoldfastError, SamplingError, SpecError
 from holdfast.system.progress import steps
+from holdfast.system.told import Picture, Told
 from holdfast.system.ways import setting
 
 NOISE = {name: kind for name, kind in CONTENDERS.items() if kind.beside_records}
@@ -114,7 +115,7 @@ class SwapRow:
 
 
 @dataclass(frozen=True, eq=False)
-class SwapComparison:
+class SwapComparison(Told):
     """Mechanisms on one tabulation, and how the guarantees of each two of them are related."""
 
     attributes: tuple[str, ...]
@@ -127,6 +128,12 @@ class SwapComparison:
     """The rate, the largest stratum, and epsilon by both bounds."""
     rows: tuple[SwapRow, ...]
     pairs: tuple[Pair, ...]
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        errors = [(row.label, row.errors.cell.value) for row in self.rows if row.errors is not None]
+        return Picture("mean absolute error of a cell", errors)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

@@ -38,6 +38,7 @@ from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import HoldfastError
 from holdfast.system.progress import steps
 from holdfast.system.text import counted
+from holdfast.system.told import Picture, Told
 
 LEAST = 1e-9
 """Stands for no error in a geometric mean."""
@@ -97,7 +98,7 @@ class MechanismRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Told):
     """Mechanisms by L2, the smallest first; those that cannot be used come last."""
 
     target: Target
@@ -107,6 +108,12 @@ class Comparison:
     choice: str | None
     why: str
     whom: ProtectedUnit = RECORD
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        errors = [(row.name, row.deviation.cell.value) for row in self.rows if row.deviation is not None]
+        return Picture("a cell is off by, mean absolute", errors)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

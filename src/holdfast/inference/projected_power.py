@@ -30,6 +30,7 @@ from scipy.stats import binom
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.system.errors import SpecError
+from holdfast.system.told import Picture, Told
 
 ProjectionDesign = Literal["bounds", "total"]
 ProjectionNoise = Literal["geometric", "gaussian"]
@@ -58,7 +59,7 @@ class Powers:
 
 
 @dataclass(frozen=True)
-class PowerReport:
+class PowerReport(Told):
     """Powers against alternatives; ``moved`` is how likely the projection changes a release under H_0."""
 
     design: ProjectionDesign
@@ -69,6 +70,13 @@ class PowerReport:
     rate: float
     moved: float
     powers: tuple[Powers, ...]
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        return Picture(
+            "power that the projection loses", [(f"{one.theta:g}", one.lost) for one in self.powers]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

@@ -26,6 +26,7 @@ from holdfast.inference.projected_power import MOST_VALUES, TAIL, best_test
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.system.errors import SpecError
+from holdfast.system.told import Picture, Told
 from holdfast.universe.universe import Universe
 
 Matrix = tuple[tuple[Fraction, ...], ...]
@@ -49,7 +50,7 @@ class DifferencePower:
 
 
 @dataclass(frozen=True)
-class TableReport:
+class TableReport(Told):
     """Powers for every difference of two conforming tables that are protected against each other."""
 
     cells: int
@@ -58,6 +59,12 @@ class TableReport:
     level: float
     projection: str
     powers: tuple[DifferencePower, ...]
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        told = [(", ".join(map(str, one.difference)), one.lost) for one in self.powers]
+        return Picture("power that the projection loses", told)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

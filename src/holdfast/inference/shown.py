@@ -9,12 +9,12 @@ import polars as pl
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.errors import ReleaseError
 from holdfast.system.text import counted, visible
+from holdfast.system.told import COLOUR, MOST_BARS, MOST_ROWS, label, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_ROWS, MOST_BARS = 40, 70
-COLOUR, KEPT = "#1f5a73", "#c98b4b"
+KEPT = "#c98b4b"
 
 
 class Shown:
@@ -60,20 +60,6 @@ def as_html(frame: pl.DataFrame) -> str:
     more = frame.height - len(rows)
     left = f"<p>and {counted(more, 'more row')}: see to_frame()</p>" if more > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{left}"
-
-
-def new_axes(rows: int) -> "Axes":
-    """Return axes for so many rows, which a notebook shows."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - loaded late
-
-    _, axes = plt.subplots(figsize=(8, 1.2 + 0.25 * rows), layout="constrained")
-    return axes
-
-
-def label(levels: tuple[str, ...]) -> str:
-    """Return what stands beside an interval."""
-    text = visible(", ".join(levels))
-    return (text if len(text) <= 40 else f"{text[:38]}...").replace("$", r"\$")
 
 
 def _labels(frame: pl.DataFrame) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from holdfast.publication.spec import PublicationSpec, read_publication_spec
 from holdfast.publication.tables import Grouped, PublishedTables, read_publication
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.progress import doing
+from holdfast.system.told import MOST_BARS, Picture, Told
 
 FORMAT = "holdfast-publication/1"
 GROUP = 5
@@ -68,7 +70,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, eq=False)
-class PublicationReport:
+class PublicationReport(Told):
     """What published tables say together.
 
     Attributes:
@@ -139,6 +141,20 @@ class PublicationReport:
     def anonymity(self) -> int | None:
         """The number of people in the smallest group about which something follows."""
         return min((group.least for group in self.groups), default=None)
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        places = (*self.determined.tolist(), *self.near.tolist())
+        cells = [self.cell(place) for place in places[: MOST_BARS + 1]]
+        ends = [inf if one["largest"] is None else one["largest"] for one in cells]
+        return Picture(
+            "what the count of a cell can be",
+            ranges=[
+                (", ".join(one["levels"].values()), one["least"], end)
+                for one, end in zip(cells, ends, strict=True)
+            ],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""

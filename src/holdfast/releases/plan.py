@@ -22,6 +22,7 @@ from holdfast.releases.expected import BudgetErrors, Expected
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
 from holdfast.system.machine import peak_memory
+from holdfast.system.told import Picture, Told
 
 TIMED = 5 * CELLS_PER_SECOND
 """Integers of a draw that is still timed: longer ones are told from the number of integers."""
@@ -134,7 +135,7 @@ class PartPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanReport:
+class PlanReport(Told):
     """The plans of all parts of a release by name; of several tables, the share of the budget of each."""
 
     parts: Mapping[str, PartPlan]
@@ -147,6 +148,16 @@ class PlanReport:
         """What is to be told of all parts together, and of each that is not told of all."""
         each = (said for part in self.parts.values() for said in part.warnings)
         return tuple(dict.fromkeys((*planned_warnings(self.verdict), *each)))
+
+    @property
+    def numbers(self) -> Picture:
+        """What its picture shows."""
+        errors = [
+            (one.of.words if len(self.parts) == 1 else f"{name}: {one.of.words}", one.mean_absolute)
+            for name, part in self.parts.items()
+            for one in part.expected or ()
+        ]
+        return Picture("expected error, mean absolute", errors)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name: those of the one part, or of each of several tables."""

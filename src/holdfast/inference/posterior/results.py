@@ -22,11 +22,12 @@ from holdfast.data.table import write_frame
 from holdfast.inference.posterior.draws import Draws, diagnostics
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import ParameterLabels
-from holdfast.inference.shown import as_html, label, new_axes
+from holdfast.inference.shown import as_html
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.drafts import Draft
 from holdfast.system.files import save_figure
 from holdfast.system.text import counted
+from holdfast.system.told import label, new_axes
 from holdfast.system.ways import assigned, setting
 from holdfast.version import VERSION
 
@@ -47,7 +48,7 @@ TAKEN_FOR_TRUE = ("naive_mean", "naive_low", "naive_high")
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """Numbers of one kind: their draws, chains x draws x numbers, and those of the naive analysis."""
+    """Picture of one kind: their draws, chains x draws x numbers, and those of the naive analysis."""
 
     name: str
     named: ParameterLabels
