@@ -341,3 +341,113 @@ def test_a_block_that_lies_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(HoldfastError, match="correct one of them"):
         holdfast.release(FilesSpec.of(values, folder=tmp_path), tmp_path / "out")
     assert PREFIXES
+
+
+def grown(folder: Path, seed: int) -> FilesSpec:
+    """Write random files on a random tree, where householders are as many as occupied units everywhere.
+
+    Homes have one count a block and no cells; some blocks have nobody, and some tracts no home.
+    """
+    generator = Random(seed)
+    codes = [
+        f"1{tract}{block}"
+        for tract in range(generator.randint(1, 4))
+        for block in range(generator.randint(1 if tract else 2, 5))
+    ]
+    persons, occupied, homes = ["block,role,sex,people"], ["block,kind,units"], ["block,homes"]
+    for code in codes:
+        alone = 5 if code == "100" else generator.choice([0, 0, 1, 5, 30])
+        heads = {sex: generator.randint(0, alone) for sex in "fm"}
+        there = 2 if code == "100" else generator.choice([0, 0, 1, 2]) * (code[1] != "1")
+        persons += [f"{code},head,{sex},{n}" for sex, n in heads.items()]
+        persons += [f"{code},other,{sex},{generator.randint(0, 2 * alone)}" for sex in "fm"]
+        persons += [
+            f"{code},in a home,f,{there and there + generator.randint(0, 9)}",
+            f"{code},in a home,m,0",
+        ]
+        occupied += [f"{code},occupied,{sum(heads.values())}", f"{code},vacant,{generator.randint(0, 3)}"]
+        homes += [f"{code},{there}"] if there or generator.random() < 0.5 else []
+    for name, lines in (("people", persons), ("units", occupied), ("homes", homes)):
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return FilesSpec.of(
+        {
+            "data": {"geography": {"column": "block", "prefixes": {"state": 1, "tract": 2, "block": 3}}},
+            "privacy": {"standard": "zcdp", "adjacency": "unit"},
+            "mechanism": {"name": "topdown"},
+            "tables": [
+                {
+                    "name": "people",
+                    "cells": ["role", "sex"],
+                    "data": {"path": "people.csv", "count": "people"},
+                    "privacy": {"unit": "person", "rho": "1/2"},
+                    "mechanism": {"name": "topdown", "passes": [["total"], ["detailed"]]},
+                },
+                {
+                    "name": "units",
+                    "cells": ["kind"],
+                    "data": {"path": "units.csv", "count": "units"},
+                    "privacy": {"unit": "household", "rho": "1/2"},
+                    "invariants": [{"total": True, "level": "block"}],
+                },
+                {
+                    "name": "homes",
+                    "data": {"path": "homes.csv", "count": "homes"},
+                    "privacy": {"unit": "home", "rho": "1/2"},
+                    "invariants": [{"total": True, "level": "tract"}],
+                    "mechanism": {"name": "topdown"},
+                },
+            ],
+            "constraints": {
+                "across": [
+                    {
+                        "name": "householders",
+                        "left": {"table": "people", "where": {"role": "head"}},
+                        "sense": "==",
+                        "right": {"table": "units", "where": {"kind": "occupied"}},
+                    },
+                    {
+                        "name": "people in homes",
+                        "level": "tract",
+                        "left": {"table": "people", "where": {"role": "in a home"}},
+                        "sense": ">=",
+                        "right": {"table": "homes"},
+                        "zero": True,
+                    },
+                ]
+            },
+        },
+        folder=folder,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_across_tables_are_equal_on_trees_never_seen(tmp_path: Path, seed: int) -> None:
+    asked_ = grown(tmp_path, seed)
+    holdfast.release(asked_, tmp_path / "out", seed=seed)
+    assert verify(tmp_path / "out").kept
+    assert holdfast_verify.verify(tmp_path / "out").exit_code == 0
+    read = {
+        name: pl.read_csv(tmp_path / "out" / f"{name}.csv", infer_schema_length=0).with_columns(
+            pl.col(count).cast(pl.Int64)
+        )
+        for name, count in (("people", "people"), ("units", "units"), ("homes", "homes"))
+    }
+    heads = by(read["people"], ["block"], "people", role="head")
+    assert heads == by(read["units"], ["block"], "units", kind="occupied")
+    living = by(read["people"], ["tract"], "people", role="in a home")
+    for tract, there in by(read["homes"], ["tract"], "homes").items():
+        assert living[tract] >= there
+        assert there > 0 or living[tract] == 0
+    kept = pl.read_csv(tmp_path / "units.csv", infer_schema_length=0).with_columns(
+        pl.col("units").cast(pl.Int64)
+    )
+    assert by(read["units"], ["block"], "units") == by(kept, ["block"], "units")
+
+
+def test_intervals_of_one_table_are_from_its_own_measurements(tmp_path: Path) -> None:
+    holdfast.release(spec(tmp_path), tmp_path / "out", seed=1)
+    told = holdfast.intervals(tmp_path / "out", table="people", place="tract", margin=())
+    frame = told.to_frame()
+    assert frame.height == 4
+    with pytest.raises(HoldfastError, match="holds several tables"):
+        holdfast.intervals(tmp_path / "out")
