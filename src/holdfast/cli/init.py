@@ -10,6 +10,7 @@ import typer
 from holdfast.cli.arguments import Json, Quiet, number
 from holdfast.cli.reports import print_values
 from holdfast.cli.terminal import print_json, terminal
+from holdfast.spec.census import write_topdown
 from holdfast.spec.example import write_example
 from holdfast.system.errors import SpecError
 from holdfast.system.progress import doing
@@ -23,6 +24,13 @@ def init(
     full: Annotated[
         bool, typer.Option("--full", help="A larger one, with every kind of invariant and its weights.")
     ] = False,
+    topdown: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Persons and units of the 2020 redistricting data: pl94 with its 2,016 cells, or small.",
+        ),
+    ] = None,
     file: Annotated[
         str | None,
         typer.Option("--from", metavar="FILE", help="Write a first spec for this file or database."),
@@ -53,9 +61,10 @@ def init(
 ) -> None:
     """Write the example files, or a first spec for data of yours; nothing is overwritten."""
     if file is not None:
-        if full or folder != Path():
+        if full or topdown is not None or folder != Path():
             raise SpecError(
-                "--from FILE writes a spec for a file: leave out --full and DIR, and name the spec by --out."
+                "--from FILE writes a spec for a file: leave out --full, --topdown and DIR, and name the spec by"
+                " --out."
             )
         if table is not None and query is not None:
             raise SpecError("--table and --query are two sources of one table: leave one out.")
@@ -65,7 +74,10 @@ def init(
         raise SpecError(
             "--keep, --interactive, --table and --query are for data of yours: name them with --from FILE."
         )
-    spec, *tables = write_example(folder if out is None else out, full=full)
+    where = folder if out is None else out
+    if topdown is not None and full:
+        raise SpecError("--full and --topdown are two examples: leave one out.")
+    spec, *tables = write_example(where, full=full) if topdown is None else write_topdown(where, topdown)
     if as_json:
         print_values(spec=spec, files=[str(path) for path in (spec, *tables)])
         return

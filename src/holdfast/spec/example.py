@@ -3,6 +3,7 @@
 The full one has every kind of invariant: people by county, age and sex, and places by weights.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.system.errors import SpecError
@@ -175,10 +176,13 @@ def write_example(folder: str | Path, *, full: bool = False) -> tuple[Path, ...]
 
     The ``full`` one has every kind of invariant.
     """
-    folder = Path(folder)
+    return write_files(Path(folder), FULL_FILES if full else EXAMPLE_FILES)
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> tuple[Path, ...]:
+    """Write files to a folder, none of which may exist; return their paths."""
     if not folder.is_dir():
         raise SpecError(f"{folder} is not a folder: create it first.")
-    files = FULL_FILES if full else EXAMPLE_FILES
     paths = tuple(folder / name for name in files)
     for path in paths:
         if path.exists():
