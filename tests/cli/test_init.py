@@ -44,7 +44,7 @@ def test_machines_read_what_was_found(run: Run, tmp_path: Path, counts: Path) ->
     ("arguments", "said"),
     [
         (("--interactive",), "--interactive asks in a terminal, and this is none"),
-        (("--full",), "leave out --full and DIR"),
+        (("--full",), "leave out --full, --topdown and DIR"),
         (("--keep", "sx"), "--keep: "),
     ],
 )

@@ -63,8 +63,8 @@ def init(
     if file is not None:
         if full or topdown is not None or folder != Path():
             raise SpecError(
-                "--from FILE writes a spec for a file: leave out --full, --topdown and DIR, and name the spec by"
-                " --out."
+                "--from FILE writes a spec for a file: leave out --full, --topdown and DIR, and name the"
+                " spec by --out."
             )
         if table is not None and query is not None:
             raise SpecError("--table and --query are two sources of one table: leave one out.")

@@ -15,11 +15,11 @@ from typing import Literal
 
 import numpy as np
 
+from holdfast.data.node_queries import NodeQuery
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.topdown.design import MeasurementDesign, below
 from holdfast.mechanisms.topdown.options import Aim
-from holdfast.mechanisms.topdown.queries import NodeQuery
 from holdfast.mechanisms.weights.optimum import Variances, WeightProgram, least_variance
 from holdfast.mechanisms.weights.spaces import MOST_SPACES, Spaces
 from holdfast.system.errors import SpecError
@@ -155,7 +155,7 @@ def _weighted_queries(design: MeasurementDesign, aims: Sequence[Aim]) -> list[tu
                 f"{setting('mechanism.optimise_for', 'level')} is {aim.level!r}, which is no level of the"
                 f" geography: {closest(aim.level, names)}"
             )
-        query = NodeQuery.of(aim.marginal, design.regions, key="optimise_for")
+        query = NodeQuery.of(aim.marginal, design.regions, key="mechanism.optimise_for")
         found.append((names.index(aim.level), query, float(aim.weight)))
     return found or [(level, query, 1.0) for level in range(len(names)) for query in design.queries]
 

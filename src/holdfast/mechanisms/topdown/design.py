@@ -21,10 +21,11 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.data.geography import Regions
 from holdfast.data.invariants import InvariantBlock, margin_matrix
+from holdfast.data.node_queries import NodeQuery, QueryRows
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.topdown.options import QueryChoice
-from holdfast.mechanisms.topdown.queries import NodeQuery, Passes, QueryRecord, QueryRows, passes_of
+from holdfast.mechanisms.topdown.queries import Passes, QueryRecord, passes_of, query_of
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import assigned, setting
@@ -187,9 +188,7 @@ class MeasurementDesign:
         """Return the design of some queries for what is public: those of a spec, or of a certificate."""
         regions = Regions.of(public.schema, public.geography)
         queries = tuple(
-            NodeQuery.recorded(each, regions)
-            if isinstance(each, QueryRecord)
-            else NodeQuery.asked(each, regions)
+            each.query(regions) if isinstance(each, QueryRecord) else query_of(each, regions)
             for each in asked
         )
         for place, query in enumerate(queries):

@@ -235,7 +235,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             "noise": self.noise_law,
             "per_record": self.per_record,
             "queries": [
-                query.record(weights)
+                QueryRecord.told(query, weights)
                 for query, weights in zip(design.queries, self.allocation.weights, strict=True)
             ],
             "allocation": [

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
-from holdfast.spec.values import Choice, PositiveRational, Rational, Where, parse_rational, short
+from holdfast.spec.values import PositiveRational, Rational, Recode, Where, parse_rational, short
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import assigned, setting, valued
@@ -71,7 +71,7 @@ class QueryChoice(Part):
     name: Text | None = None
     """What it is called; its attributes where nothing is said."""
     marginal: tuple[Text, ...]
-    recode: Mapping[Text, Mapping[Text, Choice]] = Field(default_factory=dict)
+    recode: Recode = Field(default_factory=dict)
     """New levels of attributes, each with the levels that it puts together: names, or a range of numbers."""
     where: Where | None = None
     weight: Annotated[Rational | Mapping[str, Rational], BeforeValidator(_weights)] = Field(
