@@ -121,7 +121,7 @@ def test_a_record_leads_back_to_queries_and_passes(tmp_path: Path) -> None:
         (asked({"marginal": ["age"], "recode": {"sex": {"all": ["f", "m"]}}}), "not in its marginal"),
         (
             asked({"marginal": ["age"], "recode": {"age": {"a": [0, 18], "b": ["18"]}}}),
-            "keep it in one of them",
+            "overlap",
         ),
         (asked({"marginal": ["age"], "recode": {"age": {"a": ["7"]}}}), "names the level '7'"),
         (asked({"marginal": [], "where": {"race": "x"}}), "'race'"),
