@@ -1,4 +1,4 @@
-"""The tutorial of the studio, followed by clicks: its file, its buttons, and what it promises that one reads."""
+"""The tutorial of the studio, followed by clicks: its file, its buttons, and what it promises."""
 
 import re
 from pathlib import Path
