@@ -181,6 +181,21 @@ def test_a_class_name_stands_for_one_class() -> None:
     assert {name: places for name, places in named.items() if len(places) > 1} == {}
 
 
+MOODS = ("asked", "book", "carry", "doubt", "fact", "shown", "told", "whom")
+"""They read well in a sentence, and nobody searches for them."""
+
+
+def test_modules_and_classes_have_the_nouns_of_the_field() -> None:
+    names = {path.stem for path in files()} | {
+        node.name.lstrip("_")
+        for path in files()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    first = {name: re.findall(r"[A-Z]?[a-z]+", name)[0].lower() for name in names if re.search("[a-z]", name)}
+    assert {name for name, word in first.items() if word.rstrip("s") in MOODS} == set()
+
+
 # mechanisms own what is asked of them
 
 VOCABULARY = ("__init__.py", "workshop.py")

@@ -24,7 +24,7 @@ from typing import Any
 
 from holdfast.data.perturbation import PerturbationTable, read_perturbation
 from holdfast.system.errors import SpecError
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 
 EPSILONS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
 """Where delta is told unless something is asked."""
@@ -62,7 +62,7 @@ class Averaging:
 
 
 @dataclass(frozen=True, eq=False)
-class CellKeyReport(Told):
+class CellKeyReport(NotebookReport):
     """What a table of perturbations gives away between neighbouring counts, and how it perturbs them."""
 
     table: PerturbationTable

@@ -17,7 +17,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 
@@ -78,7 +78,7 @@ class Total:
 
 
 @dataclass(frozen=True)
-class CensusReport(Told):
+class CensusReport(NotebookReport):
     """Every product at every level of invariants, with epsilon at one delta."""
 
     delta: Fraction

@@ -22,7 +22,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.text import counted
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.system.ways import option
 
 
@@ -91,7 +91,7 @@ def reading(intensity: Intensity, delta: Fraction | None) -> EpsilonReading:
 
 
 @dataclass(frozen=True)
-class GuaranteeReport(Told):
+class GuaranteeReport(NotebookReport):
     """A guarantee as it is advertised and as it holds; ``source`` says where the distance comes from."""
 
     semi_adjacency: int
@@ -169,7 +169,7 @@ def _needed(delta: Fraction | None) -> Fraction:
 
 
 @dataclass(frozen=True)
-class ComposeReport(Told):
+class ComposeReport(NotebookReport):
     """What releases cost together: weakened first and then composed, and the other way round."""
 
     releases: int

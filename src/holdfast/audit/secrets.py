@@ -13,7 +13,7 @@ from holdfast.privacy.pufferfish.framework import Family
 from holdfast.privacy.pufferfish.guarantee import Semantics, TPGuarantee, semantics
 from holdfast.privacy.pufferfish.models import read_models
 from holdfast.system.errors import GuaranteeError, SpecError
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.system.ways import option
 
 
@@ -22,7 +22,7 @@ def _size(model: Family) -> float:
 
 
 @dataclass(frozen=True)
-class DeltaZReport(Told):
+class DeltaZReport(NotebookReport):
     """A class of laws, its Delta_z, and what epsilon-TP for it would say."""
 
     model: Family
@@ -51,7 +51,7 @@ class DeltaZReport(Told):
 
 
 @dataclass(frozen=True)
-class DeltaZTable(Told):
+class DeltaZTable(NotebookReport):
     """Delta_z of one family at several parameters, as in [partially-private-data, Figure 4]."""
 
     rows: tuple[tuple[dict[str, str], Family], ...]

@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.mechanisms.swapping.bounds import EpsilonBound, Rates, epsilon, least_epsilon, rates
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 
 USUAL_RATES = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(1, 2))
 """What is told where nothing in particular is asked."""
@@ -35,7 +35,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class SwappingReport(Told):
+class SwappingReport(NotebookReport):
     """What swapping loses per record of distance in strata of up to some size.
 
     ``given`` is at the rate that was asked about, ``usual`` at some others if nothing was asked.

@@ -26,7 +26,7 @@ from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, Neighbours, ProtectedUnit
 from holdfast.spec.tables import TablesSpec
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.universe.exposure import exposure as exposure_of
 from holdfast.universe.labelled import Labelled, labelled
 from holdfast.universe.semi_adjacency import SemiAdjacency
@@ -34,7 +34,7 @@ from holdfast.universe.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True)
-class UniverseReport(Told):
+class UniverseReport(NotebookReport):
     """The size of a universe, its semi-adjacency, and the sensitivities at that distance."""
 
     cells: int
@@ -87,7 +87,7 @@ class UniverseReport(Told):
 
 
 @dataclass(frozen=True)
-class UniverseReports(Told):
+class UniverseReports(NotebookReport):
     """What the invariants of several tables leave, one by one, and how far apart files of all may be."""
 
     tables: Mapping[str, UniverseReport]
@@ -194,7 +194,7 @@ class Exposed:
 
 
 @dataclass(frozen=True)
-class ExposureReport(Told):
+class ExposureReport(NotebookReport):
     """The cells that are determined, and the others, narrowest first.
 
     A cell is nearly revealed when two counts are left for it. Intervals that are not exact contain the

@@ -68,7 +68,7 @@ def init(
             )
         if table is not None and query is not None:
             raise SpecError("--table and --query are two sources of one table: leave one out.")
-        _from(_Asked(file, table, query), tuple(keep or ()), out, interactive=interactive, as_json=as_json)
+        _from(_Source(file, table, query), tuple(keep or ()), out, interactive=interactive, as_json=as_json)
         return
     if keep or interactive or table is not None or query is not None:
         raise SpecError(
@@ -92,7 +92,7 @@ def _tables(paths: list[Path]) -> str:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Source:
     """What to look at."""
 
     data: str
@@ -101,7 +101,7 @@ class _Asked:
 
 
 def _from(
-    asked: _Asked, keep: tuple[str, ...], out: Path | None, *, interactive: bool, as_json: bool
+    source: _Source, keep: tuple[str, ...], out: Path | None, *, interactive: bool, as_json: bool
 ) -> None:
     """Write a first spec for a file, and say what it has."""
     from holdfast.releases.first_spec import Wishes, first_spec
@@ -112,9 +112,9 @@ def _from(
             raise SpecError(
                 "--interactive asks in a terminal, and this is none: leave it out, and use --keep."
             )
-        wishes = _asked(keep)
+        wishes = _wishes(keep)
     with doing("looking at the data"):
-        written = first_spec(asked.data, out, wishes, table=asked.table, query=asked.query)
+        written = first_spec(source.data, out, wishes, table=source.table, query=source.query)
     if as_json:
         print_json(written)
         return
@@ -138,7 +138,7 @@ def in_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _asked(keep: tuple[str, ...]) -> "Wishes":
+def _wishes(keep: tuple[str, ...]) -> "Wishes":
     """Ask who is protected, what is exact, for whom the table is, and which budget it has."""
     from holdfast.releases.first_spec import Wishes
 

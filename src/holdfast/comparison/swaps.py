@@ -30,7 +30,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import HoldfastError, SamplingError, SpecError
 from holdfast.system.progress import steps
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.system.ways import setting
 
 NOISE = {name: kind for name, kind in CONTENDERS.items() if kind.beside_records}
@@ -115,7 +115,7 @@ class SwapRow:
 
 
 @dataclass(frozen=True, eq=False)
-class SwapComparison(Told):
+class SwapComparison(NotebookReport):
     """Mechanisms on one tabulation, and how the guarantees of each two of them are related."""
 
     attributes: tuple[str, ...]

@@ -38,7 +38,7 @@ from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import HoldfastError
 from holdfast.system.progress import steps
 from holdfast.system.text import counted
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 
 LEAST = 1e-9
 """Stands for no error in a geometric mean."""
@@ -98,7 +98,7 @@ class MechanismRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Told):
+class Comparison(NotebookReport):
     """Mechanisms by L2, the smallest first; those that cannot be used come last."""
 
     target: Target

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from holdfast.data.columns import Columns, closed, unmet
-from holdfast.data.doubts import doubts
 from holdfast.data.files import MOST_ROWS, PLAIN, TIMES, Source, Writing, open_file, open_frame
 from holdfast.data.geography import unfolded
 from holdfast.data.grid import Nesting
@@ -21,6 +20,7 @@ from holdfast.data.schema import MOST_CELLS, Attributes, Schema, quoted_schema
 from holdfast.data.selection import schema_of
 from holdfast.data.shape import shaped
 from holdfast.data.table import Records, Table, first_repeat
+from holdfast.data.validation import table_warnings
 from holdfast.data.warnings import alike_levels, nested_in_words, nested_pairs
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.model import Spec
@@ -111,7 +111,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     if asked.count is None:
         times = np.ones(records.size, dtype=np.int64) if times is None else times
         table = Table(schema, _spread(columns, schema, records, times, names[0]))
-        return ReadTable(table, inferred, columns, (*said, *doubts(spec, columns, records, table)))
+        return ReadTable(table, inferred, columns, (*said, *table_warnings(spec, columns, records, table)))
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
@@ -128,7 +128,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
             " are handled: check the counts."
         )
     table = Table(schema, counts)
-    return ReadTable(table, inferred, columns, (*said, *doubts(spec, columns, records, table)))
+    return ReadTable(table, inferred, columns, (*said, *table_warnings(spec, columns, records, table)))
 
 
 def _declared(spec: Spec) -> dict[str, Sequence[str]]:

@@ -59,7 +59,7 @@ class _RelationRows:
 
     @cached_property
     def size(self) -> int:
-        return int(self._asked("count(*)", self.relation.sql)["number"][0])
+        return int(self._fetched("count(*)", self.relation.sql)["number"][0])
 
     def number(self, names: Sequence[str]) -> int:
         key = tuple(names)
@@ -70,7 +70,7 @@ class _RelationRows:
     def _distinct(self, names: Sequence[str]) -> int:
         chosen = ", ".join(self._column[name].sql for name in names)
         source = f"(SELECT DISTINCT {chosen} FROM {self.relation.sql}) AS found"  # noqa: S608 - names are quoted
-        return int(self._asked("count(*)", source)["number"][0])
+        return int(self._fetched("count(*)", source)["number"][0])
 
     def whole(self, name: str) -> IntArray:
         raise DataError(
@@ -96,7 +96,7 @@ class _RelationRows:
             pl.from_arrow(pa.concat_tables([self.relation.schema.empty_table(), *tables]))
         ).get_columns()
 
-    def _asked(self, what: str, source: str) -> pl.DataFrame:
+    def _fetched(self, what: str, source: str) -> pl.DataFrame:
         schema = pa.schema([pa.field("number", pa.int64())])
         with self.relation.connection.session() as session:
             (table,) = session.read(f"SELECT {what} FROM {source}", schema)  # noqa: S608 - of this module

@@ -10,7 +10,6 @@ from math import prod
 
 import polars as pl
 
-from holdfast.data.doubts import STRONG
 from holdfast.data.files import Source
 from holdfast.data.layout import FileLayout, layout_of, layout_of_database
 from holdfast.data.read import ordered_levels
@@ -18,6 +17,7 @@ from holdfast.data.rows import HEAD, RowGroups, Rows, file_rows
 from holdfast.data.schema import Attributes
 from holdfast.data.shape import shaped
 from holdfast.data.table import Records
+from holdfast.data.validation import STRONG
 from holdfast.data.warnings import COUNTS, NO_VALUE, TOTALS, looks_like_id, looks_nested, words_of
 from holdfast.spec.data import MISSING, Data
 from holdfast.spec.proposal import DataProposal

@@ -10,7 +10,7 @@ import polars as pl
 
 from holdfast.data.schema import Attribute
 from holdfast.inference.labels import Selection, selected, words
-from holdfast.inference.shown import Shown
+from holdfast.inference.notebook import FramedReport
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import option
 
@@ -80,7 +80,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class EstimateReport(Shown):
+class EstimateReport(FramedReport):
     """Estimates with intervals: for each contrast one, or one for each combination of levels of a margin."""
 
     asked: tuple[Named, ...]

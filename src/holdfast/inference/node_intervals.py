@@ -15,7 +15,7 @@ import polars as pl
 
 from holdfast.data.geography import Regions
 from holdfast.data.invariants import margin_levels, margin_matrix
-from holdfast.inference.shown import Shown
+from holdfast.inference.notebook import FramedReport
 from holdfast.inference.tree_intervals import NodeIntervals, NodeLaws
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
@@ -31,7 +31,7 @@ EXACT, AT_LEAST = "exact", "at least"
 
 
 @dataclass(frozen=True, eq=False)
-class NodeReport(Shown):
+class NodeReport(FramedReport):
     """Estimates with intervals: a row for each node, or for some together, and each cell of a marginal."""
 
     place: str

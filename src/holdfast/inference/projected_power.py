@@ -30,7 +30,7 @@ from scipy.stats import binom
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.system.errors import SpecError
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 
 ProjectionDesign = Literal["bounds", "total"]
 ProjectionNoise = Literal["geometric", "gaussian"]
@@ -59,7 +59,7 @@ class Powers:
 
 
 @dataclass(frozen=True)
-class PowerReport(Told):
+class PowerReport(NotebookReport):
     """Powers against alternatives; ``moved`` is how likely the projection changes a release under H_0."""
 
     design: ProjectionDesign

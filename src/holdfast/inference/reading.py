@@ -18,8 +18,8 @@ from holdfast.inference.contrasts import Contrast, EstimateReport
 from holdfast.inference.intervals import fixed
 from holdfast.inference.labels import Selection
 from holdfast.inference.node_intervals import NodeReport
+from holdfast.inference.notebook import as_html
 from holdfast.inference.released_intervals import Estimator, IntervalReport
-from holdfast.inference.shown import as_html
 from holdfast.lattice.arrays import BoolArray
 from holdfast.mechanisms.mechanism import NoiseLaw
 from holdfast.system.errors import SpecError

@@ -20,7 +20,7 @@ from holdfast.inference.intervals import intervals as each_interval
 from holdfast.inference.labels import Selection, selected
 from holdfast.inference.node_contrasts import attributes_of, node_contrasts
 from holdfast.inference.node_intervals import NodeReport, laws_of, node_intervals
-from holdfast.inference.shown import Shown
+from holdfast.inference.notebook import FramedReport
 from holdfast.inference.table_contrasts import table_contrasts
 from holdfast.inference.tree_intervals import NodeLaws
 from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
@@ -34,7 +34,7 @@ NUMBERS = ("estimate", "low", "high", "kept_exactly")
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalReport(Shown):
+class IntervalReport(FramedReport):
     """Estimates with intervals: one row for each combination of levels of ``names`` in the selection."""
 
     names: tuple[str, ...]

@@ -52,7 +52,7 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     unseen_time,
 )
-from holdfast.mechanisms.truncation.chain import ChainDraw, WalkRecord, basis_of
+from holdfast.mechanisms.truncation.chain import ChainDraw, ChainRecord, basis_of
 from holdfast.mechanisms.truncation.congeniality import DIGITS, Conditioning, Congeniality, Inequalities
 from holdfast.mechanisms.truncation.spread import BoundBasis, bases_in_words
 from holdfast.privacy.claims import Claim, claim
@@ -116,7 +116,7 @@ class ConditionedRecord(MechanismRecord):
     kappa: PositiveRational = Field(alias="epsilon_per_unit")
     given: Literal["by the spec"] | None = Field(default=None, exclude_if=lambda given: given is None)
     """Who gave kappa, where it does not follow from the target."""
-    chain: WalkRecord | None = None
+    chain: ChainRecord | None = None
     bounds: str | None = Field(default=None, exclude_if=lambda bounds: bounds is None)
 
 

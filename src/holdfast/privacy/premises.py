@@ -49,7 +49,7 @@ def _adjacent(changed: int, whom: ProtectedUnit, *, exact: bool, joint: bool) ->
 
 
 @claim("distance-asked")
-def _asked(distance: int, whom: ProtectedUnit, *, joint: bool) -> str:
+def _distance_given(distance: int, whom: ProtectedUnit, *, joint: bool) -> str:
     return f"{_data(joint=joint)} up to {whom.apart(distance)} apart are compared, as was asked"
 
 
@@ -104,7 +104,7 @@ def distance_evidence(
     ]
     place = "theory, 14" if whom.presence else "theory, 2"
     if farthest > a * whom.records:
-        found.append(Proved(_asked(farthest, whom, joint=joint), place))
+        found.append(Proved(_distance_given(farthest, whom, joint=joint), place))
     elif whom.records > 1:
         found.append(Proved(_one_by_one(a, farthest, whom, joint=joint), place))
     return found

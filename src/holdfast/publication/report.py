@@ -27,7 +27,7 @@ from holdfast.publication.spec import PublicationSpec, read_publication_spec
 from holdfast.publication.tables import Grouped, PublishedTables, read_publication
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.progress import doing
-from holdfast.system.told import MOST_BARS, Picture, Told
+from holdfast.system.notebook import MOST_BARS, Picture, NotebookReport
 
 FORMAT = "holdfast-publication/1"
 GROUP = 5
@@ -70,7 +70,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True, eq=False)
-class PublicationReport(Told):
+class PublicationReport(NotebookReport):
     """What published tables say together.
 
     Attributes:

@@ -94,7 +94,7 @@ class BudgetErrors:
 
 
 @dataclass(frozen=True)
-class AskedBudgets:
+class WhatIfBudgets:
     """Budgets to look at, and the share that one table among several gets of each."""
 
     name: str
@@ -102,7 +102,7 @@ class AskedBudgets:
     share: Fraction = Fraction(1)
 
 
-def checked(what_if: WhatIf, privacy: Privacy) -> AskedBudgets:
+def checked(what_if: WhatIf, privacy: Privacy) -> WhatIfBudgets:
     """Return the budgets that are asked for; raises SpecError where the spec has no budget of the name."""
     name = privacy.budget
     if list(what_if) != [name]:
@@ -121,14 +121,14 @@ def checked(what_if: WhatIf, privacy: Privacy) -> AskedBudgets:
         except ValueError as error:
             raise SpecError(f"{option('what_if')}: {name} {error}.") from None
         privacy.spending(found[-1])  # a budget out of reach is refused
-    return AskedBudgets(name, tuple(dict.fromkeys(found)))
+    return WhatIfBudgets(name, tuple(dict.fromkeys(found)))
 
 
 def at_budgets(
     mechanism: AnyMechanism,
     public: Public,
     privacy: Privacy,
-    asked: AskedBudgets,
+    asked: WhatIfBudgets,
     of: Sequence[Counts] | None = None,
 ) -> tuple[BudgetErrors, ...]:
     """Return what is expected of a table at other budgets: of the usual counts, or of some."""

@@ -26,7 +26,7 @@ from holdfast.data.table import Table
 from holdfast.mechanisms.catalogue import answer
 from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.public import publish
-from holdfast.releases.expected import AskedBudgets, BudgetErrors, at_budgets
+from holdfast.releases.expected import BudgetErrors, WhatIfBudgets, at_budgets
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.data import Data
 from holdfast.spec.databases import SCHEMES, is_address
@@ -313,7 +313,7 @@ def _errors(spec: Spec, schema: Schema, budget: str, wishes: Wishes) -> tuple[Bu
     if mechanism.noise is None:
         raise SpecError(f"{mechanism.name} depends on the table")
     mechanism.noise.sample(SeededEntropy(0), 1)
-    asked = AskedBudgets(budget, tuple(wishes.budget * one for one in BUDGETS))
+    asked = WhatIfBudgets(budget, tuple(wishes.budget * one for one in BUDGETS))
     cells = Counts(public.schema.names)
     few = [
         counts for counts in usual(public) if len(counts.names) < 2

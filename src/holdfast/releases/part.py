@@ -10,7 +10,7 @@ from holdfast.engines.spark_session import require_installed
 from holdfast.mechanisms.mechanism import Making, Mechanism
 from holdfast.outputs import Output
 from holdfast.privacy.guarantee import Guarantee
-from holdfast.releases.expected import AskedBudgets
+from holdfast.releases.expected import WhatIfBudgets
 from holdfast.releases.plan import PartPlan
 from holdfast.sampling.entropy import Entropy
 from holdfast.spec.model import Spec
@@ -81,7 +81,7 @@ class PreparedPart(ABC):
         """Return what a ledger is told of the release."""
 
     @abstractmethod
-    def plan(self, spent: float, what_if: AskedBudgets | None = None) -> PartPlan:
+    def plan(self, spent: float, what_if: WhatIfBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it.
 
         With ``what_if`` also how far counts would be off at other budgets.

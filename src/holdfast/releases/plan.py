@@ -22,7 +22,7 @@ from holdfast.releases.expected import BudgetErrors, Expected
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
 from holdfast.system.machine import peak_memory
-from holdfast.system.told import Picture, Told
+from holdfast.system.notebook import Picture, NotebookReport
 
 TIMED = 5 * CELLS_PER_SECOND
 """Integers of a draw that is still timed: longer ones are told from the number of integers."""
@@ -135,7 +135,7 @@ class PartPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanReport(Told):
+class PlanReport(NotebookReport):
     """The plans of all parts of a release by name; of several tables, the share of the budget of each."""
 
     parts: Mapping[str, PartPlan]

@@ -20,7 +20,7 @@ from holdfast.ledger.charge import records_charge
 from holdfast.ledger.rows import Charge
 from holdfast.mechanisms.catalogue import of_records, require_neighbours, target_of
 from holdfast.mechanisms.records import ConfidentialFile, RecordsMechanism
-from holdfast.releases.expected import AskedBudgets
+from holdfast.releases.expected import WhatIfBudgets
 from holdfast.releases.part import Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, ReleaseCosts
 from holdfast.sampling.entropy import Entropy, SeededEntropy
@@ -114,7 +114,7 @@ class PreparedRecords(PreparedPart):
             header=self.file.records.columns,
         )
 
-    def plan(self, spent: float, what_if: AskedBudgets | None = None) -> PartPlan:
+    def plan(self, spent: float, what_if: WhatIfBudgets | None = None) -> PartPlan:
         """Return how they would be released; reading the file once is what was done so far."""
         if what_if is not None:
             raise ReleaseError(

@@ -25,7 +25,7 @@ from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.mechanisms.weights.accurate import shaped
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
-from holdfast.releases.expected import AskedBudgets, at_budgets, expected_errors
+from holdfast.releases.expected import WhatIfBudgets, at_budgets, expected_errors
 from holdfast.releases.part import SPARE, Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, plan_of
 from holdfast.releases.ways_out import answered
@@ -181,7 +181,7 @@ class PreparedTable(PreparedPart):
         goals = self.budget.goals
         return least_budget(self.mechanism, self.public, self.spec.privacy, goals, priced=True)
 
-    def plan(self, spent: float, what_if: AskedBudgets | None = None) -> PartPlan:
+    def plan(self, spent: float, what_if: WhatIfBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it."""
         mechanism, public = self.mechanism, self.public
         return plan_of(

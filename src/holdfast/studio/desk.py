@@ -34,7 +34,7 @@ KeptT = TypeVar("KeptT")
 
 
 @dataclass(frozen=True)
-class Asked:
+class SpecState:
     """The spec as it is now: its text, and what it asks for, or why it asks for nothing."""
 
     text: str
@@ -98,11 +98,11 @@ class Desk:
     # the spec
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> SpecState:
         """What the spec asks for, as its file is now."""
         name = self.spec_name
         if name is None:
-            return Asked("", problem="There is no spec yet: choose the data first.")
+            return SpecState("", problem="There is no spec yet: choose the data first.")
         text = self._read(name)
         return self.kept(("asked", name, text), lambda: self._parsed(name, text))
 
@@ -155,7 +155,7 @@ class Desk:
             raise SpecError(f"{name} is too long for a spec: choose another.")
         return path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
-    def _parsed(self, name: str, text: str) -> Asked:
+    def _parsed(self, name: str, text: str) -> SpecState:
         values: dict[str, Any] = {}
         try:
             with of_a_file():
@@ -165,11 +165,11 @@ class Desk:
                 stand_in = {**values, "privacy": {**(given or {}), "unit": STAND_IN}} if open_unit else values
                 spec = spec_of(stand_in, self.place.inside(name).parent, name)
         except HoldfastError as error:
-            return Asked(text, values, problem=str(error))
+            return SpecState(text, values, problem=str(error))
         if isinstance(spec, FilesSpec):
             several = "These tables are of several files: release them with the command beside the form."
-            return Asked(text, values, problem=several)
-        return Asked(text, values, spec, no_unit=open_unit)
+            return SpecState(text, values, problem=several)
+        return SpecState(text, values, spec, no_unit=open_unit)
 
     # what takes long
 

@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from holdfast.certificate.templates import BLOCKS, Templates
 from holdfast.studio import elsewhere
-from holdfast.studio.desk import Asked, Desk
+from holdfast.studio.desk import Desk, SpecState
 from holdfast.studio.guard import MOST_UPLOAD
 from holdfast.studio.jobs import FAULT, MEMORY
 from holdfast.system.errors import HoldfastError
@@ -142,19 +142,19 @@ def rendered(shown: Scene, desk: Desk, request: Request) -> Response:
         "panel": panel,
         # somebody may be typing there: what came of a change of the text leaves the text alone
         "typing": request.headers.get("hx-trigger") == "main",
-        "asked": asked_of(desk) if panel else None,
+        "asked": spec_state_of(desk) if panel else None,
         "desk": desk,
         **shown.values,
     }
     return HTMLResponse(environment().get_template(shown.template).render(values), shown.status)
 
 
-def asked_of(desk: Desk) -> Asked:
+def spec_state_of(desk: Desk) -> SpecState:
     """Return the spec, or why there is none."""
     try:
         return desk.asked
     except HoldfastError as error:
-        return Asked("", problem=str(error))
+        return SpecState("", problem=str(error))
 
 
 def trouble(sentence: str, request: Request, *, status: int = 422) -> Response:

@@ -11,7 +11,7 @@ from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.markov import markov_basis_partition, markov_basis_two_way
-from holdfast.mechanisms.truncation.chain import ChainDraw, WalkRecord, basis_of
+from holdfast.mechanisms.truncation.chain import ChainDraw, ChainRecord, basis_of
 from holdfast.privacy.intensity import Approximate, Pure
 from holdfast.public import Held, Public
 from holdfast.sampling.entropy import SeededEntropy
@@ -101,7 +101,7 @@ def test_a_stand_in_has_the_same_invariants() -> None:
 
 def test_a_record_leads_back_to_the_same_chains() -> None:
     walk = planned(0.1)
-    record = WalkRecord.model_validate_json(walk.record().model_dump_json())
+    record = ChainRecord.model_validate_json(walk.record().model_dump_json())
     again = ChainDraw.of(record, PUBLIC, walk.kappa)
     assert again.record() == walk.record()
     assert again.evidence == walk.evidence

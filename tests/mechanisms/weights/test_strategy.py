@@ -83,7 +83,7 @@ def public_of(world: World | str, tmp_path: Path, **privacy: Any) -> Public:
 
 
 def strategy(public: Public, *queries: dict[str, Any]) -> Strategy:
-    found = Strategy.asked(public, [WeightedQuery(**query) for query in queries])
+    found = Strategy.of_queries(public, [WeightedQuery(**query) for query in queries])
     assert found is not None
     return found
 

@@ -19,15 +19,15 @@ import polars as pl
 from holdfast.certificate.text import canonical
 from holdfast.certificate.write import cannot_write
 from holdfast.data.table import write_frame
+from holdfast.inference.notebook import as_html
 from holdfast.inference.posterior.draws import Draws, diagnostics
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.inference.posterior.problem import ParameterLabels
-from holdfast.inference.shown import as_html
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.drafts import Draft
 from holdfast.system.files import save_figure
 from holdfast.system.text import counted
-from holdfast.system.told import label, new_axes
+from holdfast.system.notebook import label, new_axes
 from holdfast.system.ways import assigned, setting
 from holdfast.version import VERSION
 

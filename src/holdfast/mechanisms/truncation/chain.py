@@ -56,7 +56,7 @@ class TargetAround(Protocol):
         ...
 
 
-class WalkRecord(BaseModel):
+class ChainRecord(BaseModel):
     """What a certificate says of a chain: its length, and how far from its law that leaves it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -142,7 +142,7 @@ class ChainDraw:
 
     @classmethod
     def of(
-        cls, record: WalkRecord, public: Public, kappa: Fraction, target: TargetAround | None = None
+        cls, record: ChainRecord, public: Public, kappa: Fraction, target: TargetAround | None = None
     ) -> "ChainDraw":
         """Return the chains that a certificate records."""
         length = ChainLength(record.steps, **{name: getattr(record, name) for name in MEASURED})
@@ -151,10 +151,10 @@ class ChainDraw:
         updates = public.universe.dimension if table is None else table.shape[0] // 2
         return cls(kappa, moves, not record.moves_given, table, updates, length, target)
 
-    def record(self) -> WalkRecord:
+    def record(self) -> ChainRecord:
         """Return what a certificate says of them."""
         length = self.length
-        return WalkRecord(
+        return ChainRecord(
             steps=length.iterations,
             updates=self.updates,
             pairs_of_rows=self.table is not None,

@@ -47,7 +47,7 @@ from holdfast.mechanisms.mechanism import (
     premises_for,
     unseen_time,
 )
-from holdfast.mechanisms.truncation.chain import ChainDraw, WalkRecord, basis_of
+from holdfast.mechanisms.truncation.chain import ChainDraw, ChainRecord, basis_of
 from holdfast.mechanisms.truncation.congeniality import Inequalities
 from holdfast.mechanisms.truncation.spread import BoundBasis, bases_in_words
 from holdfast.mechanisms.wasserstein.cost import Cost, KappaCosts
@@ -141,7 +141,7 @@ class WassersteinExponentialRecord(MechanismRecord):
     queries: Queries | None = Field(default=None, exclude_if=lambda queries: queries is None)
     pseudo: tuple[Rational, ...] | None = Field(default=None, exclude_if=lambda pseudo: pseudo is None)
     bounds: str | None = Field(default=None, exclude_if=lambda bounds: bounds is None)
-    chain: WalkRecord | None = Field(default=None, exclude_if=lambda chain: chain is None)
+    chain: ChainRecord | None = Field(default=None, exclude_if=lambda chain: chain is None)
 
     def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, long ones by their number."""

@@ -28,8 +28,8 @@ from holdfast.mechanisms.weights.queries import (
     SpaceRecord,
     WeightedQueryRecord,
     Wish,
-    asked,
     canonical,
+    checked_queries,
 )
 from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.public import Public
@@ -46,7 +46,7 @@ KEY = "mechanism.optimise_for"
 
 def optimised(public: Public, wishes: Sequence[Wish]) -> OptimumRecord:
     """Return the weights of least variance for some margins; raises SpecError where there are none."""
-    queries = asked(public, list(_named(public, wishes)), KEY)
+    queries = checked_queries(public, list(_named(public, wishes)), KEY)
     axes = _spaces(public, queries)[0]
     queries = tuple(query for query in queries if not axes.fixes(query.marginal))
     if not queries:

@@ -270,7 +270,7 @@ def canonical(queries: Sequence[WeightedQueryRecord], schema: Schema) -> tuple[W
     return tuple(found[place] for place in sorted(found))
 
 
-def asked(
+def checked_queries(
     public: Public, queries: Sequence[WeightedQuery | Wish], key: str = QUERIES
 ) -> tuple[WeightedQueryRecord, ...]:
     """Return queries as a certificate has them; raises SpecError where they do not fit the table."""

@@ -31,8 +31,8 @@ from holdfast.mechanisms.weights.queries import (
     WeightedQuery,
     WeightedQueryRecord,
     WeightedRecord,
-    asked,
     canonical,
+    checked_queries,
 )
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.profile import FormLoss
@@ -61,7 +61,7 @@ class Strategy:
     def of_options(cls, public: Public, options: QueryOptions) -> "Strategy | None":
         """Return the form that the keys of a mechanism ask for, None where they ask for none."""
         if not options.optimise_for:
-            return cls.asked(public, options.queries)
+            return cls.of_queries(public, options.queries)
         if options.for_accuracy:
             raise SpecError(
                 f'{setting("mechanism.optimise_for")} = "accuracy" has no accuracy here that weights could be'
@@ -81,9 +81,9 @@ class Strategy:
         return None if best is None else cls(best.queries, *proved(public, best), best)
 
     @classmethod
-    def asked(cls, public: Public, queries: Sequence[WeightedQuery]) -> "Strategy | None":
+    def of_queries(cls, public: Public, queries: Sequence[WeightedQuery]) -> "Strategy | None":
         """Return the form of what a spec asks for, None where it asks for nothing."""
-        return cls.of(public, asked(public, queries)) if queries else None
+        return cls.of(public, checked_queries(public, queries)) if queries else None
 
     @classmethod
     def recorded(cls, public: Public, queries: tuple[WeightedQueryRecord, ...] | None) -> "Strategy | None":

@@ -22,7 +22,7 @@ from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.counts import usual as usual_counts
 from holdfast.mechanisms.errors.least_budget import AccuracyBudget
 from holdfast.public import Public
-from holdfast.releases.expected import AskedBudgets, BudgetErrors, at_budgets
+from holdfast.releases.expected import BudgetErrors, WhatIfBudgets, at_budgets
 from holdfast.releases.table import PreparedTable, settle
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec
@@ -123,7 +123,7 @@ def _stops(desk: Desk, spec: Spec, prepared: PreparedTable) -> Sequence[Stop] | 
     budgets = tuple(own * factor for factor in FACTORS)
 
     def work() -> tuple[BudgetErrors, ...]:
-        asked = AskedBudgets(spec.privacy.budget, budgets)
+        asked = WhatIfBudgets(spec.privacy.budget, budgets)
         return at_budgets(prepared.mechanism, desk.public(spec), prepared.spec.privacy, asked)
 
     found = desk.soon(("stops", *_key(desk, spec)), work, WAIT)

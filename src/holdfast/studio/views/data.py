@@ -14,7 +14,7 @@ from holdfast.releases.first_spec import NAME, Wishes, propose
 from holdfast.spec.example import write_example
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
-from holdfast.studio.desk import Asked
+from holdfast.studio.desk import SpecState
 from holdfast.studio.edits import with_value
 from holdfast.studio.pages import Scene, View, Visit, action, answered, page, refused
 from holdfast.studio.uploads import received
@@ -71,7 +71,7 @@ def shown(visit: Visit, said: str = "", *, counts: bool = False) -> Scene:
     return Scene("data.html.j2", values, said)
 
 
-def unit_of(asked: Asked) -> Mapping[str, Any]:
+def unit_of(asked: SpecState) -> Mapping[str, Any]:
     """Return who is protected, as the spec says; nothing is filled in for it."""
     given = asked.values.get("privacy")
     given = given if isinstance(given, dict) else {}

@@ -24,7 +24,7 @@ EMPTY, LEAST = 100, 10_000
 """A table of so many cells is nearly empty where fewer than one in a hundred has anybody."""
 
 
-def doubts(spec: Spec, columns: Columns, records: Records, table: Table) -> Iterator[str]:
+def table_warnings(spec: Spec, columns: Columns, records: Records, table: Table) -> Iterator[str]:
     """Yield what looks wrong with a table, and what mends it."""
     yield from _spaced(records)
     if columns.source.grouped:  # rows stand for several there, and what is not asked for is not read

@@ -26,7 +26,7 @@ class Picture:
     """Names, and the two ends of what is between them; an end may be infinite."""
 
 
-class Told:
+class NotebookReport:
     """A report that says what it found as plain values, and shows some of them."""
 
     def to_dict(self) -> dict[str, Any]:

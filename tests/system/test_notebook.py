@@ -16,7 +16,7 @@ from tests.releases.people_and_units import spec as of_files
 import holdfast as hf
 from holdfast.privacy.intensity import Pure
 from holdfast.system.errors import ReleaseError
-from holdfast.system.told import MOST_BARS, Picture, Told, as_page
+from holdfast.system.notebook import MOST_BARS, Picture, NotebookReport, as_page
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +79,7 @@ def test_a_report_is_shown_and_drawn(name: str, tmp_path: Path) -> None:
     assert report.plot(other) is other
 
 
-class _Some(Told):
+class _Some(NotebookReport):
     def __init__(self, numbers: Picture, said: Any = None) -> None:
         self._numbers, self._said = numbers, said
 

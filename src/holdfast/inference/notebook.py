@@ -9,7 +9,7 @@ import polars as pl
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.errors import ReleaseError
 from holdfast.system.text import counted, visible
-from holdfast.system.told import COLOUR, MOST_BARS, MOST_ROWS, label, new_axes
+from holdfast.system.notebook import COLOUR, MOST_BARS, MOST_ROWS, label, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KEPT = "#c98b4b"
 
 
-class Shown:
+class FramedReport:
     """A report whose frame has columns of labels, then estimate, low, high and kept_exactly among others."""
 
     def to_frame(self) -> pl.DataFrame:
