@@ -16,7 +16,7 @@ from tests.releases.people_and_units import spec as of_files
 import holdfast as hf
 from holdfast.privacy.intensity import Pure
 from holdfast.system.errors import ReleaseError
-from holdfast.system.notebook import MOST_BARS, Picture, NotebookReport, as_page
+from holdfast.system.notebook import MOST_BARS, NotebookReport, Picture, as_page
 
 
 @pytest.fixture(autouse=True)

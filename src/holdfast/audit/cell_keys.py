@@ -24,7 +24,7 @@ from typing import Any
 
 from holdfast.data.perturbation import PerturbationTable, read_perturbation
 from holdfast.system.errors import SpecError
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 
 EPSILONS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(8))
 """Where delta is told unless something is asked."""

@@ -17,7 +17,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.universe.semi_adjacency import semi_adjacency
 from holdfast.universe.universe import Universe
 

@@ -21,8 +21,8 @@ from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.system.text import counted
-from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.system.ways import option
 
 

@@ -13,7 +13,7 @@ from holdfast.privacy.pufferfish.framework import Family
 from holdfast.privacy.pufferfish.guarantee import Semantics, TPGuarantee, semantics
 from holdfast.privacy.pufferfish.models import read_models
 from holdfast.system.errors import GuaranteeError, SpecError
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.system.ways import option
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.mechanisms.swapping.bounds import EpsilonBound, Rates, epsilon, least_epsilon, rates
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 
 USUAL_RATES = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10), Fraction(1, 2))
 """What is told where nothing in particular is asked."""

@@ -26,7 +26,7 @@ from holdfast.spec.load import read_any_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, Neighbours, ProtectedUnit
 from holdfast.spec.tables import TablesSpec
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.universe.exposure import exposure as exposure_of
 from holdfast.universe.labelled import Labelled, labelled
 from holdfast.universe.semi_adjacency import SemiAdjacency

@@ -29,8 +29,8 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import HoldfastError, SamplingError, SpecError
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.system.progress import steps
-from holdfast.system.notebook import Picture, NotebookReport
 from holdfast.system.ways import setting
 
 NOISE = {name: kind for name, kind in CONTENDERS.items() if kind.beside_records}

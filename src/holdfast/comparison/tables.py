@@ -36,9 +36,9 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import HoldfastError
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.system.progress import steps
 from holdfast.system.text import counted
-from holdfast.system.notebook import Picture, NotebookReport
 
 LEAST = 1e-9
 """Stands for no error in a geometric mean."""

@@ -8,8 +8,8 @@ import polars as pl
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.errors import ReleaseError
-from holdfast.system.text import counted, visible
 from holdfast.system.notebook import COLOUR, MOST_BARS, MOST_ROWS, label, new_axes
+from holdfast.system.text import counted, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

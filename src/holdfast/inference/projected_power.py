@@ -30,7 +30,7 @@ from scipy.stats import binom
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.system.errors import SpecError
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 
 ProjectionDesign = Literal["bounds", "total"]
 ProjectionNoise = Literal["geometric", "gaussian"]

@@ -26,7 +26,7 @@ from holdfast.inference.projected_power import MOST_VALUES, TAIL, best_test
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.kernel import integer_kernel, to_flint
 from holdfast.system.errors import SpecError
-from holdfast.system.notebook import Picture, NotebookReport
+from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.universe.universe import Universe
 
 Matrix = tuple[tuple[Fraction, ...], ...]

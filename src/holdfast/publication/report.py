@@ -26,8 +26,8 @@ from holdfast.publication.intervals import SumIntervals, intervals
 from holdfast.publication.spec import PublicationSpec, read_publication_spec
 from holdfast.publication.tables import Grouped, PublishedTables, read_publication
 from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.notebook import MOST_BARS, NotebookReport, Picture
 from holdfast.system.progress import doing
-from holdfast.system.notebook import MOST_BARS, Picture, NotebookReport
 
 FORMAT = "holdfast-publication/1"
 GROUP = 5

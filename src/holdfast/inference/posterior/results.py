@@ -26,8 +26,8 @@ from holdfast.inference.posterior.problem import ParameterLabels
 from holdfast.lattice.arrays import FloatArray
 from holdfast.system.drafts import Draft
 from holdfast.system.files import save_figure
-from holdfast.system.text import counted
 from holdfast.system.notebook import label, new_axes
+from holdfast.system.text import counted
 from holdfast.system.ways import assigned, setting
 from holdfast.version import VERSION
 
