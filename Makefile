@@ -71,14 +71,9 @@ slides: $(READY)
 docs-update: $(READY)
 	$(BIN)/python -m website.runs
 
-# Each paper's tables and figures; pictures and numbers go to studies/*/output. Minutes, not seconds.
+# Each paper's tables and figures, two studies at a time, and studies/report.html: ours beside what is printed.
 studies: $(READY)
-	$(BIN)/python -m studies.semi_dp.run
-	$(BIN)/python -m studies.congenial_dp.run
-	$(BIN)/python -m studies.integer_subspace.run
-	$(BIN)/python -m studies.swapping.run
-	$(BIN)/python -m studies.topdown.run
-	$(BIN)/python -m studies.partially_private.run
+	$(BIN)/python -m studies.all $(STUDIES)
 
 format: $(READY)
 	$(BIN)/ruff check --fix
