@@ -48,6 +48,8 @@ STRANGER = (
 )
 MOST_TRIES, PAUSE = 20, 1.0
 """Wrong passwords until the studio has to be started again, and the seconds that each takes."""
+PATIENCE = 10.0
+"""Seconds in which a stranger has to have sent a password."""
 
 
 class TooLargeError(Exception):
@@ -168,10 +170,14 @@ class Guard:
 
     async def _entered(self, request: Request) -> Response:
         body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > 10_000:
-                return too_large()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                async for part in request.stream():
+                    body += part
+                    if len(body) > 10_000:
+                        return too_large()
+        except TimeoutError:
+            return PlainTextResponse("That took too long.", 408, headers={"connection": "close"})
         try:
             given = parse_qs(body.decode()).get("password", [""])[0]
         except ValueError:

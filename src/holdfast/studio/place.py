@@ -21,6 +21,8 @@ MOST_LISTED = 200
 """Files of a kind that a page offers."""
 DEEPEST = 2
 """Folders below the chosen one that are looked into."""
+MOST_BYTES = 255
+"""Bytes of a name of a file, as systems have it."""
 CERTIFICATE = "certificate.json"
 LEDGER = (".ledger", ".sqlite")
 
@@ -45,7 +47,8 @@ class Place:
     def inside(self, name: str) -> Path:
         """Return the path of a name below the folder; SpecError where it leads anywhere else."""
         steps = name.split("/")
-        if not all(map(plain_name, steps)) or len(name) > 1_000:
+        lengths = [len(step.encode(errors="surrogatepass")) for step in steps]
+        if not all(map(plain_name, steps)) or len(name) > 1_000 or max(lengths) > MOST_BYTES:
             raise SpecError(f"{in_quotes(name)} is no name of a file in the folder: choose one that is.")
         path = self.folder
         for step in steps:

@@ -15,6 +15,8 @@ from holdfast.system.errors import SpecError
 from holdfast.system.files import sweep
 
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"  # noqa: S104 - where it is exposed, by a password alone
+MOST_AT_ONCE = 256
+"""Connections that are open at once: who opens more is turned away, and takes no file handles from others."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def opened(desk: Desk, *, port: int = 0, password: str | None = None) -> Opened:
             lifespan="off",
             ws="none",
             timeout_graceful_shutdown=2,
+            limit_concurrency=MOST_AT_ONCE,
         )
     )
     sweep(desk.place.folder)  # what killed runs left of files that were coming in

@@ -56,10 +56,16 @@ class _Parts:
     file: "Sink | None" = None
     key: str = ""
     text: bytearray = field(default_factory=bytearray)
+    parts: int = 0
+    words: int = 0
+    """Bytes of all fields that are no files."""
     header: tuple[bytearray, bytearray] = field(default_factory=lambda: (bytearray(), bytearray()))
     headers: dict[str, str] = field(default_factory=dict)
 
     def on_part_begin(self) -> None:
+        self.parts += 1
+        if self.parts > MOST_FILES:
+            raise DataError(f"these are more than {MOST_FILES:,} files: choose fewer.")
         self.headers, self.file, self.key = {}, None, ""
         self.text.clear()
 
@@ -88,8 +94,11 @@ class _Parts:
     def on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self.file is not None:
             self.file.write(data[start:end])
-        elif len(self.text) + end - start <= MOST_TEXT:
-            self.text.extend(data[start:end])
+            return
+        self.words += end - start
+        if self.words > MOST_TEXT:
+            raise DataError("there is more text beside the file than a form has: send it again.")
+        self.text.extend(data[start:end])
 
     def on_part_end(self) -> None:
         if self.file is not None:
@@ -195,8 +204,11 @@ async def _parsed(
     boundary = cast("str | None", kind.get_param("boundary"))
     if kind.get_content_type() != "multipart/form-data" or not boundary:
         raise DataError("no file came with this: choose one.")
-    room, length = shutil.disk_usage(place.folder).free, int(request.headers.get("content-length", "0"))
-    if length + SPARE > room:
+    length = request.headers.get("content-length")
+    if length is None:
+        raise DataError("what comes does not say how long it is: send it from a browser.")
+    room = shutil.disk_usage(place.folder).free
+    if int(length) + SPARE > room:
         raise DataError(f"the disk has {room / 1e9:.1f} GB left, which is not enough for this file.")
     parts = _Parts(into)
     names = ("on_part_begin", "on_header_field", "on_header_value", "on_header_end", "on_headers_finished")

@@ -1,17 +1,18 @@
 """Somebody who looks at a studio with a real browser."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Thread
 from types import TracebackType
 from typing import Any, Self
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page
+from tests.studio.running import running
 from website.browser import still
 
 from holdfast.studio.desk import Desk
-from holdfast.studio.server import Opened, opened
+from holdfast.studio.server import Opened
 
 EXPECTED = ("Failed to load resource", "htmx:")
 """What a console says of refusals, and of a studio that is gone: tests look for what the page says."""
@@ -81,17 +82,11 @@ class Studios:
 
     browser: Browser
     complaints: list[str] = field(default_factory=list)
-    _running: list[tuple[Opened, Thread]] = field(default_factory=list)
-    _contexts: list[BrowserContext] = field(default_factory=list)
+    _stack: ExitStack = field(default_factory=ExitStack)
 
     def open(self, target: Path) -> tuple[Desk, Opened]:
         """Open a studio."""
-        desk = Desk.at(target)
-        one = opened(desk)
-        thread = Thread(target=one.run, daemon=True)
-        thread.start()
-        self._running.append((one, thread))
-        return desk, one
+        return self._stack.enter_context(running(target))
 
     def guest(self, target: Path, **options: Any) -> Guest:
         """Open a studio, and let somebody in."""
@@ -106,7 +101,7 @@ class Studios:
         context.set_default_timeout(120_000)
         context.on("console", self._heard)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
-        self._contexts.append(context)
+        self._stack.callback(context.close)
         return context.new_page()
 
     def _heard(self, message: ConsoleMessage) -> None:
@@ -119,8 +114,4 @@ class Studios:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for context in self._contexts:
-            context.close()
-        for one, thread in self._running:
-            one.stop()
-            thread.join()
+        self._stack.close()
