@@ -14,7 +14,12 @@ from website.browser import still
 from holdfast.studio.desk import Desk
 from holdfast.studio.server import Opened
 
-EXPECTED = ("Failed to load resource", "htmx:")
+EXPECTED = (
+    "Failed to load resource",
+    "htmx:",
+    "Response Status Error",
+    "Opener-Policy header has been ignored",
+)
 """What a console says of refusals, and of a studio that is gone: tests look for what the page says."""
 
 
