@@ -13,6 +13,7 @@ from tests.studio.visitor import Visitor, words
 
 from holdfast.studio import uploads
 from holdfast.studio.guard import MOST_UPLOAD
+from holdfast.studio.place import Incoming
 
 
 @dataclass
@@ -173,13 +174,13 @@ def test_a_file_of_the_browser_is_never_whole_in_memory(
 ) -> None:
     """What is written at once is a block of the connection, whatever the file has."""
     written: list[int] = []
-    usual = uploads.Incoming.write
+    usual = Incoming.write
 
-    def watched(self: uploads.Incoming, part: bytes) -> None:
+    def watched(self: Incoming, part: bytes) -> None:
         written.append(len(part))
         usual(self, part)
 
-    monkeypatch.setattr(uploads.Incoming, "write", watched)
+    monkeypatch.setattr(Incoming, "write", watched)
     with running(tmp_path) as (_, studio):
         port, token = re.findall(r":(\d+)/\?token=(.*)", studio.address)[0]
         wire = Wire(int(port), tmp_path)
