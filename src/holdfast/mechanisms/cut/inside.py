@@ -11,8 +11,8 @@ Z the weights of one cell and p_n the law of the sum of n, cut off or not. Elsew
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import scipy
 from scipy.sparse import csr_array
-from scipy.special import logsumexp
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.points import few_points
@@ -51,7 +51,7 @@ def _of_total(noise: Weighing, bound: int, cells: int | None) -> float:
     if wide <= bound:
         return 1 / ROUNDING
     narrow, whole = (cell_logs(noise, np.arange(-end, end + 1)) for end in (bound, wide))
-    log_share = float(logsumexp(narrow) - logsumexp(whole))
+    log_share = float(scipy.special.logsumexp(narrow) - scipy.special.logsumexp(whole))
     if cells is None:
         return float(np.exp(log_share)) / ROUNDING
     near, all_ = (_at_zero(logs, cells) for logs in (narrow, whole))
