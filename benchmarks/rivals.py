@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from whole_margins import Floats, asked_of, form_of, law_of, spaces_of
 
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.weights.optimum import WeightProgram, least_budget, least_variance
 from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.sampling.entropy import SeededEntropy
@@ -40,8 +40,15 @@ def others(draws: int) -> dict[str, Any]:
     program = spaces.program(sums)
     alike = np.full(len(spaces.readings), 1 / float(program.moves.sum(axis=1).max()))
     best = least_variance(program, sums, 1 / (sums @ program.variances.at(alike)[0]))
+    margins = MarginStrategy(
+        spaces.margins.axes, spaces.margins.kept, tuple((r, Fraction(1)) for r in wanted)
+    )
+    equal = Form.of(margins)  # a record that changes moves two counts of each
     noises: dict[str, Callable[[], Floats]] = {
         "weighted": lambda: law_of(form_of(spaces, best.weights), spaces, 1 / (2 * RHO)).sample(
+            SeededEntropy(5), draws
+        ),
+        "weighted, equal shares": lambda: law_of(equal, spaces, len(wanted) / RHO).sample(
             SeededEntropy(5), draws
         ),
         "lattice-gaussian": lambda: law_of(None, spaces, 1 / RHO).sample(SeededEntropy(5), draws),
@@ -52,7 +59,7 @@ def others(draws: int) -> dict[str, Any]:
     if find_spec("opendp"):
         noises["OpenDP, cells"] = lambda: opendp_cells(FEW)
     if find_spec("mbi"):
-        noises["mbi, six margins and cells estimated"] = lambda: mbi_estimates(FEW)
+        noises["mbi, equal shares"] = lambda: mbi_estimates(FEW)
     found: dict[str, Any] = {}
     rows = {reading: spaces.margins.rows(reading) for reading in [(1, 0, 0), *wanted]}
     for way, draw in noises.items():

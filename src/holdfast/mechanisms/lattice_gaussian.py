@@ -109,7 +109,8 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         """Take the variance that meets the target."""
         if not isinstance(target.intensity, cls.intensities):
             raise missing("rho")
-        premises, strategy = premises_for(public, target), Strategy.of_options(public, options)
+        premises = premises_for(public, target)
+        strategy = Strategy.of_options(public, options, premises)
         if options.bound is None:
             return cls.calibrate(premises, intensity=target.intensity, strategy=strategy)
         cut, asked = CutNoise.of(premises, public, "squared", strategy, options.bound), approximate(target)
@@ -123,7 +124,8 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
     @classmethod
     def of(cls, record: LatticeGaussianRecord, public: Public, unit: Unit) -> "LatticeGaussian":
         """Return the mechanism of a record."""
-        strategy, premises = Strategy.of_record(public, record), premises_at(public, unit)
+        premises = premises_at(public, unit)
+        strategy = Strategy.of_record(public, record, premises)
         cut = CutNoise.of_record(premises, public, "squared", strategy, record.bound)
         return cls(premises, record.sigma_squared, strategy, record.stated, cut, record.at_epsilon)
 

@@ -112,7 +112,8 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """Take the parameter of the spec, or the one that meets the target."""
         if options.norm == "l1" and public.margins is not None:
             require_few_crossings(public.margins, _crossing())
-        premises, strategy = premises_for(public, target), Strategy.of_options(public, options)
+        premises = premises_for(public, target)
+        strategy = Strategy.of_options(public, options, premises)
         if options.bound is not None:
             cut, asked = (
                 CutNoise.of(premises, public, options.norm, strategy, options.bound),
@@ -128,10 +129,10 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     @classmethod
     def of(cls, record: LatticeLaplaceRecord, public: Public, unit: Unit) -> "LatticeLaplace":
         """Return the mechanism of a record."""
-        strategy = Strategy.of_record(public, record)
+        premises = premises_at(public, unit)
+        strategy = Strategy.of_record(public, record, premises)
         if strategy is not None and record.norm != "l2":
             raise SpecError("queries go with the l2 norm, and the record has another.")
-        premises = premises_at(public, unit)
         cut = CutNoise.of_record(premises, public, record.norm, strategy, record.bound)
         return cls(premises, record.norm, record.kappa, record.given, strategy, cut, record.at_epsilon)
 

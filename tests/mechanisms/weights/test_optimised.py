@@ -15,22 +15,26 @@ from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import real_l2
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
+from holdfast.mechanisms.weights.axes import MarginAxes
 from holdfast.mechanisms.weights.optimised import optimised, proved
 from holdfast.mechanisms.weights.queries import OptimumRecord, Wish
 from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
+from holdfast.sampling.lattice.weighted import kernel_basis
 from holdfast.spec.mechanism import MechanismChoice
 from holdfast.spec.model import Spec
 from holdfast.system.errors import SpecError
 from holdfast.testing.worlds import World
+from holdfast.universe.space import sensitivity_space
 
 FREE = World({"row": "ab", "column": "xyz"}, (2, 1, 0, 2, 1, 1), ())
 
 
 def record(tmp_path: Path, world: World | str, *wishes: dict[str, Any]) -> OptimumRecord:
-    return optimised(public_of(world, tmp_path), [Wish(**wish) for wish in wishes])
+    public = public_of(world, tmp_path)
+    return optimised(public, [Wish(**wish) for wish in wishes], public.premises("semi"))
 
 
 def test_weights_are_rational_and_near_their_bound(tmp_path: Path) -> None:
@@ -50,9 +54,10 @@ def test_wishes_of_any_weight_have_a_bound(tmp_path: Path) -> None:
 
 def test_the_detailed_query_alone_is_the_usual_noise_where_rows_and_columns_are_kept(tmp_path: Path) -> None:
     found = record(tmp_path, "3 x 3", {"up_to": 2})
-    form, marginals = proved(public_of("3 x 3", tmp_path), found)
+    public = public_of("3 x 3", tmp_path)
+    form, marginals = proved(public, found, public.premises("semi"))
     assert marginals == (("row", "column"),)
-    assert found.weights[0].weight == form.parts[0][1] == Fraction(3, 2)
+    assert found.weights[0].weight == form.parts[0][1] == 3  # three records move six counts: 2 * 3^2 / 6
 
 
 def test_a_space_that_is_not_asked_for_has_little_weight(tmp_path: Path) -> None:
@@ -75,7 +80,7 @@ def test_weights_where_records_come_and_go(tmp_path: Path) -> None:
     """By hand: least 5 / (2 k_0) + 1 / (2 k_1) where one record more loses (k_0 + k_1) / 4."""
     world = World({"level": "ab"}, (2, 1), ())
     public = public_of(world, tmp_path, neighbours="add-remove")
-    found = optimised(public, [Wish(marginal=()), Wish(marginal=("level",))])
+    found = optimised(public, [Wish(marginal=()), Wish(marginal=("level",))], public.premises("semi"))
     (total, total_k), (level, level_k) = ((each.marginal, each.weight) for each in found.weights)
     assert (total, level) == ((), ("level",))
     assert float(total_k / level_k) == pytest.approx(5**0.5, rel=1e-5)
@@ -90,9 +95,8 @@ def test_no_other_weights_have_less_variance_at_the_same_rho(
     """Rho from its definition over all tables near each other, variances by inverting the form."""
     world = World({"row": "ab", "column": "xyz"}, (2, 1, 0, 2, 1, 1), kept)
     public = public_of(world, tmp_path, neighbours=neighbours)
-    found = optimised(
-        public, [Wish(marginal=("column",)), Wish(marginal=("row", "column"), weight=Fraction(2))]
-    )
+    wishes = [Wish(marginal=("column",)), Wish(marginal=("row", "column"), weight=Fraction(2))]
+    found = optimised(public, wishes, public.premises("semi"))
     rows, columns = np.eye(2) - 1 / 2, np.eye(3) - 1 / 3
     spaces = {
         (): np.full((6, 6), 1 / 6),
@@ -117,6 +121,58 @@ def test_no_other_weights_have_less_variance_at_the_same_rho(
     assert least == pytest.approx(found.variance)
     for _ in range(300):
         assert error({names: k * rng.uniform(0.5, 2) for names, k in best.items()}) >= least * (1 - 1e-5)
+
+
+CROSSING: list[tuple[tuple[str, ...], list[Wish], float]] = [
+    (("row", "column"), [Wish(marginal=("row", "column")), Wish(marginal=("row", "column", "slice"))], 1.003),
+    (("row", "column", "slice"), [Wish(up_to=2), Wish(marginal=("row", "column", "slice"))], 1 - 1e-7),
+]
+
+
+@pytest.mark.parametrize(("kept", "wishes", "worse"), CROSSING)
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_where_margins_cross_weights_are_best_for_the_moves_of_several_records(
+    kept: tuple[str, ...], wishes: list[Wish], worse: float, neighbours: str, tmp_path: Path
+) -> None:
+    """Rho by listing all differences of tables: weights for moves of one record are worse, or as good."""
+    levels = {"row": "ab", "column": "xyz", "slice": "st"}
+    world = World(levels, (3,) * 12, tuple({"margin": [name]} for name in kept))
+    public = public_of(world, tmp_path, neighbours=neighbours)
+    premises = public.premises("semi")
+    apart = premises.unit.distance // (2 if neighbours == "add-remove" else 1)
+    moves = sensitivity_space(public.universe, apart)
+    found = optimised(public, wishes, premises)
+    assert 0 <= found.gap <= 1e-6
+
+    def error(best: OptimumRecord) -> float:
+        """Return the sum of weight times variance where the largest loss is the square of its records."""
+        axes = MarginAxes.of(public, best.queries)
+        assert axes is not None
+        spaces = Spaces.of(MarginStrategy(axes.levelled, axes.kept, ()))
+        weights = {axes.reading(each.marginal): each.weight for each in best.weights}
+        form = Form.of(MarginStrategy(axes.levelled, axes.kept, spaces.strengths(weights)))
+        basis = kernel_basis(public.universe.matrix.toarray())
+        whole = sum(float(c) * (rows.T @ rows).toarray() for rows, c in form.parts)
+        covariance = basis @ np.linalg.inv(basis.T @ whole @ basis) @ basis.T
+        lost = float(form.squares(moves).max()) / 2 / apart**2
+        lost /= 4 if neighbours == "add-remove" else 1
+        asked = [(query.matrix(public), float(query.weight)) for query in found.queries]
+        return lost * sum(
+            weight * float(np.diagonal(np.asarray(rows @ (rows @ covariance).T)).mean())
+            for rows, weight in asked
+        )
+
+    assert error(found) == pytest.approx(found.variance, rel=1e-6)
+    single = optimised(public, wishes, public.premises("unit"))
+    assert error(single) > worse * found.variance
+    best = {each.marginal: each.weight for each in found.weights}
+    for seed in range(30):  # and other weights are worse, too
+        rng = np.random.default_rng(seed)
+        turned = [
+            each.model_copy(update={"weight": best[each.marginal] * Fraction(rng.uniform(0.6, 1.6))})
+            for each in found.weights
+        ]
+        assert error(found.model_copy(update={"weights": tuple(turned)})) >= found.bound
 
 
 REFUSED: list[tuple[str, list[dict[str, Any]], str]] = [
@@ -229,7 +285,7 @@ def test_a_claim_is_not_believed(tmp_path: Path) -> None:
         ({"queries": found.queries[::-1]}, "not in their order"),
     ):
         with pytest.raises(SpecError, match=said):
-            proved(public, found.model_copy(update=other))
+            proved(public, found.model_copy(update=other), public.premises("semi"))
 
 
 def test_squares_with_negative_strengths_are_a_form_and_its_law_is_drawn() -> None:

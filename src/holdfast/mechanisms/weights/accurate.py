@@ -31,8 +31,8 @@ def shaped(mechanism: AnyMechanism, public: Public, goals: Sequence[Goal]) -> An
     """Return a mechanism with the weights of the least budget for some goals; its scale stays."""
     made: Any = mechanism
     queries, most = _limits(made.error_law, public, goals)
-    found = of_least_budget(public, queries, most)
-    again: AnyMechanism = replace(made, strategy=Strategy.of_record(public, found))
+    found = of_least_budget(public, queries, most, made.premises)
+    again: AnyMechanism = replace(made, strategy=Strategy.of_record(public, found, made.premises))
     return again
 
 
@@ -48,7 +48,7 @@ def gap_for(mechanism: AnyMechanism, public: Public, goals: Sequence[Goal]) -> f
     queries, most = _limits(made.error_law, public, goals)
     if [query.marginal for query in queries] != [query.marginal for query in strategy.optimum.queries]:
         raise SpecError("the weights of a certificate are best for other counts than its targets.")
-    return budget_gap(public, strategy.optimum, most)
+    return budget_gap(public, strategy.optimum, most, made.premises)
 
 
 def _limits(

@@ -32,6 +32,7 @@ from holdfast.mechanisms.weights.queries import (
     checked_queries,
 )
 from holdfast.mechanisms.weights.spaces import Spaces
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting
@@ -44,29 +45,29 @@ AGREES = 1e-9
 KEY = "mechanism.optimise_for"
 
 
-def optimised(public: Public, wishes: Sequence[Wish]) -> OptimumRecord:
+def optimised(public: Public, wishes: Sequence[Wish], premises: Premises) -> OptimumRecord:
     """Return the weights of least variance for some margins; raises SpecError where there are none."""
     queries = checked_queries(public, list(_named(public, wishes)), KEY)
-    axes = _spaces(public, queries)[0]
+    axes = _spaces(public, queries, premises)[0]
     queries = tuple(query for query in queries if not axes.fixes(query.marginal))
     if not queries:
         raise SpecError(
             f"{setting(KEY)} asks for nothing but what the invariants fix: ask for a larger marginal."
         )
-    axes, spaces = _spaces(public, queries)  # with the levels alone that some query reads
+    axes, spaces = _spaces(public, queries, premises)  # with the levels alone that some query reads
     sums, program = _program(axes, spaces, queries)
     return _recorded(axes, spaces, queries, least_variance(program, sums, _shares(queries)))
 
 
 def of_least_budget(
-    public: Public, queries: Sequence[WeightedQueryRecord], most: FloatArray
+    public: Public, queries: Sequence[WeightedQueryRecord], most: FloatArray, premises: Premises
 ) -> OptimumRecord:
     """Return the weights of the least budget at which a count of each query has at most some variance.
 
     At the optimum they are those of least variance, too, with the prices of targets for weights: sum l_i E_i
     g / v_i is least where max E_i g / v_i is [theory, 13; holdfast, mechanisms/weights/optimum.py].
     """
-    axes, spaces = _spaces(public, queries)
+    axes, spaces = _spaces(public, queries, premises)
     sums, program = _program(axes, spaces, queries)
     found = least_budget(program, sums, most)
     shares = found.prices / most
@@ -78,12 +79,12 @@ def of_least_budget(
     return _recorded(axes, spaces, priced, found).model_copy(update={"least": "budget"})
 
 
-def budget_gap(public: Public, record: OptimumRecord, most: FloatArray) -> float:
+def budget_gap(public: Public, record: OptimumRecord, most: FloatArray, premises: Premises) -> float:
     """Return how far the budget of a record's weights is above the least at most, relative to it.
 
     Here a record that moves loses what it does by the program, and the variances of a margin are their mean.
     """
-    axes, spaces = _spaces(public, record.queries)
+    axes, spaces = _spaces(public, record.queries, premises)
     sums, program = _program(axes, spaces, record.queries)
     k = _normed(spaces, program, _by_reading(axes, spaces, record))
     rows = sums / most[:, None]
@@ -109,7 +110,9 @@ def _recorded(
     return bare.model_copy(update={"variance": variance, "bound": bound})
 
 
-def proved(public: Public, record: OptimumRecord) -> tuple[Form, tuple[tuple[str, ...], ...]]:
+def proved(
+    public: Public, record: OptimumRecord, premises: Premises
+) -> tuple[Form, tuple[tuple[str, ...], ...]]:
     """Return the form of a certificate's weights, and the attributes of the margins that are its parts.
 
     Raises SpecError where what is claimed of them does not hold.
@@ -118,7 +121,7 @@ def proved(public: Public, record: OptimumRecord) -> tuple[Form, tuple[tuple[str
         query.require_known(public)
     if canonical(record.queries, public.schema) != record.queries:
         raise SpecError("the queries of a certificate are not in their order, or some are there twice.")
-    axes, spaces = _spaces(public, record.queries)
+    axes, spaces = _spaces(public, record.queries, premises)
     weights = _by_reading(axes, spaces, record)
     sums, program = _program(axes, spaces, record.queries)
     if len(record.losses) != len(program.moves) or not all(map(isfinite, record.losses)):
@@ -156,14 +159,21 @@ def _named(public: Public, wishes: Sequence[Wish]) -> Iterator[Wish]:
                     yield Wish(marginal=each, weight=wish.weight)
 
 
-def _spaces(public: Public, queries: Sequence[WeightedQueryRecord]) -> tuple[MarginAxes, Spaces]:
+def _spaces(
+    public: Public, queries: Sequence[WeightedQueryRecord], premises: Premises
+) -> tuple[MarginAxes, Spaces]:
     axes = MarginAxes.of(public, queries)
     if axes is None:
         raise SpecError(
             f"{setting(KEY)} is for tables without structural zeros, all of whose invariants are whole"
             f" margins and levels of one geography: give {setting('mechanism.queries')} with weights instead."
         )
-    return axes, Spaces.of(MarginStrategy(axes.levelled, axes.kept, ()), public.whom.neighbours)
+    together = None
+    if premises.adjacency == "semi":  # one that moves is one that goes and one that comes
+        together = premises.unit.distance // (2 if public.whom.presence else 1)
+    return axes, Spaces.of(
+        MarginStrategy(axes.levelled, axes.kept, ()), public.whom.neighbours, together or None
+    )
 
 
 def _program(

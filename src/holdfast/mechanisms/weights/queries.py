@@ -238,7 +238,8 @@ class OptimumRecord(BaseModel):
     queries: tuple[WeightedQueryRecord, ...]
     weights: tuple[SpaceRecord, ...]
     variance: float
-    """The sum of weight times variance of a count over the queries, where one record loses 1 in rho."""
+    """The sum of weight times variance of a count over the queries, where one record loses 1 in rho, or d
+    records together d^2."""
     bound: float
     """What it is at least, whatever the weights."""
     losses: tuple[float, ...]

@@ -17,10 +17,12 @@ with one weight for each T where there is no tree [theory, 13]:
 * **strengths**: P_T is the sum over R in T of (-1)^|T - R| W_R'W_R / (cells in a row), so that Q is a sum of
   squares of whole margins, some with negative strengths.
 
-A margin that is kept takes away all spaces below it. Where the number of records is not kept, a record more
-may lose as much as one that moves: otherwise nothing would hold back the weight of the total. Where records
-come and go, and none is another, one more is all that counts [theory, 14]; a kept margin fixes their number,
-and what comes goes elsewhere, as a record that moves.
+A margin that is kept takes away all spaces below it. Where kept margins cross, no single record moves in
+some spaces: all moves of as many records as a guarantee covers take the place of those of one, listed by
+kinds [holdfast, universe/kinds_of_moves.py] and divided by the square of their number. Where the number of
+records is not kept, a record more may lose as much as one that moves: otherwise nothing would hold back the
+weight of the total. Where records come and go, and none is another, one more is all that counts [theory, 14];
+a kept margin fixes their number, and what comes goes elsewhere, as a record that moves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,13 +34,14 @@ from math import prod
 import numpy as np
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.lattice.forms import MarginStrategy, Reading, below
+from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading, below
 from holdfast.mechanisms.weights.optimum import WeightProgram
 from holdfast.mechanisms.weights.tree_variances import TreeVariances
 from holdfast.sampling.lattice.weighted import LevelTree
 from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting
+from holdfast.universe.kinds_of_moves import kinds_of_moves
 
 MOST_SPACES = 1024
 EVEN_SHARE = Fraction(1, 100)
@@ -53,9 +56,13 @@ class Spaces:
     """The axes and what is kept of them; nothing is measured."""
     readings: tuple[Reading, ...]
     neighbours: Neighbours = "replace"
+    together: int | None = None
+    """Records that change with one where margins cross; None where a guarantee is for each record."""
 
     @classmethod
-    def of(cls, margins: MarginStrategy, neighbours: Neighbours = "replace") -> "Spaces":
+    def of(
+        cls, margins: MarginStrategy, neighbours: Neighbours = "replace", together: int | None = None
+    ) -> "Spaces":
         """Return the spaces; raises SpecError where they are too many, or there are several trees."""
         if len(margins.trees) > 1:
             raise SpecError(
@@ -70,7 +77,7 @@ class Spaces:
                 f" {setting('mechanism.queries')} with weights."
             )
         left = tuple(each for each in margins.readings() if not margins.is_kept(each))
-        return cls(margins, left, neighbours)
+        return cls(margins, left, neighbours, together)
 
     def sums(self, reading: Reading) -> FloatArray:
         """Return how much the variance of each space counts in that of one sum of a margin."""
@@ -99,8 +106,9 @@ class Spaces:
     def moves(self) -> FloatArray:
         """Return what is lost by records that move and keep all margins, one row for each way.
 
-        Where single moves do not reach all spaces, as kept margins cross, all moves stand in for those of
-        several records: the weights are then good, and their budget is worked out from the definition.
+        Where single moves do not reach all spaces, as kept margins cross, they are those of several records.
+        Where these are too many, or a guarantee is for each record, all single moves stand in for them: the
+        weights are then good, and their budget is worked out from the definition.
         """
         if self.neighbours == "add-remove" and not self.margins.kept:
             return np.asarray(self.added[None])
@@ -110,10 +118,39 @@ class Spaces:
         found = self.lost(able) if able else np.zeros((0, len(self.readings)))
         total = np.array([not any(each) for each in self.readings])
         if (found.max(axis=0, initial=0.0)[~total] <= 0).any():
-            found = self.lost(every)
+            several = self._several
+            found = self.lost(every) if several is None else several
         found = np.concatenate([found, self.added[None]]) if total.any() else found
         each = 4 if self.neighbours == "add-remove" else 1  # a record that moves is one that goes and comes
         return np.asarray(found[found.any(axis=1)] / each)
+
+    @cached_property
+    def _several(self) -> FloatArray | None:
+        """What kinds of moves of several records lose by the square of their number; None without a list.
+
+        As above P_T is a sum of W_R'W_R by signs, and ||W_R u||^2 by the cells of R is whole, so that the
+        kinds are told apart exactly.
+        """
+        if self.together is None or self.margins.trees:
+            return None
+        axes, records = self.margins.axes, self.together
+        kept = [frozenset(np.flatnonzero(each).tolist()) for each in self.margins.kept]
+        kinds = kinds_of_moves(self.margins.shape, kept, records)
+        if kinds is None:
+            return None
+        small = MarginStrategy(tuple(_plain(size) for size in kinds[0]), (), ())
+        squares = {}
+        for each in self.margins.readings():
+            own = tuple(min(level, axis.depth) for level, axis in zip(each, small.axes, strict=True))
+            sums = np.asarray(small.rows(own) @ kinds[1].T)
+            cells = prod(axis.size for axis, level in zip(axes, each, strict=True) if level)
+            squares[each] = (sums * sums).sum(axis=0) * cells
+        rows = [
+            sum((-1) ** (sum(space) - sum(each)) * squares[each] for each in squares if below(each, space))
+            for space in self.readings
+        ]
+        found = _undominated(np.unique(np.array(rows, dtype=np.int64).T, axis=0))
+        return np.asarray(found / (2 * prod(self.margins.shape) * records**2))
 
     def program(self, wanted: FloatArray, moves: FloatArray | None = None) -> WeightProgram:
         """Return the program of weights for some sums.
@@ -187,3 +224,16 @@ class Spaces:
     def _own(self) -> FloatArray:
         """e'P_T e for one cell."""
         return np.asarray(np.where(self._sets, 1 - 1 / self._sizes, 1 / self._sizes).prod(axis=1))
+
+
+def _plain(size: int) -> LevelledAxis:
+    return LevelledAxis(size, (np.arange(size),) if size > 1 else ())
+
+
+def _undominated(rows: IntArray) -> IntArray:
+    """Return the rows that are nowhere below another one; they differ."""
+    found = rows[:0]
+    for row in rows[np.argsort(-rows.sum(axis=1), kind="stable")]:
+        if not (found >= row).all(axis=1).any():
+            found = np.concatenate([found, row[None]])
+    return found

@@ -58,7 +58,7 @@ class Strategy:
     """The weights that are best for the queries, where these do not weigh by themselves."""
 
     @classmethod
-    def of_options(cls, public: Public, options: QueryOptions) -> "Strategy | None":
+    def of_options(cls, public: Public, options: QueryOptions, premises: Premises) -> "Strategy | None":
         """Return the form that the keys of a mechanism ask for, None where they ask for none."""
         if not options.optimise_for:
             return cls.of_queries(public, options.queries)
@@ -67,18 +67,20 @@ class Strategy:
                 f'{setting("mechanism.optimise_for")} = "accuracy" has no accuracy here that weights could be'
                 f" best for: name margins in it, or give {setting('accuracy')} in place of a budget."
             )
-        found = optimised(public, options.optimise_for)
-        return cls.of_record(public, found)
+        found = optimised(public, options.optimise_for, premises)
+        return cls.of_record(public, found, premises)
 
     @classmethod
-    def of_record(cls, public: Public, record: "WeightedRecord | OptimumRecord") -> "Strategy | None":
+    def of_record(
+        cls, public: Public, record: "WeightedRecord | OptimumRecord", premises: Premises
+    ) -> "Strategy | None":
         """Return the form of a record; raises SpecError where no spec leads to it."""
         best = record if isinstance(record, OptimumRecord) else record.optimum
         if isinstance(record, WeightedRecord) and record.queries is not None:
             if best is not None:
                 raise SpecError("a certificate has queries and an optimum: one of them is not its own.")
             return cls.recorded(public, record.queries)
-        return None if best is None else cls(best.queries, *proved(public, best), best)
+        return None if best is None else cls(best.queries, *proved(public, best, premises), best)
 
     @classmethod
     def of_queries(cls, public: Public, queries: Sequence[WeightedQuery]) -> "Strategy | None":
