@@ -106,9 +106,7 @@ def words(report: PublicationReport) -> None:
     if report.groups:
         console.print(f"What follows for everyone in {counted(len(report.groups), 'small group')}:")
         for group in report.groups[:SHOWN]:
-            console.print(
-                f"  {_sentence(group.who, group.follows, group.least, group.largest)}", soft_wrap=True
-            )
+            console.print(f"  {group.words}", soft_wrap=True)
         _more(len(report.groups))
         console.print(f"The smallest group about which something follows has {report.anonymity}.")
     if report.differences:
@@ -136,16 +134,6 @@ def _between(least: int, largest: int) -> str:
     return f"{least:,}" if least == largest else f"{least:,} to {largest:,}"
 
 
-def _sentence(who: dict[str, str], follows: dict[str, str], least: int, largest: int) -> str:
-    of = ", ".join(f"{name} {level}" for name, level in who.items()) or "everyone"
-    what = ", ".join(f"{name} {level}" for name, level in follows.items())
-    return (
-        f"all {_between(least, largest)} with {of} have {what}"
-        if who
-        else f"all {_between(least, largest)} have {what}"
-    )
-
-
 def _list(report: PublicationReport, places: list[int], *, fixed: bool) -> None:
     if not places:
         return
@@ -167,15 +155,8 @@ def _remedies(report: PublicationReport) -> None:
     """Print what would undo most findings, a table or a number a line."""
     if not report.remedies:
         return
-    undone: dict[str, set[int]] = {}
-    for one in report.remedies:
-        name = (
-            report.publication.files[one.table].name if one.number is None else report.cited(one.number).words
-        )
-        undone.setdefault(name, set()).add(one.cell)
     console = terminal()
     console.print("Not to publish one of these would undo findings:")
-    order = sorted(undone.items(), key=lambda item: -len(item[1]))
-    for name, cells in order[:SHOWN]:
-        console.print(f"  {counted(len(cells), 'finding')}: {name}", soft_wrap=True)
-    _more(len(order))
+    for one in report.undone[:SHOWN]:
+        console.print(f"  {counted(one.findings, 'finding')}: {one.words}", soft_wrap=True)
+    _more(len(report.undone))

@@ -32,6 +32,13 @@ class GroupFact:
     least: int
     largest: int
 
+    @property
+    def words(self) -> str:
+        """The fact in words."""
+        count = f"{self.least:,}" if self.least == self.largest else f"{self.least:,} to {self.largest:,}"
+        of, what = (", ".join(f"{a} {b}" for a, b in one.items()) for one in (self.who, self.follows))
+        return f"all {count} with {of} have {what}" if of else f"all {count} have {what}"
+
 
 def group_facts(
     publication: PublishedTables, cells: Grouped, known: SumIntervals, facts: Sequence[str], largest: int

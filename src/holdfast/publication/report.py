@@ -69,6 +69,16 @@ class Contradiction:
         return {"numbers": [one.to_dict() for one in self.numbers], "smallest": self.smallest}
 
 
+@dataclass(frozen=True)
+class Undoing:
+    """A table, or one number of it, and how many findings it would undo not to publish it."""
+
+    table: int
+    number: int | None
+    words: str
+    findings: int
+
+
 @dataclass(frozen=True, eq=False)
 class PublicationReport(NotebookReport):
     """What published tables say together.
@@ -136,6 +146,23 @@ class PublicationReport(NotebookReport):
             "least": one.least,
             "largest": one.largest,
         }
+
+    @cached_property
+    def undone(self) -> "tuple[Undoing, ...]":
+        """What would undo findings, what undoes most of them first."""
+        cells: dict[tuple[int, int | None], set[int]] = {}
+        for one in self.remedies:
+            cells.setdefault((one.table, one.number), set()).add(one.cell)
+        found = [
+            Undoing(
+                table,
+                number,
+                self.publication.files[table].name if number is None else self.cited(number).words,
+                len(each),
+            )
+            for (table, number), each in cells.items()
+        ]
+        return tuple(sorted(found, key=lambda one: -one.findings))
 
     @property
     def anonymity(self) -> int | None:
@@ -213,6 +240,12 @@ def audit(spec: PublicationSpec, *, remedied: bool = True) -> PublicationReport:
     """Return what the published tables of a spec say together."""
     with doing("reading the published tables"):
         publication = read_publication(spec)
+    return audited(publication, remedied=remedied)
+
+
+def audited(publication: PublishedTables, *, remedied: bool = True) -> PublicationReport:
+    """Return what published tables that were read say together."""
+    spec = publication.spec
     names = spec.population.attributes or publication.attributes
     asked = publication.grouped(names)
     single = asked.count == publication.cells

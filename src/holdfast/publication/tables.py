@@ -8,7 +8,7 @@ each of its levels, is an unlisted zero; margins of totals tell nothing of what 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -86,6 +86,11 @@ class PublishedTables:
         """Return what is printed for a number; nothing for one that is not listed."""
         row = int(self.row[number])
         return "" if row < 0 else str(self.files[self.table[number]].counts[row])
+
+    def some(self, numbers: IntArray) -> "PublishedTables":
+        """Return the same cells where some numbers alone are published."""
+        kept = self.numbers.some(numbers)
+        return replace(self, numbers=kept, table=self.table[numbers], row=self.row[numbers])
 
     def grouped(self, attributes: Sequence[str]) -> "Grouped":
         """Return the cells summed over all other attributes."""

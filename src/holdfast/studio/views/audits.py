@@ -17,6 +17,7 @@ from holdfast.studio import elsewhere
 from holdfast.studio.curves import swap_plot
 from holdfast.studio.elsewhere import Code
 from holdfast.studio.pages import Scene, View, Visit, action, page
+from holdfast.studio.views import cell_keys, published
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.text import rational
 
@@ -210,6 +211,8 @@ VIEW = View(
         action("/audits/guarantee", any_guarantee),
         page("/audits/swapping", swaps),
         action("/audits/swapping", swaps),
+        *published.ROUTES,
+        *cell_keys.ROUTES,
     ),
     spec=False,
 )
