@@ -224,7 +224,7 @@ BAD: dict[str, tuple[Callable[[Case], Any], str]] = {
     "utility inside": (lambda _: None, "is inside of the release"),
     "utility exists": (lambda _: None, "exists already"),
     "no data": (data(path="nothing.csv"), "nothing.csv does not exist"),
-    "a folder": (data(path="."), "neither CSV nor Parquet"),
+    "a folder": (data(path="."), "give all files the same header"),
 }
 OPTIONS: dict[str, tuple[str, ...]] = {
     "an unknown engine": ("--engine", "foo"),

@@ -150,7 +150,7 @@ def test_texts_in_views_are_texts(tmp_path: Path) -> None:
     [
         ("data.parquet", b"PAR1", "is not a Parquet file, or it is damaged"),
         ("data.parquet", b"", "is not a Parquet file, or it is damaged"),
-        ("data.xlsx", b"", "is neither CSV nor Parquet"),
+        ("data.docx", b"", "is neither CSV nor Parquet"),
     ],
 )
 def test_what_is_no_file_of_records_is_told(name: str, content: bytes, said: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ No file is ever held whole unless it is small.
 import codecs
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, Any, Literal, Self
@@ -23,6 +23,9 @@ from holdfast.data.files import (
     Writing,
     csv_damage,
     csv_header,
+    kind_of,
+    open_file,
+    parts_of,
     readable,
     require_closed,
     require_plain,
@@ -79,7 +82,7 @@ class Microdata:
 
 
 def open_microdata(source: Any, writing: Writing = PLAIN) -> Microdata:
-    """Return a CSV or Parquet file, or a frame in memory, as records."""
+    """Return a file of any kind that is read, or a frame in memory, as records."""
     found = _file(Path(source), writing) if isinstance(source, str | Path) else _frame(source)
     if len(set(found.columns)) < len(found.columns):
         twice = next(name for name in found.columns if found.columns.count(name) > 1)
@@ -88,11 +91,24 @@ def open_microdata(source: Any, writing: Writing = PLAIN) -> Microdata:
 
 
 def _file(path: Path, writing: Writing) -> Microdata:
-    kind = path.suffix.lower()
-    if kind not in {".csv", ".parquet"}:
-        raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
+    kind, packed = kind_of(path)
+    if packed or kind not in {".csv", ".parquet"} or parts_of(path):
+        return _gathered(path, writing)
     require_plain(path)
     return _csv(path, writing) if kind == ".csv" else _parquet(path)
+
+
+def _gathered(path: Path, writing: Writing) -> Microdata:
+    """Read a file of another kind, or several of a folder or a pattern, whole: they leave as Parquet."""
+    source = open_file(path, writing=writing)
+    if source.hint:
+        raise DataError(source.hint)
+    if len(set(source.header)) < len(source.header):
+        raise DataError(f"{path} has two columns of one name: rename one.")
+    columns = source.load(range(len(source.header)))
+    frame = pl.DataFrame([column.alias(name) for name, column in zip(source.header, columns, strict=True)])
+    empty = pl.col(pl.String).replace("", None)  # in text an empty field is missing
+    return replace(_frame(frame.with_columns(empty)), name=str(path))
 
 
 def _parquet(path: Path) -> Microdata:

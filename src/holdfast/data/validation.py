@@ -3,7 +3,7 @@
 Each says which line of a spec mends it. They name columns, levels and numbers of cells, and no count.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -39,6 +39,55 @@ def table_warnings(spec: Spec, columns: Columns, records: Records, table: Table)
         yield from _totals(records, values)
         if records.size < table.schema.size:
             yield from _vanished(spec, records, values)
+
+
+def doubts_of_records(spec: Spec, columns: Mapping[str, pl.Series], keys: Sequence[str]) -> Iterator[str]:
+    """Yield what looks wrong with records that are to be released, and what mends it; ``keys`` have levels.
+
+    They may be the first of many.
+    """
+    for name, values in columns.items():
+        if name.lower() in STRONG and values.dtype != pl.Object and _whole(values) and values.n_unique() > 1:
+            yield (
+                f"{in_quotes(name)} looks like a count, and every row is one record here: write a row for"
+                f" each record, or release a table with {assigned('count', words=in_quotes(name))} in"
+                f" {setting('data')}."
+            )
+    if spec.data.id is None:
+        for name, found in columns.items():
+            if found.dtype == pl.Object or not words_of(name) & IDS:
+                continue
+            known, most = found.drop_nulls(), spec.privacy.whom.records
+            if looks_like_id(name, known.n_unique(), len(known)) and _most_times(known) > most:
+                yield (
+                    f"{in_quotes(name)} stands on more rows than {setting('privacy', 'records_per_unit')} ="
+                    f" {most} says of one {spec.privacy.whom.one}, so the guarantee is weaker for these: set"
+                    f" {assigned('id', words=in_quotes(name))} in {setting('data')}, with a file of persons,"
+                    f" or records_per_unit and unit in {setting('privacy')}."
+                )
+                break
+    for name in keys:
+        levels = columns[name].drop_nulls().unique().cast(pl.String).sort().to_list()
+        for level in levels:
+            if " ".join(level.split()).casefold() in TOTALS:
+                yield (
+                    f"{name} has the level {in_quotes(level)}, whose rows look like sums of others and would"
+                    " be swapped as records: leave them out of the file."
+                )
+        if spaced := [level for level in levels if level != " ".join(level.split())]:
+            yield (
+                f"{name} has {listed(spaced)} with spaces at an end or several in a row, which are levels of"
+                " their own: take the spaces away in the file."
+            )
+
+
+def _whole(values: pl.Series) -> bool:
+    return values.dtype.is_integer() or bool(values.cast(pl.String).str.contains(r"^[0-9]+$").all())
+
+
+def _most_times(values: pl.Series) -> int:
+    """Return on how many rows the value stands that stands on most."""
+    return int(values.value_counts(name="times")["times"].max() or 0)  # type: ignore[arg-type]
 
 
 def _ids_as_cells(records: Records) -> Iterator[str]:
@@ -88,7 +137,7 @@ def _uncounted(columns: Columns, records: Records, table: Table) -> Iterator[str
         if name.lower() not in STRONG and (table.counts.max() > 1 or records.size < 2):
             continue
         values = _column(columns, name)
-        if values.dtype.is_integer() or values.cast(pl.String).str.contains(r"^[0-9]+$").all():
+        if _whole(values):
             yield (
                 f"{in_quotes(name)} looks like a count and is not named, so every row is one record: set"
                 f" {assigned('count', words=in_quotes(name))} in {setting('data')} if rows are cells."
@@ -105,7 +154,7 @@ def _repeated_ids(spec: Spec, columns: Columns) -> Iterator[str]:
         found = _column(columns, name).drop_nulls()
         if found.dtype == pl.Object or not looks_like_id(name, found.n_unique(), len(found)):
             continue
-        if found.value_counts(name="times")["times"].max() > most:  # type: ignore[operator]
+        if _most_times(found) > most:
             yield (
                 f"{in_quotes(name)} stands on more rows than {setting('privacy', 'records_per_unit')} ="
                 f" {most} says of one {spec.privacy.whom.one}, so the guarantee is weaker for these: set"

@@ -1,12 +1,20 @@
 """Held columns that tell the swapped one are told; others are not."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
+import holdfast
+from holdfast.data.validation import doubts_of_records
 from holdfast.mechanisms.records import ColumnRoles
 from holdfast.mechanisms.swapping import warnings as doubts
 from holdfast.mechanisms.swapping.warnings import telling_columns
+from holdfast.spec.model import Spec
+from holdfast.system.errors import DataError
 
 ROWS = 600
 RNG = np.random.default_rng(4)
@@ -113,3 +121,40 @@ def test_no_number_of_the_data_is_in_a_warning() -> None:
     table = FILE.append_column("block", pa.array([f"{place}{at % 3}" for at, place in enumerate(PLACES)]))
     for sentence in of(table, "block", "place", "tract", "county", "state"):
         assert not any(sign.isdigit() for sign in sentence)
+
+
+def _asked(**data: Any) -> Spec:
+    swap = {"name": "permutation-swapping", "stratify": ["age"], "swap": ["county"], "rate": "1/2"}
+    return Spec.of({"data": {"path": "d.csv", **data}, "mechanism": swap, "privacy": {"adjacency": "unit"}})
+
+
+def test_what_is_doubted_of_tables_is_doubted_of_records() -> None:
+    plain = {"age": ["1", "2"] * 60, "county": ["A", "B", "B"] * 40, "sex": ["f", "m", "f", "f"] * 30}
+
+    def told(spec: Spec, **columns: list[str] | list[int]) -> list[str]:
+        some = {name: pl.Series(name, values) for name, values in {**plain, **columns}.items()}
+        return list(doubts_of_records(spec, some, ("age", "county")))
+
+    assert told(_asked()) == []
+    assert told(_asked(), id=[*range(120)]) == []
+    (count,) = told(_asked(), n=["1", "12"] * 60)
+    assert "looks like a count, and every row is one record" in count
+    twice = [place // 2 for place in range(120)]
+    (repeated,) = told(_asked(), pid=twice)
+    assert "'pid' stands on more rows than privacy.records_per_unit = 1" in repeated
+    assert told(_asked(id="pid"), pid=twice) == []
+    (total,) = told(_asked(), county=["A", "B", "Total"] * 40)
+    assert "county has the level 'Total', whose rows look like sums" in total
+    (spaced,) = told(_asked(), county=["A", "B", "A "] * 40)
+    assert "county has 'A ' with spaces" in spaced
+
+
+def test_a_release_of_records_tells_its_doubts(tmp_path: Path) -> None:
+    rows = "".join(f"{place // 3},{place % 2},{'AB'[place % 3 % 2]},{place % 7}\n" for place in range(120))
+    (tmp_path / "d.csv").write_text(f"pid,age,county,x\n{rows}")
+    spec = _asked().model_copy(update={"folder": tmp_path})
+    found = holdfast.plan(spec).warnings
+    assert any("'pid' stands on more rows" in one for one in found)
+    with pytest.raises(DataError, match="There are 1 more such doubts"):
+        holdfast.release(spec, tmp_path / "out", strict=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]

@@ -16,8 +16,9 @@ import pyarrow as pa
 from holdfast.data.databases import records_of
 from holdfast.data.files import Writing
 from holdfast.data.lakes import located
-from holdfast.data.microdata import Microdata, open_microdata
+from holdfast.data.microdata import Microdata, holds_levels, open_microdata, series
 from holdfast.data.sections import TableSection
+from holdfast.data.validation import doubts_of_records
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.records import (
     ColumnRoles,
@@ -91,7 +92,16 @@ class ConfidentialStrata(ConfidentialFile):
         found = survey(watched, units.columns, tallies.all, nulls=options.nulls == "level")
         public = units.public(found, found.counts[: len(tallies.kept)], spec.privacy.whom)
         table = None if tallies.cells is None else table_of(spec, found.counts[-1])
-        return cls(units, found, public, table, watch, tuple(telling_columns(first, units.columns)))
+        some = {
+            name: series(first.column(name))
+            for name in first.column_names
+            if holds_levels(first.column(name).type, floats=True)
+        }
+        told = (
+            *telling_columns(first, units.columns),
+            *doubts_of_records(spec, some, [name for name in units.columns.keys if name in some]),
+        )
+        return cls(units, found, public, table, watch, told)
 
     @property
     def records(self) -> Microdata:
