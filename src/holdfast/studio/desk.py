@@ -8,7 +8,7 @@ read once for as long as its file stays as it is.
 import hashlib
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from holdfast.data.files import parts_of
 from holdfast.data.read import ReadTable, read_table
 from holdfast.public import Public, publish
-from holdfast.spec.files import FilesSpec
+from holdfast.spec.files import FilesSpec, of_files
 from holdfast.spec.load import MOST_BYTES, spec_of, toml_values
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
@@ -33,13 +33,16 @@ STAND_IN = "record"
 KeptT = TypeVar("KeptT")
 
 
+AnySpec = Spec | TablesSpec | FilesSpec
+
+
 @dataclass(frozen=True)
 class SpecState:
     """The spec as it is now: its text, and what it asks for, or why it asks for nothing."""
 
     text: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    spec: Spec | TablesSpec | None = field(default=None, repr=False)
+    spec: AnySpec | None = field(default=None, repr=False)
     problem: str = ""
     no_unit: bool = False
     """Whether nobody has said yet who is protected."""
@@ -48,6 +51,14 @@ class SpecState:
     def digest(self) -> str:
         """What tells this text from others."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def budget_name(self) -> str:
+        """What a budget of its standard is called."""
+        if self.spec is None:
+            return "epsilon"
+        first = self.spec.specs[0] if isinstance(self.spec, FilesSpec) else self.spec
+        return first.privacy.budget
 
     @property
     def table(self) -> Spec:
@@ -160,15 +171,10 @@ class Desk:
         try:
             with of_a_file():
                 values = toml_values(text, name)
-                given = values.get("privacy")
-                open_unit = (isinstance(given, dict) and given.get("unit", "") == "") or given is None
-                stand_in = {**values, "privacy": {**(given or {}), "unit": STAND_IN}} if open_unit else values
-                spec = spec_of(stand_in, self.place.inside(name).parent, name)
+                open_unit = any(not unit for _, unit in units_of(values))
+                spec = spec_of(_stand_in(values), self.place.inside(name).parent, name)
         except HoldfastError as error:
             return SpecState(text, values, problem=str(error))
-        if isinstance(spec, FilesSpec):
-            several = "These tables are of several files: release them with the command beside the form."
-            return SpecState(text, values, problem=several)
         return SpecState(text, values, spec, no_unit=open_unit)
 
     # what takes long
@@ -268,6 +274,39 @@ class Desk:
         except OSError:
             return ()
         return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in stats)
+
+
+def units_of(values: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """Return who is protected as a spec says it, "" where it does not: by table, where each is of a file.
+
+    >>> units_of({}), units_of({"privacy": {"unit": "person"}})
+    ((('', ''),), (('', 'person'),))
+    """
+    whole = _unit(values)
+    if not of_files(values):
+        return (("", whole),)
+    tables = [one for one in values["tables"] if isinstance(one, dict)]
+    return tuple((str(one.get("name", "")), _unit(one) or whole) for one in tables)
+
+
+def _stand_in(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with a unit wherever none is named, by which figures are worked out."""
+    found, given = dict(values), values.get("privacy", {})
+    if isinstance(given, dict) and not given.get("unit"):
+        found["privacy"] = {**given, "unit": STAND_IN}
+    if of_files(values):
+        found["tables"] = [
+            {**one, "privacy": {**one["privacy"], "unit": _unit(one) or _unit(values) or STAND_IN}}
+            if isinstance(one, dict) and isinstance(one.get("privacy"), dict)
+            else one
+            for one in values["tables"]
+        ]
+    return found
+
+
+def _unit(values: Mapping[str, Any]) -> str:
+    given = values.get("privacy")
+    return str(given.get("unit", "")) if isinstance(given, dict) else ""
 
 
 def _only_spec(place: Place) -> str | None:

@@ -54,11 +54,10 @@ def shown(visit: Visit, said: str = "") -> Scene:
     desk = visit.desk
     ledgers = desk.place.ledgers
     name = desk.account if desk.account in ledgers else next(iter(ledgers), None)
-    spec = desk.asked.spec
     values: dict[str, Any] = {
         "ledgers": ledgers,
         "name": name,
-        "measure": "epsilon" if spec is None else spec.privacy.budget,
+        "measure": desk.asked.budget_name,
         "report": None,
         "trouble": "",
         "running": desk.running(VERIFY),
@@ -212,8 +211,7 @@ def opened(visit: Visit) -> str:
         budget = parse_rational(visit.one("budget").strip())
     except ValueError:
         raise SpecError("the budget is no number: write one such as 2 or 1/2.") from None
-    spec = desk.asked.spec
-    measure = "epsilon" if spec is None else spec.privacy.budget
+    measure = desk.asked.budget_name
     standard = next(one for one in STANDARDS if MEASURES[one] == measure)
     Ledger.create(desk.place.inside(name), standard=standard, budget=budget)
     desk.account = name

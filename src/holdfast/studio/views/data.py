@@ -1,6 +1,6 @@
 """Data: a file is chosen, looked at, and described; what is confidential is shown when it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,7 @@ from holdfast.data.read import ReadTable
 from holdfast.releases.first_spec import NAME, Wishes, propose
 from holdfast.spec.example import write_example
 from holdfast.spec.model import Spec
-from holdfast.spec.tables import TablesSpec
-from holdfast.studio.desk import SpecState
+from holdfast.studio.desk import AnySpec, SpecState, units_of
 from holdfast.studio.edits import with_value
 from holdfast.studio.pages import Scene, View, Visit, action, answered, page, refused
 from holdfast.studio.uploads import received
@@ -59,7 +58,7 @@ def shown(visit: Visit, said: str = "", *, counts: bool = False) -> Scene:
         "folder": desk.place.folder,
         "tables": {},
         "problem": "",
-        "unit": unit_of(asked),
+        "units": protected_of(asked),
         "counts": counts,
     }
     if asked.spec is not None:
@@ -71,16 +70,16 @@ def shown(visit: Visit, said: str = "", *, counts: bool = False) -> Scene:
     return Scene("data.html.j2", values, said)
 
 
-def unit_of(asked: SpecState) -> Mapping[str, Any]:
-    """Return who is protected, as the spec says; nothing is filled in for it."""
+def protected_of(asked: SpecState) -> Sequence[Mapping[str, Any]]:
+    """Return who is protected, as the spec says, by table where each is of a file; nothing is filled in."""
     given = asked.values.get("privacy")
-    given = given if isinstance(given, dict) else {}
-    return {"unit": given.get("unit", ""), "records": given.get("records_per_unit", "")}
+    most = given.get("records_per_unit", "") if isinstance(given, dict) else ""
+    return [{"table": name, "unit": unit, "records": most} for name, unit in units_of(asked.values)]
 
 
-def _tables(visit: Visit, spec: Spec | TablesSpec, *, counts: bool) -> dict[str, Any]:
+def _tables(visit: Visit, spec: AnySpec, *, counts: bool) -> dict[str, Any]:
     """Return what is told of each table of a spec."""
-    if isinstance(spec, TablesSpec):
+    if not isinstance(spec, Spec):
         named = dict(zip(spec.names, spec.specs, strict=True))
     elif spec.of_records:
         return {}
@@ -182,11 +181,16 @@ def protected(visit: Visit) -> Scene:
         raise SpecError("the most records that one of them may have is a whole number, such as 1 or 5.")
     most = int(records or 1)
 
+    before, table = visit.desk.asked, visit.one("table")
+    named = [name for name, _ in units_of(before.values)]
+    if table not in named:
+        raise SpecError("this table is not in the spec any more: look at the list again.")
+    section, number = ("tables.privacy", named.index(table)) if table else ("privacy", 0)
+
     def change(text: str) -> str:
-        text = with_value(text, "privacy", "unit", unit)
+        text = with_value(text, section, "unit", unit, number=number)
         return with_value(text, "privacy", "records_per_unit", most if most != 1 else None)
 
-    before = visit.desk.asked
     visit.desk.edit(change)
     after = visit.desk.asked
     if after.problem and not before.problem:

@@ -10,6 +10,7 @@ import numpy as np
 from holdfast.data.table import Table
 from holdfast.public import Public
 from holdfast.spec.constraints import Invariant
+from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.studio.edits import with_block, without_block
@@ -66,7 +67,7 @@ def shown(visit: Visit, said: str = "") -> Scene:
     asked = visit.desk.asked
     if asked.spec is None:
         return Scene("exact.html.j2", {"kind": "none", "problem": asked.problem}, said)
-    if isinstance(asked.spec, TablesSpec):
+    if not isinstance(asked.spec, Spec):
         return _of_several(visit, asked.spec, said)
     if asked.spec.of_records:
         return Scene("exact.html.j2", {"kind": "records", "problem": ""}, said)
@@ -103,14 +104,15 @@ def _of_table(visit: Visit, spec: Spec, *, counts: bool) -> dict[str, Any]:
     }
 
 
-def _of_several(visit: Visit, spec: TablesSpec, said: str) -> Scene:
+def _of_several(visit: Visit, spec: TablesSpec | FilesSpec, said: str) -> Scene:
     """Return what is told of several tables; their invariants are edited in the text."""
     rows = []
     for name, one in zip(spec.names, spec.specs, strict=True):
         public, found = visit.desk.public(one), figures(visit.desk, one)
         seen = revealed_of(visit.desk, one)
         rows.append((name, found, seen, choices_of(one, public)))
-    return Scene("exact.html.j2", {"kind": "several", "problem": "", "rows": rows}, said)
+    across = [one.name for one in spec.across] if isinstance(spec, FilesSpec) else None
+    return Scene("exact.html.j2", {"kind": "several", "problem": "", "rows": rows, "across": across}, said)
 
 
 def choices_of(spec: Spec, public: Public) -> Sequence[Choice]:

@@ -30,10 +30,8 @@ from holdfast.ledger.composition import spend
 from holdfast.ledger.rows import MEASURES
 from holdfast.releases.handover import Handover, Written
 from holdfast.releases.prepare import kinds_of, prepare
-from holdfast.spec.model import Spec
-from holdfast.spec.tables import TablesSpec
 from holdfast.studio import pending
-from holdfast.studio.desk import Desk
+from holdfast.studio.desk import AnySpec, Desk
 from holdfast.studio.jobs import Job
 from holdfast.studio.pages import Scene, View, Visit, action, page
 from holdfast.studio.pending import Confirmed
@@ -95,7 +93,7 @@ def shown(visit: Visit, said: str = "") -> Scene:
         "done": None,
         "ledgers": desk.place.ledgers,
         "out": desk.place.free("release"),
-        "measure": _measure(asked.spec),
+        "measure": asked.budget_name,
         "nonce": desk.nonce,
         "releases": desk.place.releases[:MOST_ROWS],
     }
@@ -111,12 +109,6 @@ def shown(visit: Visit, said: str = "") -> Scene:
         elif look.problem:
             values["trouble"] = look.problem
     return Scene("release.html.j2", values, said)
-
-
-def _measure(spec: Spec | TablesSpec | None) -> str:
-    """Return what a budget of the spec's standard is called."""
-    privacy = spec.privacy if spec is not None else None
-    return "epsilon" if privacy is None else privacy.budget
 
 
 def _words(takes: Takes) -> Mapping[str, Any]:
@@ -176,7 +168,7 @@ def look(visit: Visit) -> Scene:
     return shown(visit, "What it takes is worked out." if job.over else "Working out what it takes.")
 
 
-def _spec(desk: Desk) -> Spec | TablesSpec:
+def _spec(desk: Desk) -> AnySpec:
     asked = desk.asked
     if asked.spec is None:
         raise SpecError(asked.problem)
@@ -197,7 +189,7 @@ def _wanted(visit: Visit) -> Confirmed:
     return Confirmed(desk.nonce, desk.spec_name or "", out, ledger, visit.one("parquet") == "yes")
 
 
-def _takes(desk: Desk, spec: Spec | TablesSpec, digest: str, wanted: Confirmed, job: Job) -> Takes:
+def _takes(desk: Desk, spec: AnySpec, digest: str, wanted: Confirmed, job: Job) -> Takes:
     prepared = prepare(spec)
     job.look()
     drawing = prepared.drawing()
@@ -251,7 +243,7 @@ def resume(visit: Visit) -> Scene:
     return shown(visit, _said(job))
 
 
-def _begun(desk: Desk, spec: Spec | TablesSpec, wanted: Confirmed, row: int | None) -> Job:
+def _begun(desk: Desk, spec: AnySpec, wanted: Confirmed, row: int | None) -> Job:
     """Begin: the nonce is spent, and the folder has a note of it."""
     desk.nonce = secrets.token_urlsafe(16)
     pending.note(desk.place, wanted)
@@ -261,7 +253,7 @@ def _begun(desk: Desk, spec: Spec | TablesSpec, wanted: Confirmed, row: int | No
     return job
 
 
-def _released(desk: Desk, spec: Spec | TablesSpec, wanted: Confirmed, row: int | None, job: Job) -> Written:
+def _released(desk: Desk, spec: AnySpec, wanted: Confirmed, row: int | None, job: Job) -> Written:
     handover = Handover(
         out=desk.place.inside(wanted.out),
         parquet=wanted.parquet,
