@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.data.cell_status import STATUS, STATUSES
+from holdfast.data.geography import Regions
 from holdfast.data.invariants import (
     InvariantBlock,
     even_cliques,
@@ -26,6 +27,7 @@ from holdfast.data.invariants import (
     invariant_blocks,
     margin_block,
 )
+from holdfast.data.published import PublishedSums
 from holdfast.data.schema import Attribute, Attributes, Schema
 from holdfast.data.selection import count_column
 from holdfast.data.table import Table
@@ -119,6 +121,8 @@ class Public:
     """Whether the file of the released table quotes what a spreadsheet would run."""
     status: bool = field(default=False, repr=False)
     """Whether the file of the released table has a column with the status of each cell."""
+    published: tuple[PublishedSums, ...] = ()
+    """What was published before and is kept: it binds what is released, and not what a guarantee compares."""
 
     @cached_property
     def possible(self) -> IntArray:
@@ -229,6 +233,7 @@ class Public:
             "records_per_unit": self.whom.records,
             "neighbours": self.whom.neighbours,
             "geography": list(self.geography),
+            "published": [each.to_dict() for each in self.published],
         }
 
     def __eq__(self, other: object) -> bool:
@@ -386,6 +391,7 @@ def public_from(
     geography: tuple[str, ...] = (),
     quoted_formulas: bool = False,
     status: bool = False,
+    published: tuple[Mapping[str, Any], ...] = (),
 ) -> Public:
     """Return what `Public.to_dict` described, part by part."""
     return Public(
@@ -405,6 +411,7 @@ def public_from(
         geography,
         quoted_formulas=quoted_formulas,
         status=status,
+        published=tuple(PublishedSums.from_dict(item, Regions.of(schema, geography)) for item in published),
     )
 
 

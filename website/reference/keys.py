@@ -172,7 +172,20 @@ KEYS: dict[str, dict[str, Key]] = {
         ),
         "data": Key('data = { path = "people.csv", count = "people" }', "Its file, as of `[data]`."),
         "privacy": Key('privacy = { unit = "person", rho = "1" }', "Its unit and target, as of `[privacy]`."),
-        "published": Key("published = []", "Not for several files."),
+        "published": Key(
+            'published = [{ release = "pl" }]', "What was published before and stays.", "list of tables"
+        ),
+    },
+    "[[published]] before a release": {
+        "release": Key('release = "pl"', "The folder of an earlier release, whose numbers stay."),
+        "table": Key('table = "people"', "Of several tables in it, the one that is meant."),
+        "file": Key('file = "old.csv"', "In place of a release, any table."),
+        "count": Key('count = "people"', "The column of its numbers."),
+        "cost": Key('cost = "rho 1 for one person"', "What that table cost whom, in words."),
+        "level": Key('level = "tract"', "The level at whose nodes they are kept."),
+        "margin": Key('margin = ["age"]', "The attributes by which they are kept."),
+        "columns": Key('columns = { age = "votingage" }', "What an attribute is called there."),
+        "recode": Key('recode = { age = { "0-17" = [0, 17], "18+" = [18, 120] } }', "The levels there."),
     },
     "[[constraints.across]]": {
         "name": Key('name = "people live where a facility is"', "What it is called in certificates."),

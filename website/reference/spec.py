@@ -24,6 +24,7 @@ from holdfast.spec.files import FileChoice
 from holdfast.spec.model import Publication
 from holdfast.spec.part import Part
 from holdfast.spec.privacy import Privacy
+from holdfast.spec.published import PublishedBefore
 from holdfast.spec.shape import Derived, Wide
 from holdfast.spec.tables import Budget, TableChoice
 from website.reference.keys import KEYS, Key
@@ -35,6 +36,7 @@ SECTIONS: dict[str, tuple[type[Part], ...]] = {
     "[data.derive]": (Derived,),
     "[[invariants]]": (Invariant,),
     "[invariants.weights]": (Weights,),
+    "[[published]] before a release": (PublishedBefore,),
     "[constraints]": (Constraints,),
     "[[constraints.inequalities]]": (Inequality,),
     "[constraints.floors]": (Floors,),

@@ -56,6 +56,7 @@ from holdfast.data.sections import (
     ConstraintsSection,
     InequalitySection,
     InvariantSection,
+    PublishedSection,
     TableSection,
 )
 from holdfast.laws import secrets_of
@@ -157,6 +158,7 @@ def certify(
         universe=_universe(public, semi),
         expected_error=expected,
         accuracy=tuple(map(_goal, accuracy_goals)) or None,
+        published=tuple(PublishedSection.model_validate(each.to_dict()) for each in public.published) or None,
     )
     return headed(
         privacy,

@@ -26,6 +26,7 @@ from holdfast.data.sections import (
     ConstraintsSection,
     InvariantSection,
     KeptSection,
+    PublishedSection,
     RecordsSection,
     Section,
     TableSection,
@@ -232,6 +233,8 @@ class TablePart(DrawnPart):
     expected_error: ExpectedErrorSection | None
     accuracy: Annotated[tuple[GoalSection, ...] | None, IF_SAID] = None
     """What the budget follows from, where accuracy was asked for."""
+    published: Annotated[tuple[PublishedSection, ...] | None, IF_SAID] = None
+    """What was published before, and is kept as it was."""
 
 
 class RecordsPart(DrawnPart):

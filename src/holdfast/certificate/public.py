@@ -29,6 +29,7 @@ def public_of(certificate: Certificate) -> Public:
         geography=table.geography,
         quoted_formulas=certificate.quoted_formulas,
         status=table.status,
+        published=tuple(item.model_dump() for item in part.published or ()),
     )
 
 

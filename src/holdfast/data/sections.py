@@ -108,6 +108,17 @@ class InvariantSection(CountsSection):
         return self
 
 
+class PublishedSection(Section):
+    """Sums that were published before and stay as they were: one line a node of a level."""
+
+    level: StrictStr
+    marginal: tuple[StrictStr, ...]
+    recode: dict[StrictStr, dict[StrictStr, tuple[StrictStr, ...]]]
+    values: tuple[tuple[Whole, ...], ...]
+    source: StrictStr
+    cost: StrictStr
+
+
 class InequalitySection(CountsSection):
     """Sums that no release has below a number, or above one."""
 

@@ -193,6 +193,9 @@ class Derivation:
         if target.neighbours not in kind.neighbours:
             said = f"{kind.name} is not released for records added or removed"
             yield Check("mechanism", holds=False, detail=said)
+        if public.published and not kind.keeps_published:
+            said = f"{kind.name} keeps nothing that was published before"
+            yield Check("published", holds=False, detail=said)
         bounds = public.nonnegative or bool(public.inequalities)
         if (bounds and not kind.bounded) or (not bounds and kind.needs_bounds):
             said = "may go below any bound" if bounds else "is for releases within bounds, and there are none"

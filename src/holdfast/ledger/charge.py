@@ -36,6 +36,7 @@ def charge_of(
 ) -> Charge:
     """Return what a ledger is told of a release that is about to be drawn, and of its secrets."""
     dataset = ledger.fingerprint(reading.identity)
+    _require_before(ledger, public)
     if ledger.standard in OF_SECRETS and secrets is not None:
         return tp_charge(dataset=dataset, guarantee=secrets, certificate=certificate.settled)
     return new_charge(
@@ -50,6 +51,18 @@ def charge_of(
         header=reading.header,
         marks={name: ledger.fingerprint(mark) for name, mark in reading.marks.items()},
     )
+
+
+def _require_before(ledger: Ledger, public: Public) -> None:
+    """Raise where a release that is kept as it was stands in no row: its loss adds to that of this one."""
+    charged = {row.charge.certificate for row in ledger.rows()} if public.published else set()
+    for each in public.published:
+        if each.source and each.source not in charged:
+            raise GuaranteeError(
+                f"what was published before cost {each.cost}, and {ledger.path} has no row of that"
+                " release: charge"
+                " both to one ledger, as whoever sees both has the losses of both."
+            )
 
 
 def new_charge(

@@ -186,6 +186,8 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """What else it releases, made of the output alone."""
     extras: ClassVar[tuple[str, ...]] = ()
     """What it can release beside that, where it is asked for."""
+    keeps_published: ClassVar[bool] = False
+    """Whether what it makes of a draw can keep what was published before."""
     bounded: ClassVar[bool] = False
     """Whether it can keep releases within inequalities, as at or above zero."""
     needs_bounds: ClassVar[bool] = False
@@ -396,6 +398,9 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
             )
         cells = counts[public.possible]
         return Observed(public.schema, public.possible, self.likelihood(cells), cells, public.geography)
+
+    def require_counts(self) -> None:
+        """Raise where no counts keep the invariants and what was published before."""
 
     def measured_nodes(self, folder: Path, table: str | None = None) -> "MeasuredNodes | None":  # noqa: ARG002 - most measure none
         """Return what the release in a folder measured of the nodes of a geography, if it measured them.

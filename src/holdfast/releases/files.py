@@ -25,6 +25,7 @@ from holdfast.outputs import Output
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.units import apart
 from holdfast.public import Public, publish
+from holdfast.releases.before import with_published
 from holdfast.releases.part import Draw
 from holdfast.releases.table import PreparedTable, settle
 from holdfast.sampling.entropy import Entropy
@@ -130,7 +131,7 @@ def prepare_files(spec: FilesSpec, data: Any = None) -> Files:
     tables = {}
     for name, one in specs.items():
         with _named(name):
-            public = publish(one, readings[name].table, readings[name].inferred)
+            public = with_published(one, publish(one, readings[name].table, readings[name].inferred))
             tables[name] = replace(settle(one, readings[name], public, None), name=name)
     across = across_of(spec, tables)
     found = Files(spec, tables, across)

@@ -25,6 +25,7 @@ from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.mechanisms.weights.accurate import shaped
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
+from holdfast.releases.before import with_published
 from holdfast.releases.expected import WhatIfBudgets, at_budgets, expected_errors
 from holdfast.releases.part import SPARE, Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, plan_of
@@ -223,7 +224,8 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
     model = stated_model(spec)
     reading = read_table(spec, data)
     require_room(reading.table.schema.size)
-    return settle(spec, reading, publish(spec, reading.table, reading.inferred), model)
+    public = with_published(spec, publish(spec, reading.table, reading.inferred))
+    return settle(spec, reading, public, model)
 
 
 def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel | None") -> PreparedTable:
@@ -232,6 +234,15 @@ def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel |
     spec = spec.model_copy(update={"privacy": privacy})
     mechanism = mechanism or answered(spec, public)
     _require_a_table(spec, mechanism)
+    if public.published:
+        if not mechanism.keeps_published:
+            raise SpecError(
+                f"{setting('published')} is for estimates that keep it, and {mechanism.name} adds"
+                " noise to the"
+                f" table itself: leave it out, or set {assigned('name', 'topdown')} in"
+                f" {setting('mechanism')}."
+            )
+        mechanism.require_counts()
     found = PreparedTable("table", spec, reading, public, mechanism, model, budget)
     found.secrets  # noqa: B018 - laws that a guarantee says nothing of are refused here
     return found

@@ -18,6 +18,7 @@ from holdfast.spec.mechanism import options_of
 from holdfast.spec.model import Spec
 from holdfast.spec.part import Part
 from holdfast.spec.privacy import NEEDS, Privacy
+from holdfast.spec.published import PublishedBefore
 from holdfast.spec.tables import Budget, TableChoice
 from holdfast.spec.values import Rational, parse_rational, short
 from holdfast.system.errors import SpecError
@@ -49,7 +50,7 @@ class FileChoice(TableChoice):
 
     data: Mapping[str, Any] = Field(default_factory=dict)
     privacy: Mapping[str, Any] = Field(default_factory=dict)
-    published: Any = ()
+    published: tuple[PublishedBefore, ...] = ()
 
     def _require_cells(self) -> None:
         """Without cells a table has one count for each place."""
@@ -226,7 +227,7 @@ class FilesSpec(Part):
                 mechanism=mechanism,
                 folder=self.folder,
                 file=self.file,
-                **({"published": table.published} if table.published else {}),
+                published=table.published,
             )
         except SpecError as error:
             raise SpecError(f"{setting('tables')} {table.name!r}: {error}") from None

@@ -15,6 +15,7 @@ from holdfast.spec.data import Data
 from holdfast.spec.mechanism import MechanismChoice, MechanismOptions, options_of, suitable
 from holdfast.spec.part import Part, PlacedError
 from holdfast.spec.privacy import OpenPrivacy, Privacy
+from holdfast.spec.published import PublishedBefore
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file, setting
@@ -104,6 +105,8 @@ class Spec(Part):
     data: Data
     invariants: tuple[Invariant, ...] = ()
     constraints: Constraints = Constraints()
+    published: tuple[PublishedBefore, ...] = ()
+    """What was published before, which the counts keep."""
     accuracy: tuple[AccuracyTarget, ...] = ()
     """What the release is to tell how exactly, where the budget follows from that."""
     privacy: Privacy = Privacy()
@@ -139,12 +142,12 @@ class Spec(Part):
         """Return a path in the spec, relative to the spec's folder."""
         return self.folder / path
 
-    @field_validator("invariants", mode="before")
+    @field_validator("invariants", "published", mode="before")
     @classmethod
-    def _double_brackets(cls, invariants: object) -> object:
-        if isinstance(invariants, Mapping):
-            raise ValueError(f"is one table: write each invariant under its own {setting('invariants')}")  # noqa: TRY004
-        return invariants
+    def _double_brackets(cls, given: object, info: ValidationInfo) -> object:
+        if isinstance(given, Mapping):
+            raise ValueError(f"is one table: write each under its own {setting(str(info.field_name))}")  # noqa: TRY004
+        return given
 
     _targets = field_validator("accuracy", mode="before")(targets)
 
@@ -186,9 +189,10 @@ class Spec(Part):
     @model_validator(mode="after")
     def _says_what_is_counted(self) -> Self:
         if self.of_records:
-            if self.accuracy:
+            if self.accuracy or self.published:
+                key = "accuracy" if self.accuracy else "published"
                 raise SpecError(
-                    f"{setting('accuracy')} is for tables of counts, and {self.mechanism.name!r} releases"
+                    f"{setting(key)} is for tables of counts, and {self.mechanism.name!r} releases"
                     " records: leave it out."
                 )
             told = self.publication

@@ -60,6 +60,18 @@ def kept_by_level(public: Public, regions: Regions) -> tuple[LevelInvariants, ..
     )
 
 
+def published_by_level(public: Public, regions: Regions) -> tuple[LevelInvariants, ...]:
+    """Return what was published before of each level, root first; nothing where nothing was."""
+    if not public.published:
+        return ()
+    found: list[list[LevelInvariants]] = [[] for _ in regions.sizes]
+    for each in public.published:
+        found[regions.levels.index(each.level)].append(LevelInvariants(each.query(regions).rows, each.values))
+    return tuple(
+        _stacked(each, nodes, regions.width) for each, nodes in zip(found, regions.sizes, strict=True)
+    )
+
+
 def bounded_by_level(public: Public, regions: Regions) -> tuple[tuple[LevelBounds, ...], ...]:
     """Return the inequalities at each level, root first."""
     found: list[list[LevelBounds]] = [[] for _ in regions.sizes]
@@ -177,6 +189,12 @@ class MeasurementDesign:
     """Whether records are added or removed, and none is another."""
     passes: Passes = ()
     """The queries that are estimated before others, and what each pass found stays."""
+    costs: tuple[str, ...] = ()
+    """What that cost whom, in words."""
+    said: tuple[tuple[str, ...], ...] = ()
+    """What each of these numbers counts, by level."""
+    before: tuple[LevelInvariants, ...] = ()
+    """What was published before, at each level: it binds what is estimated, not what is measured."""
 
     @classmethod
     def of(
@@ -204,7 +222,35 @@ class MeasurementDesign:
                 )
         kept, bounded = kept_by_level(public, regions), bounded_by_level(public, regions)
         turns = passes_of(queries, passes, len(regions.names))
-        return cls(regions, queries, kept, bounded, public.whom.presence, turns)
+        before = published_by_level(public, regions)
+        costs = tuple(dict.fromkeys(each.cost for each in public.published))
+        said = tuple(
+            tuple(
+                ", ".join(
+                    [
+                        "published before",
+                        *(f"{one} = {of}" for one, of in zip(query.marginal, label, strict=True)),
+                    ]
+                )
+                for each in public.published
+                if each.level == level
+                for query in (each.query(regions),)
+                for label in query.labels
+            )
+            for level in regions.levels
+        )
+        return cls(regions, queries, kept, bounded, public.whom.presence, turns, costs, said, before)
+
+    def asked(self, level: int) -> LevelInvariants:
+        """Return what the counts of a level keep: what is invariant there, and what was published before."""
+        if not self.before:
+            return self.kept[level]
+        return _stacked((self.kept[level], self.before[level]), self.regions.sizes[level], self.regions.width)
+
+    def sums(self, level: int) -> tuple[str, ...]:
+        """Return in words where each sum that the counts of a level keep is from, in the order of `asked`."""
+        kept = ("an invariant",) * int(self.kept[level].rows.shape[0])
+        return (*kept, *(self.said[level] if self.said else ()))
 
     def turn(self, query: int) -> int:
         """Return in which pass a query is estimated."""

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.data.geography import Regions, Spine
 from holdfast.data.schema import Attributes
+from holdfast.estimation.hierarchy.conflict import UnmetError
 from holdfast.estimation.hierarchy.descent import descend
 from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.run import Run, here
@@ -25,6 +26,7 @@ from holdfast.mechanisms.topdown.design import LevelBounds, LevelInvariants, Mea
 from holdfast.mechanisms.topdown.measurements import Measurement, MeasurementLaw, Values
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.errors import InvariantError
 
 
 def estimated(
@@ -35,11 +37,34 @@ def estimated(
     return descend(design.regions.spine.parent, levels, run=run).counts
 
 
+def require_counts(design: MeasurementDesign) -> None:
+    """Raise UnmetError where no counts keep what is invariant and what was published before."""
+    levels = [level_of(design, place, (), ()) for place in range(len(design.regions.sizes))]
+    try:
+        descend(design.regions.spine.parent, levels)
+    except UnmetError as error:
+        raise named(error, design.regions, [design.sums(place) for place in range(len(levels))]) from None
+
+
+def named(error: UnmetError, regions: Regions, sums: Sequence[Sequence[str]]) -> InvariantError:
+    """Return what contradicts by the codes of nodes, and by what is said of the sums of each level."""
+    found = []
+    for each in error.conflict:
+        level = each.level if each.below < 0 else each.below
+        node = f"{regions.levels[each.level]} {regions.spine.codes(regions.levels[each.level])[each.child]}"
+        least = "at least " if each.kind in ("least", "range least") else ""
+        most = "at most " if each.kind in ("most", "range most") else ""
+        of = sums[level][each.place] if each.kind == "invariant" else "what is public there"
+        below = "" if each.below < 0 else f" at the level {regions.levels[level]}"
+        found.append(f"{least}{most}{each.value:,} in {node}, {of}{below}")
+    return InvariantError(f"no counts keep all of these at once: {'; '.join(found)}: correct one of them.")
+
+
 def level_of(
     design: MeasurementDesign, place: int, measurements: Sequence[Measurement], values: Values
 ) -> Level:
     """Return what was measured of a level, and what is known of it."""
-    regions, kept, nodes = design.regions, design.kept[place], design.regions.sizes[place]
+    regions, kept, nodes = design.regions, design.asked(place), design.regions.sizes[place]
     measured = [pair for pair in zip(measurements, values, strict=True) if pair[0].of.level == place]
     leaves = place == len(regions.sizes) - 1
     ranges, least, most = _bounds(design.bounded[place], regions.width)
@@ -104,7 +129,7 @@ def bias(
         LevelInvariants(each.rows, np.asarray(table @ each.rows.T))
         for each, table in zip(some.kept, tables, strict=True)
     )
-    ready = replace(some, kept=kept, bounded=((),) * len(kept))
+    ready = replace(some, kept=kept, bounded=((),) * len(kept), before=())
     law = MeasurementLaw(ready, measurements, counts.ravel())
     truth, errors = [], []
     for seed in range(DRAWS):

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from holdfast.data.across import AcrossTables
 from holdfast.data.geography import Regions
 from holdfast.estimation.hierarchy.beside import RowsAcross, beside, emptied
+from holdfast.estimation.hierarchy.conflict import UnmetError
 from holdfast.estimation.hierarchy.descent import descend
 from holdfast.estimation.hierarchy.level import Level
 from holdfast.estimation.hierarchy.run import Run, here
@@ -30,7 +31,7 @@ from holdfast.mechanisms.jointly import JointTables, TableOnTree
 from holdfast.mechanisms.mechanism import Law, Making
 from holdfast.mechanisms.topdown.design import MeasurementDesign
 from holdfast.mechanisms.topdown.engine import workers
-from holdfast.mechanisms.topdown.estimate import level_of
+from holdfast.mechanisms.topdown.estimate import level_of, named
 from holdfast.mechanisms.topdown.measurements import (
     MeasurementLaw,
     MeasurementsOutput,
@@ -111,9 +112,26 @@ class JointTopDown(JointTables):
         return dict(zip(self.tables, np.split(found, self._starts[1:-1], axis=1), strict=True))
 
     def checked(self) -> None:
-        """Raise where what is 0 with another sum is not told by that sum."""
-        if any(each.zero for each in self.across):
+        """Raise where what is 0 with another sum is not told by it, or nothing keeps what was published."""
+        if any(design.before for design in self._designs.values()):
+            try:
+                descend(self._regions.spine.parent, self.levels(None))
+            except UnmetError as error:
+                raise named(
+                    error, self._regions, [self._sums(place) for place in range(len(self._regions.sizes))]
+                ) from None
+        elif any(each.zero for each in self.across):
             self.levels(None)
+
+    def _sums(self, place: int) -> list[str]:
+        """Return in words where each sum that the counts of a level keep is from."""
+        own = [f"{said} of {name}" for name, design in self._designs.items() for said in design.sums(place)]
+        level = self._regions.levels[place]
+        regions = {name: design.regions for name, design in self._designs.items()}
+        equal = [each for each in self.across if each.level == level and each.sense == "=="]
+        return own + [
+            f"the constraint {each.name}" for each in equal for _ in range(each.rows(regions).left.shape[0])
+        ]
 
     def levels(self, values: Mapping[str, Values] | None) -> list[Level]:
         """Return what is measured and known of each level, over the cells of all tables."""
@@ -151,7 +169,12 @@ class JointTopDown(JointTables):
         )
         if not (same and whole):
             return
-        again = self.estimated(values)
+        try:
+            again = self.estimated(values)
+        except HoldfastError as error:
+            require_memory(error)
+            yield Check("estimates", holds=False, detail=str(error).rstrip("."))
+            return
         for name in self.tables:
             leaves = files[name].table.counts.reshape(again[name].shape)
             other = int((again[name] != leaves).sum())

@@ -47,7 +47,7 @@ from holdfast.mechanisms.topdown.details import (
     topdown_details,
 )
 from holdfast.mechanisms.topdown.engine import ENGINES, workers
-from holdfast.mechanisms.topdown.estimate import estimated
+from holdfast.mechanisms.topdown.estimate import estimated, require_counts
 from holdfast.mechanisms.topdown.measurements import (
     NAME,
     Measurement,
@@ -170,6 +170,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     output: ClassVar[str] = "measurements"
     estimated: ClassVar[tuple[str, ...]] = ("table",)
     extras: ClassVar[tuple[str, ...]] = (MICRODATA,)
+    keeps_published: ClassVar[bool] = True
     bounded: ClassVar[bool] = True
     resumable: ClassVar[bool] = True
     engines: ClassVar[tuple[str, ...]] = ENGINES
@@ -399,13 +400,21 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
 
         return JointTopDown(tables, across)
 
+    def require_counts(self) -> None:
+        """Raise where no counts keep the invariants and what was published before."""
+        require_counts(self.design)
+
     def restored(self, file: Path) -> MeasurementsOutput:
         """Return measurements from their file; raises DataError where it holds others."""
         return self.measured(read_measurements(file, self.design, self.measurements))
 
     def caveats(self, public: Public) -> tuple[Claim, ...]:
         """Return what is to be known of counts that were estimated from measurements."""
-        return (_biased(), *((_all_alike(),) if public.invariants else ()))
+        return (
+            _biased(),
+            *((_all_alike(),) if public.invariants else ()),
+            *(_published_kept(int(each.values.size), each.cost) for each in public.published),
+        )
 
     def measured(self, values: Values) -> MeasurementsOutput:
         """Return measurements as they are published, without what they were drawn by."""
@@ -450,6 +459,10 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
             Proved(_along(self.noise_law, total, distance), "theory, 11; semi-dp, Proposition 15"),
             *self.premises.evidence(),
             Proved(_estimated(), "semi-dp, Proposition 23; swapping-slides, TopDown theorem"),
+            *(
+                Proved(_made_of_before(each), "semi-dp, Proposition 23; bun2016, Lemma 1.7")
+                for each in self.design.costs
+            ),
             *drawn_exactly(floats=any(each.law.floats for each in self.measurements)),
         ]
 
@@ -523,6 +536,24 @@ def _estimated() -> str:
     return (
         "the counts are made of measurements and invariants alone, which is post-processing among tables with"
         " the same invariants"
+    )
+
+
+@claim("made-of-published")
+def _made_of_before(cost: str) -> str:
+    return (
+        "the counts are made of what was published before as well, which costs nothing beyond that release:"
+        f" {cost}. Whoever sees both has the losses of both, which add up"
+    )
+
+
+@claim("published-kept")
+def _published_kept(numbers: int, cost: str) -> str:
+    return (
+        f"{counted(numbers, 'number')} stay as an earlier release published them, which cost {cost}."
+        " They are no"
+        " invariants of the data: this certificate states what its own measurements lose, and that of the"
+        " earlier release comes on top."
     )
 
 
