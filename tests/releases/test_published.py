@@ -148,7 +148,7 @@ def test_numbers_that_contradict_an_invariant_are_told_as_the_smallest_set(tmp_p
     for line in rows().splitlines()[1:]:
         people += int(line.rsplit(",", 1)[1])
     (tmp_path / "old.csv").write_text(f"state,people\n9,{people + 1}\n")
-    file = {
+    file: dict[str, Any] = {
         "release": None,
         "file": "old.csv",
         "count": "people",
@@ -166,7 +166,14 @@ def test_numbers_that_contradict_an_invariant_are_told_as_the_smallest_set(tmp_p
     assert verify(tmp_path / "dhc").kept
 
 
-FILE = {"release": None, "file": "old.csv", "count": "people", "cost": "rho 1", "recode": {}, "columns": {}}
+FILE: dict[str, Any] = {
+    "release": None,
+    "file": "old.csv",
+    "count": "people",
+    "cost": "rho 1",
+    "recode": {},
+    "columns": {},
+}
 
 
 @pytest.mark.parametrize(
