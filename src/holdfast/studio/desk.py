@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from holdfast.data.files import parts_of
 from holdfast.data.read import ReadTable, read_table
@@ -51,6 +51,15 @@ class SpecState:
     def digest(self) -> str:
         """What tells this text from others."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def kind(self) -> Literal["table", "tables", "records", "none"]:
+        """What it is of."""
+        if self.spec is None:
+            return "none"
+        if not isinstance(self.spec, Spec):
+            return "tables"
+        return "records" if self.spec.of_records else "table"
 
     @property
     def budget_name(self) -> str:

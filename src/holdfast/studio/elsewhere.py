@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 COMMAND, PYTHON, R = "Copy as command", "Copy as Python", "Copy as R"
 Ways = dict[str, str]
@@ -26,15 +26,16 @@ def release(name: str, out: str = "release", ledger: str | None = None) -> Ways:
     return _ways(words, _called("hf.release", name, out, **more)) | in_r("release", name, out, **more)
 
 
-def of_spec(name: str, view: str) -> Ways:
+def of_spec(name: str, view: str, kind: Literal["table", "tables", "records", "none"] = "table") -> Ways:
     """Return what a view of a spec tells, or else how the spec is released.
 
     >>> print(of_spec("a.toml", "/exact")["Copy as Python"])
     from holdfast import audit
     audit.exposure("a.toml")
     """
-    if view == "/exact":
-        return audit(["exposure", name], "exposure", name)
+    if view == "/exact" and kind in ("table", "tables"):
+        what = "exposure" if kind == "table" else "universe"
+        return audit([what, name], what, name)
     if view == "/accuracy":
         return _ways(["plan", name], _called("hf.plan", name))
     return release(name)
@@ -86,7 +87,14 @@ def intervals(folder: str, asked: tuple[str, Sequence[str], Mapping[str, Any]], 
 
 def audit(words: Sequence[str], function: str, *given: object, **named: object) -> Ways:
     """Return how an audit is made."""
-    python = f"from holdfast import audit\n{called(f'audit.{function}', *given, **named)}"
+    call = called(f"audit.{function}", *given, **named)
+    kinds = ", ".join(kind for kind in ("GaussianDP", "Pure", "ZeroConcentrated") if f"{kind}(" in call)
+    lines = [
+        *(["from fractions import Fraction"] if "Fraction(" in call else []),
+        "from holdfast import audit",
+        *([f"from holdfast.calculus import {kinds}"] if kinds else []),
+    ]
+    python = "\n".join([*lines, call])
     return {COMMAND: shlex.join(["holdfast", "audit", *words]), PYTHON: python}
 
 

@@ -189,7 +189,9 @@ def environment() -> Environment:
 
 
 def _elsewhere(desk: Desk, here: str) -> Iterable[tuple[str, str]]:
-    return () if desk.spec_name is None else elsewhere.of_spec(desk.spec_name, here).items()
+    if desk.spec_name is None:
+        return ()
+    return elsewhere.of_spec(desk.spec_name, here, spec_state_of(desk).kind).items()
 
 
 def _number(value: float) -> str:

@@ -39,8 +39,11 @@ def cell_keys(visit: Visit) -> Scene:
         raise SpecError("write numbers with commas between, such as 1/2, 1, 2 and 10, 20.") from None
     report = cell_key(desk.place.inside(name), epsilons, [levels])
     values["found"] = _keys_told(report)
-    words = ["cell-key", name, *(part for one in epsilons for part in ("--epsilon", str(one)))]
-    values["ways"] = elsewhere.audit([*words, "--levels", ",".join(map(str, levels))], "cell_key", name)
+    words = ["cell-key", name, *(part for one in epsilons if one for part in ("--epsilon", str(one)))]
+    told: dict[str, object] = {"epsilons": [str(one) for one in epsilons], "shapes": [levels]}
+    values["ways"] = elsewhere.audit(
+        [*words, "--levels", ",".join(map(str, levels))], "cell_key", name, **told
+    )
     return Scene("audits_keys.html.j2", values, "The table is read.", here="/audits")
 
 

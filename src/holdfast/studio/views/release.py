@@ -120,8 +120,11 @@ def _words(takes: Takes) -> Mapping[str, Any]:
         for part in certificate.parts
         for item in getattr(part, "invariants", ())
     ]
+    alone = [(part.name, certificate.alone(part.name).guarantee) for part in certificate.parts]
+    several = [(str(name), one.unit.value.whom.one, strength_of(one.intensity)) for name, one in alone]
     return {
         "takes": takes,
+        "alone": several if len({whom for _, whom, _ in several}) > 1 else (),
         "whom": guarantee.unit.value.whom,
         "strength": strength_of(guarantee.intensity),
         "level": certificate.verdict.level,
