@@ -55,6 +55,9 @@ def export(
 
     ``table`` names one of several tables; ``key`` signs an in-toto statement. Raises ViolatedError where the
     release is not as it was certified.
+
+    >>> hf.export(folder, "csv", "counts.csv").to_dict()["to"]
+    'csv'
     """
     source, target = Path(folder), Path(out)
     if to not in FORMATS:

@@ -1,10 +1,12 @@
 """The site: built without a flaw, searched from files; what would make a reader stumble is noticed."""
 
+import inspect
 import os
 import re
 import shutil
 import tomllib
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,15 @@ def test_the_slides_are_printed_one_a_page(tmp_path: Path) -> None:
     printed = write(tmp_path / "slides.pdf")
     assert printed == len(slides()) >= 10
     assert len(re.findall(rb"/Type\s*/Page\b", (tmp_path / "slides.pdf").read_bytes())) == printed
+
+
+@pytest.mark.parametrize("room", ["holdfast", "holdfast.audit"])
+def test_every_public_name_has_an_example_in_its_docstring(room: str) -> None:
+    module = import_module(room)
+    values = {name: getattr(module, name) for name in module.__all__}
+    told = {name: inspect.getdoc(value) or "" for name, value in values.items() if callable(value)}
+    assert len(told) >= 10
+    assert [name for name, doc in told.items() if ">>> " not in doc] == []
 
 
 def test_every_page_stands_in_a_section() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from website.finish import title_of
 from website.pages import sources
+from website.reference.shared import SHARED
 
 ROOMS = (
     "holdfast",
@@ -20,14 +21,17 @@ ROOMS = (
 HEAD = """# Python
 
 The public names, room by room; files behind them may move, names stay. The [guide](../guides/python.md) walks through them.
-Examples come from pages that are run by the tests.
+Every example is run by the tests. Those of docstrings, which `help` shows as well, begin with these lines:
+
+```python
+{shared}```
 """
 
 
 def page() -> str:
     """Return the page."""
     examples = list(_examples())
-    lines = [HEAD]
+    lines = [HEAD.format(shared=SHARED)]
     for room in ROOMS:
         try:
             module = import_module(room)
@@ -70,16 +74,34 @@ def _prose(text: str) -> str:
 
 
 def _signature(value: Any) -> str:
+    if fields := getattr(value, "model_fields", None):
+        keys = [
+            name if field.is_required() else f"{name}={_default(field)}" for name, field in fields.items()
+        ]
+        text = f"(*, {', '.join(keys)})"
+        return (
+            text
+            if len(text) <= 100
+            else text.replace(", ", ",\n    ").replace("(", "(\n    ", 1)[:-1] + "\n)"
+        )
     try:
         text = str(inspect.signature(value, eval_str=False))
     except (ValueError, TypeError):
         return "(...)"
-    text = re.sub(r"<[^>]*>", "...", text).replace("'", "")
+    text = re.sub(r"<[^>]*>", "...", text).replace("''", '""').replace("'", "")
     text = re.sub(r"\b(?:holdfast|numpy|collections|pathlib|typing|fractions)(?:\.\w+)*\.(\w+)", r"\1", text)
     return (
         text
         if len(text) <= 100
         else text.replace(", ", ",\n    ").replace("(", "(\n    ", 1).replace(") ->", "\n) ->")
+    )
+
+
+def _default(field: Any) -> str:
+    return (
+        "..."
+        if field.default_factory is not None
+        else re.sub(r"^(\w+)\(.*\)$", r"\1(...)", repr(field.default))
     )
 
 

@@ -142,6 +142,11 @@ def cell_key(
 
     Every record stands for one of a count: counts n and n + 1 are neighbours. Its keys are taken as secret
     and uniform, which is the best case.
+
+    >>> lookup = pl.DataFrame({"i": [0, 1, 1], "j": [0, 0, 2], "p": [1.0, 0.5, 0.5]})
+    >>> lookup.write_csv("lookup.csv")
+    >>> hf.audit.cell_key("lookup.csv").to_dict()["largest_change"]
+    1
     """
     table = read_perturbation(Path(path))
     asked = tuple(EPSILONS if epsilons is None else map(Fraction, epsilons))

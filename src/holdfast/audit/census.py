@@ -111,7 +111,12 @@ TOTALS = (
 
 
 def census_2020(delta: Fraction = DELTA) -> CensusReport:
-    """Return every product at every level of invariants."""
+    """Return every product at every level of invariants.
+
+    >>> line = hf.audit.census_2020().lines[1].to_dict()
+    >>> line["semi_adjacency"], round(line["effective"]["epsilon"], 1)
+    (2, 41.0)
+    """
     people = (
         PublishedInvariants("none", False, 1),
         PublishedInvariants("population of each state", True, _partition()),

@@ -123,6 +123,10 @@ def guarantee(
 
     How many records one change takes is given, or follows from the invariants of a spec, whose confidential
     table is read for them; without either there are no invariants.
+
+    >>> from holdfast.calculus import Pure
+    >>> hf.audit.guarantee(Pure(Fraction(1)), spec=spec, data=people).semi_adjacency
+    2
     """
     if semi_adjacency is not None and spec is not None:
         raise SpecError("give a spec or a semi-adjacency, not both.")
@@ -213,7 +217,13 @@ class ComposeReport(NotebookReport):
 
 
 def compose(intensities: Sequence[Intensity], semi_adjacency: int, delta: Fraction | float) -> ComposeReport:
-    """Compose releases that are guaranteed per record, under invariants of a semi-adjacency."""
+    """Compose releases that are guaranteed per record, under invariants of a semi-adjacency.
+
+    >>> from holdfast.calculus import Pure
+    >>> found = hf.audit.compose([Pure(Fraction(1, 2))] * 2, 3, Fraction("1e-6"))
+    >>> round(found.to_dict()["used"], 2)
+    3.0
+    """
     if not intensities:
         raise SpecError("no release is given: name each by its epsilon, rho or mu.")
     at = float(delta)

@@ -45,6 +45,11 @@ def projection(
     Without: of a share ``null`` of so many ``people`` against larger alternatives. A secret moves one count
     by delta_z, or two in opposite directions, as the design says [holdfast, inference/projected_power.py],
     and the loss is the rate times the sum of both.
+
+    >>> asked = {"people": 20, "design": "total", "null": 0.3, "alternatives": (0.7,)}
+    >>> found = hf.audit.projection(epsilon=Fraction(1, 5), **asked)
+    >>> found.to_dict()["n"]
+    20
     """
     asked = people is not None or null is not None or bool(alternatives)
     if spec is not None:

@@ -18,5 +18,11 @@ def publication(
 
     A ``rule`` has the keys of a published table, as in ``{"rule": "rounded", "base": 5}``. What would undo a
     finding is looked for where it is to be ``remedied``. Nothing is read but what was published.
+
+    >>> published = pl.DataFrame({"county": ["A", "A"], "sex": ["f", "m"], "n": ["10", "*"]})
+    >>> published.write_csv("published.csv")
+    >>> found = hf.audit.publication("published.csv", rule={"rule": "suppressed", "below": 5})
+    >>> len(found.to_dict()["determined"])
+    1
     """
     return audit(spec_of(what, rule), remedied=remedied)

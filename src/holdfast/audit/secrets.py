@@ -75,9 +75,15 @@ class DeltaZTable(NotebookReport):
 
 
 def delta_z(model: str | Path, epsilon: Fraction | None = None) -> DeltaZReport | DeltaZTable:
-    """Return how far a secret moves the data under the laws of a model file.
+    r"""Return how far a secret moves the data under the laws of a model file.
 
     With an epsilon, also what epsilon-TP would say, and how far it lets a belief move.
+
+    >>> from pathlib import Path
+    >>> model = '[model]\nfamily = "dependent-counts"\nn = 50\nz0 = "1/10"\nz1 = "9/10"\n'
+    >>> _ = Path("model.toml").write_text(model)
+    >>> hf.audit.delta_z("model.toml").to_dict()["delta_z"]
+    '41'
     """
     models = read_models(model)
     if len(models) == 1:

@@ -127,7 +127,11 @@ class UniverseReports(NotebookReport):
 def universe(
     spec: Spec | TablesSpec | FilesSpec | str | Path, data: Any = None
 ) -> UniverseReport | UniverseReports:
-    """Return what the invariants of a spec leave to protect; of several tables, of all together, too."""
+    """Return what the invariants of a spec leave to protect; of several tables, of all together, too.
+
+    >>> hf.audit.universe(spec, people).to_dict()["dimension"]
+    2
+    """
     asked = read_any_spec(spec) if isinstance(spec, str | Path) else spec
     if isinstance(asked, Spec):
         return _report(*published(asked, data))
@@ -256,7 +260,11 @@ class ExposureReport(NotebookReport):
 
 
 def exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
-    """Return the determined cells with their counts, and the interval of every other cell."""
+    """Return the determined cells with their counts, and the interval of every other cell.
+
+    >>> hf.audit.exposure(spec, people).to_dict()["people_exposed"]
+    0
+    """
     public, warnings = published(spec, data)
     schema, found = public.schema, exposure_of(public.universe)
 

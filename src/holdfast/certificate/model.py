@@ -120,7 +120,12 @@ class JoinedSection(Section):
 
 
 class Certificate(Section):
-    """The record of a release."""
+    """The record of a release.
+
+    >>> certificate = hf.prepare(spec, people).release().certificate
+    >>> hf.Certificate.from_json(certificate.to_json()) == certificate
+    True
+    """
 
     format: Literal["holdfast-certificate/4"] = FORMAT
     software: Software

@@ -32,7 +32,11 @@ MOST_BYTES = 1 << 16
 
 
 def generate_keys(path: str | Path) -> tuple[Path, Path]:
-    """Write a new private key that only its owner can read, and its public key with ".pub" after the name."""
+    """Write a new private key that only its owner can read, and its public key with ".pub" after the name.
+
+    >>> [path.name for path in hf.generate_keys("agency.key")]
+    ['agency.key', 'agency.key.pub']
+    """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
         Encoding,

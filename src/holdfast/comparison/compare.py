@@ -25,6 +25,10 @@ def compare(
 
     Without ``mechanisms`` they are the usual ones. A spec of records puts its swap beside noise on the
     tabulation that its cells name, at the epsilon of the swap.
+
+    >>> found = hf.compare(spec, ["lattice-laplace", "k-norm"], data=people, draws=50)
+    >>> {"k-norm", "lattice-laplace"} <= {row.name for row in found.rows}
+    True
     """
     spec = spec if isinstance(spec, Spec) else read_spec(spec)
     found = compare_swaps if spec.of_records else compare_tables

@@ -93,7 +93,11 @@ _SHOWN = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublicTable(CellCounts):
-    """A released table, whose counts may fall below zero, and the name of the column of its counts."""
+    """A released table, whose counts may fall below zero, and the name of the column of its counts.
+
+    >>> hf.read(folder).released.to_frame().columns
+    ['county', 'sex', 'n']
+    """
 
     count: str
 

@@ -244,6 +244,10 @@ def odds_ratio(
     ``counts`` are x11, x12, x21, x22; without ``entropy`` the noise is the operating system's.
     The release is written to a new folder ``out``, if there is one. A guarantee that is no protection
     to speak of is refused unless it is accepted.
+
+    >>> report = hf.odds_ratio([10, 2, 3, 15], hf.Privacy(epsilon="1"), entropy=hf.SeededEntropy(1))
+    >>> round(report.test.p_value, 4)
+    0.0133
     """
     alternative = require_question(alternative, null, level)
     table = TwoByTwo.of(counts)

@@ -146,5 +146,8 @@ def read(folder: str | Path, table: str | None = None) -> Reading:
     """Return a release to work with, which is verified; raises ViolatedError where it is not as certified.
 
     ``table`` names one of several tables.
+
+    >>> hf.read(folder).interval({"county": "A"}).estimate
+    21
     """
     return Reading(folder, table)

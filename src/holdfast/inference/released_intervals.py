@@ -101,6 +101,9 @@ def intervals(
     ``place`` is a level whose every node gets its own, and ``codes`` are nodes that are put together. Of
     nodes that were measured, these are best linear unbiased estimates, of the leaves unless others are named.
     Raises ViolatedError where the release is not as certified.
+
+    >>> hf.intervals(folder, margin=["county"]).to_frame()["estimate"].to_list()
+    [21, 22]
     """
     return Estimator.of(folder, table).intervals(
         margin=margin,

@@ -49,7 +49,13 @@ _COMPARED = ("dataset", "scope", "standard", "intensity", "guarantee", "detail")
 
 @dataclass(frozen=True)
 class Ledger:
-    """An account of privacy budget in one file; it holds no connection and may be shared by threads."""
+    """An account of privacy budget in one file; it holds no connection and may be shared by threads.
+
+    >>> ledger = hf.Ledger.create("people.ledger", standard="pure", budget=2)
+    >>> _ = hf.prepare(spec, people).release(ledger=ledger)
+    >>> ledger.left()
+    Fraction(1, 1)
+    """
 
     path: Path
     opening: Opening

@@ -129,6 +129,10 @@ def verify_ledger(
 
     LedgerError where there is no ledger or no salt, ReleaseError where a folder holds no release.
 
+    >>> _ = hf.Ledger.create("people.ledger", standard="pure", budget=2)
+    >>> hf.verify_ledger("people.ledger").kept
+    True
+
     """
     claims = [ReleaseClaim.of(Path(folder)) for folder in releases]
     check, judged = examine(path, known=known, spend=spend, without_salt=without_salt)

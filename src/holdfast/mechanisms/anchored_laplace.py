@@ -70,7 +70,11 @@ NAMED = 4
 
 
 class AnchoredLaplaceOptions(MechanismOptions):
-    """The levels at which anchors are preferred."""
+    """The levels at which anchors are preferred.
+
+    >>> hf.AnchoredLaplace(anchors={"county": "A"}).anchors
+    {'county': ('A',)}
+    """
 
     name: Literal["anchored-laplace"] = "anchored-laplace"
     anchors: Where | None = None

@@ -83,7 +83,11 @@ STEPS = 1 << 12
 
 
 class ConditionedOptions(MechanismOptions):
-    """A parameter in place of a target; whether to draw by a Markov chain, and along which moves."""
+    """A parameter in place of a target; whether to draw by a Markov chain, and along which moves.
+
+    >>> hf.Conditioned(chain=True).chain
+    True
+    """
 
     files: ClassVar = ("moves",)
 

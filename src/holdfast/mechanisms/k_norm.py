@@ -50,7 +50,11 @@ up to a second, and mostly less."""
 
 
 class KNormOptions(MechanismOptions):
-    """No keys but the name: the strength follows from the target."""
+    """No keys but the name: the strength follows from the target.
+
+    >>> hf.KNorm().name
+    'k-norm'
+    """
 
     name: Literal["k-norm"] = "k-norm"
 

@@ -71,7 +71,11 @@ def _narrow() -> str:
 
 
 class LatticeGaussianOptions(QueryOptions):
-    """The queries that noise is to be small in, if any; its strength follows from the target."""
+    """The queries that noise is to be small in, if any; its strength follows from the target.
+
+    >>> hf.LatticeGaussian(queries=[{"marginal": ["county"]}]).name
+    'lattice-gaussian'
+    """
 
     name: Literal["lattice-gaussian"] = "lattice-gaussian"
 

@@ -58,7 +58,11 @@ def _crossing() -> str:
 
 
 class LatticeLaplaceOptions(QueryOptions):
-    """The norm, queries that weigh it, and a parameter in place of a target."""
+    """The norm, queries that weigh it, and a parameter in place of a target.
+
+    >>> hf.LatticeLaplace(norm="l2").norm
+    'l2'
+    """
 
     name: Literal["lattice-laplace"] = "lattice-laplace"
     norm: LaplaceNorm = "l1"

@@ -44,7 +44,11 @@ from holdfast.spec.values import PositiveRational
 
 
 class NaiveLaplaceOptions(MechanismOptions):
-    """No keys but the name: it is there to compare with."""
+    """No keys but the name: it is there to compare with.
+
+    >>> hf.NaiveLaplace().name
+    'naive-laplace'
+    """
 
     name: Literal["naive-laplace"] = "naive-laplace"
 
@@ -57,7 +61,11 @@ class NaiveLaplaceRecord(MechanismRecord):
 
 
 class NaiveGaussianOptions(MechanismOptions):
-    """No keys but the name: it is there to compare with."""
+    """No keys but the name: it is there to compare with.
+
+    >>> hf.NaiveGaussian().name
+    'naive-gaussian'
+    """
 
     name: Literal["naive-gaussian"] = "naive-gaussian"
 

@@ -65,7 +65,11 @@ WINDOW = 2.0**-12
 
 
 class NoisyCountOptions(MechanismOptions):
-    """No keys but the name: the strength follows from the target."""
+    """No keys but the name: the strength follows from the target.
+
+    >>> hf.NoisyCount().name
+    'noisy-count'
+    """
 
     name: Literal["noisy-count"] = "noisy-count"
 

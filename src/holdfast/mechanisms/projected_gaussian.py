@@ -159,7 +159,11 @@ class SpanGaussian(NoiseLaw):
 
 
 class ProjectedGaussianOptions(MechanismOptions):
-    """No keys but the name: it is there to compare with."""
+    """No keys but the name: it is there to compare with.
+
+    >>> hf.ProjectedGaussian().name
+    'projected-gaussian'
+    """
 
     name: Literal["projected-gaussian"] = "projected-gaussian"
 

@@ -279,7 +279,12 @@ def processed_from(source: Certificate, part: ProcessedPart, *, created: str | N
 def postprocess(
     folder: str | Path, method: str, output: str | Path, *, bias_draws: int | None = None
 ) -> Processed:
-    """Process a verified release into a new folder; the bias is measured with as many draws as end soon."""
+    """Process a verified release into a new folder; the bias is measured with as many draws as end soon.
+
+    >>> tidy = hf.postprocess(folder, "integers-l1", "tidy", bias_draws=10)
+    >>> hf.verify("tidy", release=folder).kept
+    True
+    """
     chosen, target = method_of(method), Path(output)
     if bias_draws == 1:
         raise SpecError(f"{option('bias_draws')} is 1: ask for 2 or more, or for 0 to leave the bias out.")

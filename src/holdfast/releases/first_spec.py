@@ -49,7 +49,11 @@ BUDGETS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a curator says before the file is looked at."""
+    """What a curator says before the file is looked at.
+
+    >>> hf.Wishes(keep=("county",), unit="person").unit
+    'person'
+    """
 
     keep: tuple[str, ...] = ()
     """Attributes whose counts are published exactly; "total" is the number of all."""
@@ -63,6 +67,10 @@ class ProposedSpec:
     """A first spec before it is written: what the data seem to be, and the text that says so.
 
     Levels, names and doubts come from confidential data.
+
+    >>> _ = people.write_csv("people.csv")
+    >>> hf.propose("people.csv").mechanism
+    'lattice-laplace'
     """
 
     text: str
@@ -129,6 +137,11 @@ def propose(
     A database is an address of PostgreSQL, or a file of DuckDB or SQLite, and needs a ``table`` or a
     ``query`` unless it has one table. The spec is as it would stand in a folder; without one, in that of the
     file.
+
+    >>> _ = people.write_csv("people.csv")
+    >>> found = hf.propose("people.csv", hf.Wishes(keep=("county",)))
+    >>> found.cells, found.count
+    (('county', 'sex'), 'n')
     """
     wishes = wishes or Wishes()
     keep = tuple(name for name in wishes.keep if name != TOTAL)
@@ -214,6 +227,10 @@ def first_spec(
     """Look at data and write a first spec for them, beside a file unless told otherwise.
 
     Nothing is overwritten. See `propose` for what data may be.
+
+    >>> _ = people.write_csv("people.csv")
+    >>> hf.first_spec("people.csv").spec.name
+    'holdfast.toml'
     """
     out = beside(data) / NAME if out is None else Path(out)
     require_new_spec(out)

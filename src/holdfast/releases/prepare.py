@@ -35,6 +35,10 @@ def prepare(spec: AnySpec, data: Any = None) -> Prepared:
     """Read a spec and its data, and settle the mechanism and its guarantee.
 
     ``data`` takes the place of the file that the spec names: another path, or a frame in memory.
+
+    >>> prepared = hf.prepare(spec, people)
+    >>> prepared.guarantee.unit.distance
+    2
     """
     begun, spec = process_time(), _read(spec)
     with about(spec.file):
@@ -69,6 +73,9 @@ def plan(
 
     Nothing is drawn of the data. ``what_if`` has other budgets to look at, by the name of the spec's own, as
     in {"epsilon": ["1/2", 1, 2]}. Doubts about the data are errors where they are ``strict``.
+
+    >>> hf.plan(spec, people).to_dict()["epsilon_per_unit"]
+    '1/4'
     """
     return _free_of_doubts(prepare(spec, data), strict=strict).plan(what_if=what_if)
 
@@ -116,6 +123,9 @@ def release(
         microdata: whether a top-down release has a record for each count, too.
         utility: the file of the curator's report on swapped records, beside the folder unless it is given.
         strict: whether doubts about the data, which are warnings otherwise, are errors: nothing is charged.
+
+    >>> hf.release(spec, "out", data=people).certificate.to_dict()["target"]["epsilon"]
+    '1'
 
     """
     asked = _read(spec)

@@ -47,6 +47,9 @@ class Prepared:
 
     One table is one part, and so is a file of records; several tables are a part each, and ``together`` says
     what joins them.
+
+    >>> hf.prepare(spec, people).sample(hf.SeededEntropy(7), size=1000).shape
+    (1000, 4)
     """
 
     spec: Spec | TablesSpec | FilesSpec

@@ -26,7 +26,12 @@ OutputT = TypeVar("OutputT", bound=Output)
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What may be published: outputs with their certificate. Nothing leads from here to confidential data."""
+    """What may be published: outputs with their certificate. Nothing leads from here to confidential data.
+
+    >>> release = hf.prepare(spec, people).release()
+    >>> release.table.to_frame().height
+    4
+    """
 
     certificate: Certificate
     outputs: Mapping[str, Output]

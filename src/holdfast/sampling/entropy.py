@@ -30,6 +30,9 @@ class SystemEntropy:
     """The operating system's cryptographic generator.
 
     It keeps no state of its own, no buffer either, so a forked process never repeats its parent's words.
+
+    >>> hf.prepare(spec, people).release(hf.SystemEntropy()).certificate.randomness.secure
+    True
     """
 
     secure = True
@@ -40,7 +43,12 @@ class SystemEntropy:
 
 
 class SeededEntropy:
-    """A reproducible source for tests and studies, never for a release that counts."""
+    """A reproducible source for tests and studies, never for a release that counts.
+
+    >>> release = hf.prepare(spec, people).release(hf.SeededEntropy(7))
+    >>> release.certificate.randomness.secure
+    False
+    """
 
     secure = False
 

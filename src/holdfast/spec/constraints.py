@@ -13,7 +13,11 @@ InvariantKind = Literal["margin", "total", "where", "weights"]
 
 
 class Weights(Part):
-    """Any integer combinations of cells, read from a file."""
+    """Any integer combinations of cells, read from a file.
+
+    >>> hf.Invariant(weights=hf.Weights(file="weights.csv")).kind
+    'weights'
+    """
 
     section: ClassVar = ("invariants", "weights")
 
@@ -24,6 +28,9 @@ class Invariant(Part):
     """A statistic released exactly: a margin, the total, a selection's count, or weights.
 
     With a ``level`` of the geography it is one for each node of that level.
+
+    >>> hf.Invariant(margin=["county"]).kind
+    'margin'
     """
 
     section: ClassVar[tuple[str, ...]] = ("invariants",)
@@ -93,7 +100,11 @@ class Invariant(Part):
 
 
 class Inequality(Invariant):
-    """Counts that a release keeps within bounds: an invariant's definition, ``at_least`` or ``at_most``."""
+    """Counts that a release keeps within bounds: an invariant's definition, ``at_least`` or ``at_most``.
+
+    >>> hf.Inequality(total=True, at_most=5000).at_most
+    5000
+    """
 
     section: ClassVar[tuple[str, ...]] = ("constraints", "inequalities")
 
@@ -189,7 +200,11 @@ class Floors(Part):
 
 
 class Constraints(Part):
-    """What the public knows of every table, whatever the data."""
+    """What the public knows of every table, whatever the data.
+
+    >>> hf.Constraints(structural_zeros=[{"age": "0", "married": "yes"}]).structural_zeros
+    ({'age': ('0',), 'married': ('yes',)},)
+    """
 
     section: ClassVar = ("constraints",)
 

@@ -80,6 +80,9 @@ class Data(Part):
     """The confidential table: its file or database, the attributes that make its cells, its count column.
 
     Without a count column every row is one record. Data given in memory need no file.
+
+    >>> hf.Data(cells=["county", "sex"], count="n").cells
+    ('county', 'sex')
     """
 
     section: ClassVar = ("data",)

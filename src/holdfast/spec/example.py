@@ -175,6 +175,9 @@ def write_example(folder: str | Path, *, full: bool = False) -> tuple[Path, ...]
     """Write the example files to a folder, none of which may exist.
 
     The ``full`` one has every kind of invariant.
+
+    >>> [path.name for path in hf.write_example(".")]
+    ['holdfast.toml', 'children.csv']
     """
     return write_files(Path(folder), FULL_FILES if full else EXAMPLE_FILES)
 

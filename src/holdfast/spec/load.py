@@ -17,7 +17,12 @@ MOST_BYTES = 10 * 2**20
 
 
 def read_spec(path: str | Path) -> Spec:
-    """Return the spec of one table in a TOML file; its paths are relative to the file's folder."""
+    """Return the spec of one table in a TOML file; its paths are relative to the file's folder.
+
+    >>> file, *_ = hf.write_example(".")
+    >>> hf.read_spec(file).data.cells
+    ('county', 'education')
+    """
     spec = read_any_spec(path)
     if not isinstance(spec, Spec):
         raise SpecError(

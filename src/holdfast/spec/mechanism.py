@@ -61,7 +61,11 @@ class MechanismOptions(Part):
 
 
 def MechanismChoice(name: str = USUAL, **options: Any) -> MechanismOptions:  # noqa: N802 - a name of classes
-    """Return the options of a mechanism by its name; raises SpecError where it has no such options."""
+    """Return the options of a mechanism by its name; raises SpecError where it has no such options.
+
+    >>> hf.MechanismChoice(name="lattice-laplace", norm="l2").name
+    'lattice-laplace'
+    """
     return options_of({"name": name, **options})
 
 

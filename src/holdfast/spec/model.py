@@ -100,7 +100,11 @@ def is_address(url: str) -> bool:
 
 
 class Spec(Part):
-    """All that was asked of a release."""
+    """All that was asked of a release.
+
+    >>> spec.model_copy(update={"privacy": hf.Privacy(epsilon="1/2")}).privacy.epsilon
+    Fraction(1, 2)
+    """
 
     data: Data
     invariants: tuple[Invariant, ...] = ()

@@ -135,7 +135,11 @@ LEAST, MOST = Fraction(1, 10**30), Fraction(10**6)
 
 
 class Privacy(Part):
-    """The target: who is protected, by which standard, and how strongly."""
+    """The target: who is protected, by which standard, and how strongly.
+
+    >>> hf.Privacy(epsilon="1/2", unit="household").epsilon
+    Fraction(1, 2)
+    """
 
     section: ClassVar = ("privacy",)
 

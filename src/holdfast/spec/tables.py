@@ -92,7 +92,12 @@ class TableChoice(Part):
 
 
 class TablesSpec(Part):
-    """All that was asked of a release of several tables."""
+    """All that was asked of a release of several tables.
+
+    >>> tables = [{"name": "by_sex", "cells": ["sex"]}, {"name": "by_county", "cells": ["county"]}]
+    >>> hf.TablesSpec(data={"count": "n"}, privacy={"epsilon": "1"}, tables=tables).names
+    ('by_sex', 'by_county')
+    """
 
     data: Mapping[str, Any]
     privacy: Privacy = Privacy()

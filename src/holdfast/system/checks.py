@@ -23,7 +23,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome of all checks; ``quick`` ones look at files and invariants and derive nothing."""
+    """The outcome of all checks; ``quick`` ones look at files and invariants and derive nothing.
+
+    >>> hf.verify(folder, quick=True).verdict.partition(" (")[0]
+    'every check holds'
+    """
 
     folder: Path
     checks: tuple[Check, ...]
@@ -67,7 +71,17 @@ class Verification:
 
 
 class ViolatedError(HoldfastError):
-    """A release that should be used is not as it was certified."""
+    """A release that should be used is not as it was certified.
+
+    >>> import shutil
+    >>> from pathlib import Path
+    >>> altered = Path(shutil.copytree(folder, "altered"), "table.csv")
+    >>> altered.write_text(altered.read_text() + " ") > 0
+    True
+    >>> hf.read("altered")
+    Traceback (most recent call last):
+    holdfast.system.checks.ViolatedError: ...
+    """
 
     def __init__(self, verification: Verification) -> None:
         super().__init__(f"{verification.folder} is not the certified release: restore it, and verify it.")

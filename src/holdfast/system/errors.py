@@ -15,7 +15,11 @@ _PLACE = re.compile(rf"({_KEY}|\S*[\w-]\.\w{{1,7}}(?:, (?:line|row) [\d,]*\d|, {
 
 
 class HoldfastError(Exception):
-    """Something the user can mend; very long values in its sentence are shown without their middle."""
+    """Something the user can mend; very long values in its sentence are shown without their middle.
+
+    >>> hf.HoldfastError.code, hf.BudgetError.code
+    ('error', 'budget')
+    """
 
     code: ClassVar[str] = "error"
     """What kind of error it is, for programs: it stays the same where the sentence gets better."""
@@ -25,73 +29,128 @@ class HoldfastError(Exception):
 
 
 class SpecError(HoldfastError):
-    """The spec asks for something unknown or contradictory."""
+    """The spec asks for something unknown or contradictory.
+
+    >>> hf.Privacy(epsilon="0")
+    Traceback (most recent call last):
+    holdfast.system.errors.SpecError: privacy.epsilon is 0: ...
+    """
 
     code = "spec"
 
 
 class DataError(HoldfastError):
-    """A file does not hold what the spec says it holds."""
+    """A file does not hold what the spec says it holds.
+
+    >>> hf.prepare(spec, people.drop("sex"))
+    Traceback (most recent call last):
+    holdfast.system.errors.DataError: ...
+    """
 
     code = "data"
 
 
 class InvariantError(HoldfastError):
-    """The invariants contradict each other, or no table keeps them."""
+    """The invariants contradict each other, or no table keeps them.
+
+    >>> hf.InvariantError.code
+    'invariant'
+    """
 
     code = "invariant"
 
 
 class GuaranteeError(HoldfastError):
-    """No guarantee can be given, or not the one that was asked for."""
+    """No guarantee can be given, or not the one that was asked for.
+
+    >>> both = spec.model_copy(update={"invariants": (hf.Invariant(margin=["county", "sex"]),)})
+    >>> hf.prepare(both, people)
+    Traceback (most recent call last):
+    holdfast.system.errors.GuaranteeError: ...
+    """
 
     code = "guarantee"
 
 
 class SamplingError(HoldfastError):
-    """No exact draw is within reach."""
+    """No exact draw is within reach.
+
+    >>> hf.SamplingError.code
+    'sampling'
+    """
 
     code = "sampling"
 
 
 class ReleaseError(HoldfastError):
-    """A release cannot be written or read."""
+    """A release cannot be written or read.
+
+    >>> hf.ReleaseError.code
+    'release'
+    """
 
     code = "release"
 
 
 class LedgerError(HoldfastError):
-    """A ledger cannot be made, read or charged."""
+    """A ledger cannot be made, read or charged.
+
+    >>> hf.LedgerError.code
+    'ledger'
+    """
 
     code = "ledger"
 
 
 class BudgetError(LedgerError):
-    """A release asks for more than is left."""
+    """A release asks for more than is left.
+
+    >>> ledger = hf.Ledger.create("small.ledger", standard="pure", budget=1)
+    >>> _ = hf.prepare(spec, people).release(ledger=ledger)
+    >>> hf.prepare(spec, people).release(ledger=ledger)
+    Traceback (most recent call last):
+    holdfast.system.errors.BudgetError: ...
+    """
 
     code = "budget"
 
 
 class DamagedLedgerError(LedgerError):
-    """The file is a ledger, but not as Holdfast left it."""
+    """The file is a ledger, but not as Holdfast left it.
+
+    >>> hf.DamagedLedgerError.code
+    'ledger-damaged'
+    """
 
     code = "ledger-damaged"
 
 
 class FormatError(LedgerError):
-    """The file is a ledger of a format that this version does not know."""
+    """The file is a ledger of a format that this version does not know.
+
+    >>> hf.FormatError.code
+    'ledger-format'
+    """
 
     code = "ledger-format"
 
 
 class MechanismError(HoldfastError):
-    """A mechanism of another package cannot be used."""
+    """A mechanism of another package cannot be used.
+
+    >>> hf.MechanismError.code
+    'mechanism'
+    """
 
     code = "mechanism"
 
 
 class MissingMechanismError(MechanismError):
-    """There is no mechanism of a name here; a certificate may say which package has it."""
+    """There is no mechanism of a name here; a certificate may say which package has it.
+
+    >>> hf.MissingMechanismError.code
+    'mechanism-missing'
+    """
 
     code = "mechanism-missing"
 

@@ -65,6 +65,10 @@ def infer(
     ``model`` is a TOML file, or its values; ``draws`` replaces the number in it. The release is verified
     first; raises ViolatedError where it is not as certified. The seed decides the draws: the release is
     public, so any will do.
+
+    >>> model = {"model": {"kind": "proportions", "areas": ["county"]}}
+    >>> hf.infer(folder, model, draws=40, seed=1).draws.tables.shape
+    (4, 10, 4)
     """
     spec = _spec(model, draws)
     if not 0 < level < 1:
@@ -84,7 +88,12 @@ def forecast_infer(
     draws: int | None = None,
     table: str | None = None,
 ) -> Forecast:
-    """Return what `infer` will take on this machine, in time and memory; nothing is drawn or written."""
+    """Return what `infer` will take on this machine, in time and memory; nothing is drawn or written.
+
+    >>> model = {"model": {"kind": "proportions", "areas": ["county"]}}
+    >>> hf.forecast_infer(folder, model, draws=40).draws
+    40
+    """
     spec = _spec(model, draws)
     with about(spec.file):
         problem, _ = _problem(spec, Path(folder), table)

@@ -18,7 +18,11 @@ MOST_DENOMINATOR = 2**62
 
 
 class PermutationSwappingOptions(MechanismOptions):
-    """What is swapped within what; ``rate`` is solved for where it is left out."""
+    """What is swapped within what; ``rate`` is solved for where it is left out.
+
+    >>> hf.PermutationSwapping(stratify=["size"], swap=["county"]).swap
+    ('county',)
+    """
 
     of_records: ClassVar = True
 

@@ -127,7 +127,11 @@ class Aim(Part):
 
 
 class TopDownOptions(MechanismOptions):
-    """What is measured, and with which part of the budget."""
+    """What is measured, and with which part of the budget.
+
+    >>> hf.TopDown(allocation="optimise").allocation
+    'optimise'
+    """
 
     name: Literal["topdown"] = "topdown"
     allocation: Shares = "equal"

@@ -47,7 +47,11 @@ WIDE = Fraction(5)
 
 
 class KNormGradientOptions(MechanismOptions):
-    """Which estimate, of which response on which predictors, and where it may lie."""
+    """Which estimate, of which response on which predictors, and where it may lie.
+
+    >>> hf.KNormGradient(estimate="mean", of="age").estimate
+    'mean'
+    """
 
     name: Literal["wasserstein-k-norm-gradient"] = "wasserstein-k-norm-gradient"
     estimate: EstimandName = "mean"

@@ -84,7 +84,11 @@ SPARE = (4, 16, 64)
 
 
 class WassersteinExponentialOptions(MechanismOptions):
-    """The loss, the base measure with its prior, and whether to draw by a chain."""
+    """The loss, the base measure with its prior, and whether to draw by a chain.
+
+    >>> hf.WassersteinExponential(loss="l2").loss
+    'l2'
+    """
 
     files: ClassVar = ("prior", "queries", "moves")
 
