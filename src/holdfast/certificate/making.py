@@ -38,12 +38,11 @@ def _installed_from() -> str | None:
 
 def wheel_of(installed: Distribution) -> str | None:
     """Return the hash of the wheel of a distribution, as its installer wrote it down."""
-    if installed.version != VERSION:
-        return None
     try:
         origin = json.loads(installed.read_text("direct_url.json") or "{}")
         found = origin["archive_info"]["hashes"]["sha256"]
     except (ValueError, LookupError, TypeError):
         return None
-    wheel = str(origin.get("url", "")).endswith(".whl")
-    return found if wheel and isinstance(found, str) and SHA256.fullmatch(found) else None
+    wheel = str(origin.get("url", "")).endswith(".whl") and isinstance(found, str)
+    # the version is looked up last: that parses all of the metadata
+    return found if wheel and SHA256.fullmatch(found) and installed.version == VERSION else None
