@@ -19,7 +19,8 @@ ELSEWHERE = {
 
 GENERATED = (
     *(f"reference/{name}.md" for name in ("index", "spec", "commands", "errors", "certificate", "outputs")),
-    *("reference/settings.md", "reference/python.md", "theory/references.md", "decisions/index.md"),
+    *("reference/settings.md", "reference/python.md"),
+    *("theory/documents.md", "theory/references.md", "decisions/index.md"),
 )
 """Pages that are made from the program when the site is built."""
 
@@ -72,6 +73,7 @@ ORDER = {
         "theory",
         "notation",
         "statements",
+        "documents",
         "sharp-edges",
         "corrections",
         "sampling",

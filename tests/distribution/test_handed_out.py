@@ -19,7 +19,11 @@ CLONE = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="what belongs to
 def listed(*options: str) -> set[str]:
     """Return the files of this clone that are there, those that are new among them."""
     names = subprocess.run(
-        ["git", "ls-files", "-z", *options], cwd=ROOT, capture_output=True, check=True, text=True
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", *options],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
     ).stdout.split("\0")
     return {name for name in names if name and (ROOT / name).is_file()}
 

@@ -15,6 +15,7 @@ def all_pages() -> Iterator[tuple[str, str]]:
     yield "reference/outputs.md", outputs.page()
     yield "reference/settings.md", errors.settings_page()
     yield "reference/python.md", api.page()
+    yield "theory/documents.md", records.documents_page()
     yield "theory/references.md", records.references_page()
     yield "decisions/index.md", records.decisions_page()
 

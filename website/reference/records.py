@@ -1,9 +1,20 @@
-"""The pages of references and decisions."""
+"""The pages of references, of what the five documents state, and of decisions."""
 
 import re
+import tomllib
+
+from studies.report import TITLES
 
 from website.finish import title_of
-from website.pages import DOCS
+from website.pages import DOCS, ROOT
+
+STATED = """# Statement by statement
+
+All that the five documents state, in their order: what it is, where it is in Holdfast, and why it has no place or something else
+holds. Files are of `src/holdfast` unless they begin with `docs`, `studies` or `tests`. Figures and tables are made again by the
+[studies](../../studies/README.md); proofs are in the [theory](../theory.md), counter-examples among the
+[corrections](corrections.md).
+"""
 
 
 def references_page() -> str:
@@ -37,6 +48,18 @@ def references_page() -> str:
         note = f" {fields['note']}." if "note" in fields else ""
         lines += [f'<a id="{key}"></a>**{key}**: {said}.{note}', ""]
     return "\n".join(lines)
+
+
+def documents_page() -> str:
+    """Return every statement of the five documents with its place."""
+    text = (ROOT / "studies" / "statements.toml").read_text(encoding="utf-8")
+    lines = [STATED]
+    for document, rows in tomllib.loads(text).items():
+        lines += ["", f"## {TITLES[document]}", "", "| | what | where | otherwise |", "|---|---|---|---|"]
+        for name, row in rows.items():
+            places = ", ".join(f"`{place}`" for place in row.get("where", ()))
+            lines.append(f"| {name} | {row['what']} | {places} | {row.get('why', '')} |")
+    return "\n".join([*lines, ""])
 
 
 def decisions_page() -> str:
