@@ -12,21 +12,24 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.audit.side_information import Knowledge, SideInformation, side_information
+from holdfast.data.read import read_table
 from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.ledger.losses import NothingLeftError
 from holdfast.privacy.evidence import Evidence, evidence_report
 from holdfast.privacy.guarantee import Unit
 from holdfast.privacy.premises import Premises, semi_evidence
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.public import Public
+from holdfast.public import Public, publish
 from holdfast.releases.joint import JointPremises
 from holdfast.releases.table import published
 from holdfast.spec.files import FilesSpec
-from holdfast.spec.load import read_any_spec
+from holdfast.spec.load import read_any_spec, read_spec
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, Neighbours, ProtectedUnit
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.notebook import NotebookReport, Picture
+from holdfast.system.ways import about
 from holdfast.universe.exposure import exposure as exposure_of
 from holdfast.universe.labelled import Labelled, labelled
 from holdfast.universe.semi_adjacency import SemiAdjacency
@@ -214,11 +217,14 @@ class ExposureReport(NotebookReport):
     """What a curator should look at in the data."""
     bounded: bool = False
     """Whether public inequalities leave fewer tables than the invariants do."""
+    side: SideInformation | None = None
+    """What somebody's own knowledge changes, if it was asked about: cells are those that remain to them."""
 
     @property
     def known(self) -> str:
         """What reveals the cells."""
-        return "The invariants and inequalities" if self.bounded else "The invariants alone"
+        alone = "The invariants and inequalities" if self.bounded else "The invariants alone"
+        return alone if self.side is None else "The invariants and what is known beside them"
 
     @property
     def people_exposed(self) -> int:
@@ -256,17 +262,32 @@ class ExposureReport(NotebookReport):
             "nearly_revealed": [interval(cell) for cell in self.nearly_revealed],
             "intervals": [interval(cell) for cell in self.open],
             "warnings": list(self.warnings),
+            **({} if self.side is None else {"known": self.side.to_dict()}),
         }
 
 
-def exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
+def exposure(spec: Spec | str | Path, data: Any = None, *, known: str | Path | None = None) -> ExposureReport:
     """Return the determined cells with their counts, and the interval of every other cell.
+
+    ``known`` is a CSV file of what somebody knows beside the invariants: a row for each record, or for each
+    selection of cells with its count, 0 for what is absent.
 
     >>> hf.audit.exposure(spec, people).to_dict()["people_exposed"]
     0
     """
-    public, warnings = published(spec, data)
-    schema, found = public.schema, exposure_of(public.universe)
+    spec = spec if isinstance(spec, Spec) else read_spec(spec)
+    with about(spec.file):
+        reading = read_table(spec, data)
+        public = publish(spec, reading.table, reading.inferred)
+    schema, found, side = public.schema, exposure_of(public.universe), None
+    if known is not None:
+        path = Path(known)
+        knowledge = Knowledge.read(path, schema, public.count)
+        knowledge.require_true(reading.table.counts, path)
+        here = knowledge.narrowed(public)
+        left = exposure_of(here)
+        side = side_information(public, spec.privacy, knowledge, here, (found, left))
+        found = left.beside(knowledge.records[public.possible])
 
     def exposed(cell: int) -> Exposed:
         levels = schema.cell(int(public.possible[cell]))
@@ -280,6 +301,7 @@ def exposure(spec: Spec | str | Path, data: Any = None) -> ExposureReport:
         determined=tuple(exposed(cell) for cell in found.determined),
         open=tuple(exposed(cell) for cell in order[found.width[order] > 0]),
         whom=public.whom,
-        warnings=warnings,
+        warnings=reading.warnings,
         bounded=public.universe.narrowed,
+        side=side,
     )

@@ -1,7 +1,10 @@
 """`holdfast audit universe`, and `holdfast audit exposure`: what invariants leave, and what they reveal."""
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.table import Table
 
 from holdfast import audit
@@ -11,14 +14,16 @@ from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.system.files import require_file
 from holdfast.system.progress import doing
-from holdfast.system.text import counted
+from holdfast.system.text import counted, rational
 
 if TYPE_CHECKING:
+    from holdfast.audit.side_information import Protection, SideInformation
     from holdfast.audit.universes import Exposed, ExposureReport, UniverseReport, UniverseReports
     from holdfast.spec.privacy import ProtectedUnit
     from holdfast.universe.labelled import Labelled
 
 
+ONE_LEFT = "Who knows this knows the whole table: nothing is left to protect from them."
 ONE_TABLE = "The invariants leave one possible table: nothing is left to protect."
 
 
@@ -108,12 +113,30 @@ DETERMINED = 30  # cells named on the terminal; --json names all
 NARROWEST = 10
 
 
-def exposure(spec: SpecFile, out: ReportFile = None, as_json: Json = False, quiet: Quiet = False) -> None:
+KnownFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--known",
+        metavar="FILE",
+        help="A CSV file of what somebody knows beside them: records, or counts of cells, 0 for none.",
+    ),
+]
+
+
+def exposure(
+    spec: SpecFile,
+    known: KnownFile = None,
+    out: ReportFile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Print the cells that the invariants of a spec reveal, and how much they tell of the others."""
     require_new_file(out)
     require_file(spec)
+    if known is not None:
+        require_file(known)
     with doing("looking for cells that the invariants reveal"):
-        report = audit.exposure(spec)
+        report = audit.exposure(spec, known=known)
     warn_each(report.warnings)
     deliver(report, _exposed, as_json=as_json, out=out)
 
@@ -141,11 +164,53 @@ def _exposed(report: "ExposureReport") -> None:
         console.print(f"{have} only two possible counts. The narrowest intervals:", soft_wrap=True)
         console.print(_cells([(cell, (cell.low, cell.high)) for cell in intervals[:NARROWEST]], "from", "to"))
         _more(len(intervals) - NARROWEST)
+    if report.side is not None:
+        console.print()
+        _side(report.side, report.whom)
     if not report.exact:
         console.print()
         console.print(
             "Some intervals could not be narrowed further: the true ones lie within.", soft_wrap=True
         )
+
+
+def _side(side: "SideInformation", whom: "ProtectedUnit") -> None:
+    """Print what the knowledge changes, line by line, and the two values that are farthest apart."""
+    console = terminal()
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for name in ("", "the invariants alone", "with what is known"):
+        table.add_column(name)
+    before, after = side.before, side.after
+    for title, (one, other) in {
+        "Dimensions left open": (before.dimension, after.dimension),
+        "Cells with one possible count": (before.determined, after.determined),
+        f"{whom.many.capitalize()} in them": (before.people, after.people),
+        f"One {whom.one}'s {_moved(whom)} takes": (_takes(before, whom), _takes(after, whom)),
+        "The target, for noise that is added": (_target(before), _target(after)),
+        "Verdict": (before.level or "none", after.level or "none"),
+    }.items():
+        table.add_row(title, str(one), str(other))
+    known = f"{counted(side.records, 'record')} and {counted(side.counts, 'count')}"
+    console.print(f"Beside the invariants {known} are known.", soft_wrap=True)
+    console.print(table)
+    if after.semi_adjacency == 0:
+        console.print(ONE_LEFT, soft_wrap=True)
+    elif after.worst is not None:
+        one, other = (", ".join(cell.values()) for cell in after.worst)
+        console.print(f"Farthest apart: from {one} to {other}.", soft_wrap=True)
+
+
+def _takes(found: "Protection", whom: "ProtectedUnit") -> str:
+    if found.semi_adjacency is None:
+        return "not known"
+    bound = "" if found.exact else "at most "
+    return "nobody is left" if found.semi_adjacency == 0 else f"{bound}{whom.apart(found.semi_adjacency)}"
+
+
+def _target(found: "Protection") -> str:
+    if found.parameters is None:
+        return "not told"
+    return ", ".join(f"{name} {rational(Fraction(value))}" for name, value in found.parameters.items())
 
 
 def _more(left: int) -> None:

@@ -44,6 +44,7 @@ def opened(desk: Desk, *, port: int = 0, password: str | None = None) -> Opened:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            log_config=None,  # its own would close the handlers of whoever opened the studio
             log_level="critical",
             access_log=False,
             server_header=False,

@@ -59,6 +59,11 @@ class Exposure:
         """The length of each interval, UNBOUNDED where it has no end."""
         return np.where(self.high == UNBOUNDED, UNBOUNDED, self.high - self.low)
 
+    def beside(self, known: IntArray) -> "Exposure":
+        """Return the intervals of all records where these are of the ones beside some that are known."""
+        high = np.where(self.high == UNBOUNDED, UNBOUNDED, self.high + known)
+        return Exposure(self.low + known, high, self.exact)
+
 
 def exposure(universe: Universe) -> Exposure:
     """Return the interval of every cell of the universe."""

@@ -43,6 +43,7 @@ from holdfast.universe.witness import Witnesses
 # Limits of patience: beyond them the bound of a theorem is told.
 BLOCKS = 20  # blocks looked at for one that attains a theorem's bound
 PATTERNS = 1_500  # search all pairs of patterns up to this many
+PAIRED = 200  # patterns among which a pair of cells is looked for that attains it
 SEARCH = "theory, 2"
 WitnessSearch = Witnesses | LimitedWitnesses
 
@@ -116,6 +117,26 @@ def _searched(
         reference=reference,
         searched=_below(worst, proved),
     )
+
+
+def farthest_pair(universe: Universe, changes: int) -> tuple[int, int] | None:
+    """Return cells x, y with d(X; x -> y) >= changes in some table X; None where none is found in time."""
+    if universe.dimension == 0 or universe.patterns.count > PAIRED:
+        return None
+    witnesses: WitnessSearch
+    if universe.limits is None:
+        kinds, witnesses = universe.patterns, Witnesses(universe)
+        if not witnesses.bounded:
+            return None
+    else:
+        kinds, witnesses = universe.kinds, LimitedWitnesses(universe, universe.limits)
+    tables, _ = witnesses.covering_tables()
+    possible = np.flatnonzero(np.any(tables, axis=0))
+    first = {kind: int(np.flatnonzero(kinds.of_cell == kind)[0]) for kind in possible.tolist()}
+    for x, y in _pairs(witnesses, possible):
+        if witnesses.expensive(x, y, max(changes, 2)).point is not None:
+            return first[x], first[y]
+    return None
 
 
 def _limited(universe: Universe, limits: Limits, work: int | None) -> SemiAdjacency:
