@@ -92,7 +92,9 @@ read <- function(folder, table = "table") {
   file <- file.path(folder, paste0(table, ".csv"))
   if (file.exists(file)) {
     frame <- texts_of(file)
-    frame[[ncol(frame)]] <- as.numeric(frame[[ncol(frame)]])
+    told <- c("noisy", "exact", "forced", "structural zero", "estimated")
+    counts <- ncol(frame) - all(names(frame)[ncol(frame)] == "status", frame[[ncol(frame)]] %in% told)
+    frame[[counts]] <- as.numeric(frame[[counts]])
     return(frame)
   }
   file <- file.path(folder, paste0(table, ".parquet"))

@@ -29,6 +29,12 @@ said <- tryCatch(intervals(folder, where = list(county = "Alpa")), holdfast_erro
 stopifnot(grepl("did you mean 'Alpha'?", said, fixed = TRUE))
 cat("x\\n", file = file.path(folder, "table.csv"), append = TRUE)
 stopifnot(!verify(folder))
+con <- file("holdfast.toml", "a")
+writeLines(c("[publication]", "status = true"), con)
+close(con)
+frame <- read(release("holdfast.toml", "told", seed = 7))
+stopifnot(identical(names(frame), c("county", "education", "children", "status")), sum(frame$children) == 135)
+stopifnot(all(frame$status == "noisy"))
 cat("all is well\\n")
 """
 
