@@ -11,6 +11,7 @@ from typing import Any
 import openpyxl
 import polars as pl
 import pytest
+import yaml
 from tests.releases.people_and_units import spec as of_files
 from tests.releases.several_tables import SPEC, write_people
 
@@ -128,6 +129,12 @@ def test_every_kind_of_table_says_it(tmp_path: Path) -> None:
         assert holdfast.verify(folder).kept
         assert holdfast_verify.verify(folder).kept
     assert "estimated" in (folders["files"] / "people.csv").read_text()
+    holdfast.export(folders["files"], "registry", tmp_path / "both.yaml")
+    told = yaml.safe_load((tmp_path / "both.yaml").read_text())["deployment"]["privacy_loss"]
+    assert told["privacy_parameters_details"].splitlines()[1:] == [
+        "Of each person, by people: rho 1.",
+        "Of each household, by units: rho 0.1.",
+    ]
     raw = holdfast.release(_spec(tmp_path, publication={"status": True}), tmp_path / "raw", seed=1).folder
     folder = tmp_path / "processed"
     holdfast.postprocess(raw, "rounded-l2", folder, bias_draws=2)

@@ -63,7 +63,7 @@ def registry_record(certificate: Certificate, name: str) -> dict[str, Any]:
                     for key, value in guarantee.intensity.items()
                     if key in ("epsilon", "delta", "rho")
                 },
-                "privacy_parameters_details": statement,
+                "privacy_parameters_details": "\n".join([statement, *_by_unit(certificate)]),
             },
             "deployment_model": {
                 "model_name": "Central",
@@ -93,6 +93,16 @@ def registry_record(certificate: Certificate, name: str) -> dict[str, Any]:
             },
         },
     }
+
+
+def _by_unit(certificate: Certificate) -> list[str]:
+    """Return what each unit loses by the tables of its own files, where units have tables apart."""
+    units = (certificate.joined and certificate.joined.units) or ()
+    return [
+        f"Of each {one.unit}, by {' and '.join(one.tables)}:"
+        f" {', '.join(f'{name} {float(value):g}' for name, value in one.intensity.items())}."
+        for one in units
+    ]
 
 
 def yaml(record: Mapping[str, Any]) -> bytes:
