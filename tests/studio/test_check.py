@@ -60,6 +60,24 @@ def test_a_release_is_derived_again_and_what_is_wrong_is_named(visitor: Visitor)
         assert check.detail in text
 
 
+def test_what_is_checked_is_not_what_the_release_shows(visitor: Visitor) -> None:
+    place = visitor.desk.place.folder
+    spec = written(place)
+    hf.release(spec, place / "other")
+    one = Visitor.at(spec)
+    for path, data in (("look", {"out": "mine"}), ("draw", {"nonce": one.desk.nonce})):
+        assert one.post(f"/release/{path}", data).status_code == 200
+        for job in one.desk.jobs.values():
+            job.wait()
+    checked(one, "other")
+    for view, name in (("release", "mine"), ("check", "other")):
+        page = one.get(f"/{view}/certificate")
+        assert page.text == (place / name / "certificate.html").read_text()
+        assert "unsafe" not in page.headers["content-security-policy"]
+    assert one.get("/release/file/table.csv").content == (place / "mine" / "table.csv").read_bytes()
+    assert Visitor.at(place / "out").get("/release/certificate").status_code == 404
+
+
 def test_the_folder_that_was_named_at_the_start_is_the_first_view(visitor: Visitor) -> None:
     one = Visitor.at(visitor.desk.place.folder / "out")
     assert one.get("/").headers["location"] == "/check"

@@ -145,21 +145,26 @@ def _segments(report: LedgerReport, places: Sequence[int]) -> Sequence[Segment]:
 def _rows(desk: Desk, report: LedgerReport) -> Sequence[Mapping[str, Any]]:
     """Return the last rows, the newest first, with the folders of this place that they were released as."""
     folders = {charged: name for name, charged in _hashes(desk).items()}
-    every = zip(report.rows, report.files, report.released, strict=True)
-    return [
-        {
-            "index": row.index,
-            "time": row.time[:19].replace("T", " "),
-            "file": file,
-            "scope": row.charge.scope[:DIGITS],
-            "alone": f"{MEASURES[row.charge.standard]} {rational(row.charge.intensity)}",
-            "added": rational(_added(report, place)),
-            "total": rational(row.total),
-            "released": released,
-            "folder": folders.get(row.hash, ""),
-        }
-        for place, (row, file, released) in enumerate(every)
-    ][: -MOST_ROWS - 1 : -1]
+    shown = range(len(report.rows) - 1, -1, -1)[:MOST_ROWS]
+    files, released = report.files, report.released
+    return [_row(report, place, files[place], released[place], folders) for place in shown]
+
+
+def _row(
+    report: LedgerReport, place: int, file: str, released: bool, folders: Mapping[str, str]
+) -> Mapping[str, Any]:
+    row = report.rows[place]
+    return {
+        "index": row.index,
+        "time": row.time[:19].replace("T", " "),
+        "file": file,
+        "scope": row.charge.scope[:DIGITS],
+        "alone": f"{MEASURES[row.charge.standard]} {rational(row.charge.intensity)}",
+        "added": rational(_added(report, place)),
+        "total": rational(row.total),
+        "released": released,
+        "folder": folders.get(row.hash, ""),
+    }
 
 
 def _hashes(desk: Desk) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from holdfast.studio import elsewhere
 from holdfast.studio.desk import Desk
 from holdfast.studio.pages import Scene, View, Visit, action, answered, page, refused
 from holdfast.studio.uploads import folder_received
+from holdfast.studio.views.release import certificate_page
 from holdfast.system.checks import Verification
 from holdfast.system.errors import HoldfastError
 from holdfast.verification.verify import verify
@@ -111,6 +112,12 @@ async def dropped(request: Request) -> Response:
     return await run_in_threadpool(answered, chosen, visit, request)
 
 
+def certificate(request: Request) -> Response:
+    """Return the page of the certificate that is looked at."""
+    desk: Desk = request.app.state.desk
+    return certificate_page(desk, desk.release)
+
+
 VIEW = View(
     "check",
     "Check",
@@ -118,6 +125,7 @@ VIEW = View(
         page("/check", shown),
         action("/check/release", chosen),
         action("/check/end", ended),
+        Route("/check/certificate", certificate),
         Route("/check/upload", dropped, methods=["POST"]),
     ),
     spec=False,

@@ -312,10 +312,15 @@ def another(visit: Visit) -> Scene:
 
 
 def certificate(request: Request) -> Response:
-    """Return the page of the certificate, with its own style, and nothing that runs."""
+    """Return the page of the certificate of what was released."""
     desk: Desk = request.app.state.desk
+    return certificate_page(desk, _made(desk))
+
+
+def certificate_page(desk: Desk, name: str | None) -> Response:
+    """Return the page of a certificate, with its own style, and nothing that runs."""
     try:
-        folder = desk.place.inside(desk.release or "")
+        folder = desk.place.inside(name or "")
         text = (folder / "certificate.html").read_text(encoding="utf-8")
         read_certificate(folder)
     except (HoldfastError, OSError, UnicodeDecodeError):
@@ -323,6 +328,13 @@ def certificate(request: Request) -> Response:
     hashes = " ".join(f"'sha256-{_sha256(style)}'" for style in STYLE.findall(text)) or "'none'"
     policy = f"default-src 'none'; style-src {hashes}; frame-ancestors 'self'; sandbox allow-popups"
     return Response(text, media_type="text/html", headers={"content-security-policy": policy})
+
+
+def _made(desk: Desk) -> str | None:
+    """Return the folder of the release that this view shows."""
+    job = desk.jobs.get(DRAW)
+    done = None if job is None else job.result
+    return desk.place.name(done.folder.resolve()) if isinstance(done, Written) else None
 
 
 def _sha256(text: str) -> str:
@@ -334,7 +346,7 @@ def file(request: Request) -> Response:
     desk: Desk = request.app.state.desk
     name = str(request.path_params["name"])
     try:
-        path = desk.place.inside(f"{desk.release}/{name}")
+        path = desk.place.inside(f"{_made(desk)}/{name}")
         if not (path.parent / CERTIFICATE).is_file() or not path.is_file():
             raise SpecError("no file")
         content = path.read_bytes()
