@@ -11,13 +11,15 @@ from scipy.sparse import csr_array
 from tests.example import written
 from tests.mechanisms.topdown.small import spec as topdown_spec
 
+from holdfast.comparison import pictures
 from holdfast.comparison.compare import compare
 from holdfast.comparison.contenders import CONTENDERS, deviation, usual
 from holdfast.comparison.tables import Comparison, MechanismRow
 from holdfast.comparison.terms import format_intensity, gaussian_terms, pure_terms, zcdp_terms
 from holdfast.data.schema import Attributes, Schema
-from holdfast.mechanisms.errors.accuracy import margins
+from holdfast.mechanisms.errors.accuracy import Size, margins
 from holdfast.mechanisms.k_norm import KNorm
+from holdfast.mechanisms.lattice_laplace import LatticeLaplace
 from holdfast.privacy.conversion import gdp_within, zcdp_within
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Approximate, GaussianDP, Intensity, Pure, ZeroConcentrated
@@ -27,6 +29,7 @@ from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.testing.goodness import two_way
+from holdfast.testing.worlds import Case
 from holdfast.universe.universe import Universe
 
 FAST = tuple(name for name in CONTENDERS if name not in ("k-norm", "conditioned"))
@@ -316,3 +319,20 @@ def test_no_noise_has_no_error() -> None:
     noise = LatticeLaplaceLaw(csr_array(two_way(2, 2)), Fraction(50), "l1").sample(SeededEntropy(0), 20)
     found = deviation([noise], (), keeps_invariants=True)
     assert (found.l2.value, found.l2.standard_error) == (0, 0)
+
+
+def test_sizes_are_told_in_people() -> None:
+    sizes = [Size(8.3e-14, 0.0), Size(1259.7, 1.0), Size(0.0, 0.0, exact=True), Size(float("nan"), 0.0)]
+    assert [size.words for size in sizes] == ["0", "1,260", "exact", "-"]
+
+
+def test_a_picture_begins_with_the_margins_that_released_noise_moves(tmp_path: Path) -> None:
+    """Those that all that may be released keeps come last, though noise without invariants moves them."""
+    names = ["lattice-laplace", "naive-laplace"]
+    spec = Case("two states", {"epsilon": "1"}).spec(LatticeLaplace, tmp_path)
+    found = compare(spec, names, draws=50)
+    assert isinstance(found, Comparison)
+    rows = [row for row in found.rows if row.deviation is not None]
+    titles = [title for title, _ in pictures._panels(rows)]
+    assert titles[1] == "column is off by"
+    assert set(titles[2:-1]) == {"total is off by", "row is off by"}

@@ -1,6 +1,5 @@
 """`holdfast compare`."""
 
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,12 +13,11 @@ from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.system.files import require_file, require_picture
 from holdfast.system.progress import doing
-from holdfast.system.text import counted, plain_number
+from holdfast.system.text import counted
 
 if TYPE_CHECKING:
     from holdfast.comparison.swaps import SwapComparison, SwapRow
     from holdfast.comparison.tables import Comparison
-    from holdfast.mechanisms.errors.accuracy import Size
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
@@ -99,7 +97,7 @@ def _errors(comparison: "Comparison") -> Table:
             format_intensity(row.contender.mechanism.guarantee.intensity).removeprefix("pure "),
             _yes(row.contender.mechanism.traits.keeps_invariants),
             _yes(row.contender.mechanism.traits.whole),
-            *(_number(size) for size in (found.l1, found.l2, found.largest, found.cell)),
+            *(size.words for size in (found.l1, found.l2, found.largest, found.cell)),
         )
     return table
 
@@ -112,7 +110,7 @@ def _margins(comparison: "Comparison") -> Table | None:
     names = list(rows[0][1])[:MOST_MARGINS]
     table = columns(["mechanism"], names, title="Mean absolute error of margins")
     for row, sizes in rows:
-        table.add_row(row.name, *("exact" if sizes[name].exact else _number(sizes[name]) for name in names))
+        table.add_row(row.name, *(sizes[name].words for name in names))
     return table
 
 
@@ -160,13 +158,9 @@ def _swap_errors(comparison: "SwapComparison") -> Table:
         found = row.errors
         margins = "exact" if found.kept else "with noise"
         sign = "never" if row.nonnegative else "possible"
-        sizes = (_number(found.cell), _number(found.percentage), f"{found.draws:,}")
+        sizes = (found.cell.words, found.percentage.words, f"{found.draws:,}")
         table.add_row(row.label, margins, sign, *sizes)
     return table
-
-
-def _number(size: "Size") -> str:
-    return "-" if isnan(size.value) else plain_number(size.value)
 
 
 def _yes(so: bool) -> str:

@@ -11,7 +11,7 @@ from holdfast.comparison.terms import format_intensity
 from holdfast.mechanisms.errors.accuracy import Size
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import require_picture, save_figure
-from holdfast.system.text import counted, plain_number
+from holdfast.system.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,8 +50,7 @@ def _draw_tables(comparison: Comparison, path: Path) -> None:
             edgecolor="white",
             error_kw={"ecolor": "#333333", "elinewidth": 1, "capsize": 3},
         )
-        labels = ["exact" if size.exact else plain_number(size.value) for size in sizes]
-        axes.bar_label(bars, labels, padding=6, fontsize=9)
+        axes.bar_label(bars, [size.words for size in sizes], padding=6, fontsize=9)
         axes.set_xlabel(title, fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
@@ -80,9 +79,14 @@ MOST_PANELS = 3
 
 
 def _panels(rows: Sequence[MechanismRow]) -> list[tuple[str, list[Size]]]:
-    """Return what is drawn: mean absolute errors of cells and of margins that noise moves, and L2."""
+    """Return what is drawn: mean absolute errors of cells and of margins that noise moves, and L2.
+
+    Margins that all that may be released keeps exactly come last.
+    """
     found = [row.deviation for row in rows if row.deviation is not None]
+    fit = [row.deviation for row in rows if row.deviation is not None and not row.lacks] or found
     moved = [name for name in found[0].margins if not all(each.margins[name].exact for each in found)]
+    moved.sort(key=lambda name: all(each.margins[name].exact for each in fit))
     return [
         ("a cell is off by", [each.cell for each in found]),
         *((f"{name} is off by", [each.margins[name] for each in found]) for name in moved[:MOST_PANELS]),
@@ -130,7 +134,7 @@ def _bars(axes: "Axes", rows: Sequence[SwapRow], sizes: Sequence[Size], title: s
         edgecolor="white",
         error_kw={"ecolor": "#333333", "elinewidth": 1, "capsize": 3},
     )
-    axes.bar_label(bars, [plain_number(size.value) for size in sizes], padding=6, fontsize=9)
+    axes.bar_label(bars, [size.words for size in sizes], padding=6, fontsize=9)
     axes.set_xlabel(title, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0.15)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import isnan
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -20,6 +21,7 @@ from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.mechanism import DrawArray, Law, NoiseLaw
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.system.text import plain_number
 from holdfast.universe.universe import Universe
 
 MOST_DRAWS, FEWEST_DRAWS = 4000, 20
@@ -37,6 +39,10 @@ MOST_MARGIN_CELLS = 200_000
 """Margins with more cells are left out of the account."""
 
 
+ROUNDED = 1e-6
+"""Of a person: no error of noise is smaller."""
+
+
 @dataclass(frozen=True)
 class Size:
     """An expected size, and the standard error of its estimate; exact where it is 0 by algebra."""
@@ -44,6 +50,13 @@ class Size:
     value: float
     standard_error: float
     exact: bool = False
+
+    @property
+    def words(self) -> str:
+        """The size for people: what floats leave of sums that they keep is 0."""
+        if self.exact or isnan(self.value):
+            return "exact" if self.exact else "-"
+        return plain_number(self.value if self.value > ROUNDED else 0.0)
 
     @classmethod
     def mean(cls, values: DrawArray) -> "Size":
