@@ -153,6 +153,32 @@ def test_several_tables_are_chosen_among_and_cells_that_cannot_be_are_no_buttons
     assert "--table one" in text
 
 
+def test_places_that_were_measured_are_asked_each(tmp_path: Path) -> None:
+    rows = [
+        f"0101{tract}{block},{age},{(tract * 29 + block * 13) % 40}"
+        for tract in (1, 2)
+        for block in (1, 2)
+        for age in ("adult", "minor")
+    ]
+    (tmp_path / "blocks.csv").write_text("\n".join(["block,age,n", *rows]) + "\n")
+    (tmp_path / "s.toml").write_text(
+        '[data]\npath = "blocks.csv"\ncells = ["age"]\ncount = "n"\n'
+        '[data.geography]\ncolumn = "block"\nprefixes = { county = 4, tract = 5, block = 6 }\n'
+        '[privacy]\nunit = "person"\nstandard = "zcdp"\nrho = "1/2"\nadjacency = "unit"\n'
+        '[mechanism]\nname = "topdown"\n'
+    )
+    hf.release(tmp_path / "s.toml", tmp_path / "out")
+    visitor = Visitor.at(tmp_path / "out")
+    text = asked(visitor)
+    assert 'id="head-2"' in text  # tracts down, ages across
+    assert "01011" in text
+    text = asked(visitor, pick="yes", across_level="adult", by="tract")
+    report = hf.read(tmp_path / "out").interval("age=adult", place="tract")
+    flat = [said(value) for row in report.rows for value in (row.estimate, row.low, row.high)]
+    assert said_of(text) == flat
+    assert "holdfast intervals out --term age=adult --level tract" in unescape(text)
+
+
 def test_a_release_that_was_changed_is_not_used(visitor: Visitor, place: Path, tmp_path: Path) -> None:
     del visitor
     (tmp_path / "out").mkdir()

@@ -51,7 +51,13 @@ class Question:
 
     def asked_of(self, estimator: Estimator) -> EstimateReport:
         """Return the estimate with its interval."""
-        return estimator.contrasts([self.contrast], margin=(self.by,) if self.by else (), level=self.level)
+        place = self.by if self.of_nodes(estimator) else None
+        margin = (self.by,) if self.by and place is None else ()
+        return estimator.contrasts([self.contrast], margin=margin, level=self.level, place=place)
+
+    def of_nodes(self, estimator: Estimator) -> bool:
+        """Whether it is asked of each node of a level that was measured."""
+        return estimator.nodes is not None and self.by in estimator.geography
 
     def of(self, counts: FloatArray, one: BoolArray, other: BoolArray) -> FloatArray:
         """Return what tables say, whose last axis has the cells, given which cells are counted."""
@@ -198,10 +204,10 @@ def selection(where: Where) -> str:
     return words(where)
 
 
-def calls(question: Question) -> tuple[str, list[str], Mapping[str, Any]]:
+def calls(question: Question, estimator: Estimator) -> tuple[str, list[str], Mapping[str, Any]]:
     """Return the method of a reading that asks the same, its selections, and the rest by name."""
     both = [selection(question.first)] + ([selection(question.second)] if question.second is not None else [])
     more: dict[str, Any] = {} if question.level == Fraction(9, 10) else {"level": float(question.level)}
     if question.by:
-        more["margin"] = [question.by]
+        more |= {"place": question.by} if question.of_nodes(estimator) else {"margin": [question.by]}
     return "interval" if question.kind == "count" else question.kind, both, more

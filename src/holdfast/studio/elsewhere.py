@@ -74,6 +74,7 @@ def intervals(folder: str, asked: tuple[str, Sequence[str], Mapping[str, Any]], 
     words = ["intervals", folder, *(part for one in chosen for part in (f"--{option}", one))]
     words += [part for name in ("margin",) if name in more for part in ("--margin", ",".join(more["margin"]))]
     words += [part for name in ("level",) if name in more for part in ("--level", f"{more['level']:g}")]
+    words += ["--level", more["place"]] if "place" in more else []
     words += ["--table", table] if table else []
     named = {"table": table} if table else {}
     python = called("hf.read", folder, **named) + f".{called(method, *chosen, **more)}"

@@ -68,7 +68,7 @@ def _tables(desk: Desk, name: str) -> Sequence[str]:
 def _asked(visit: Visit, estimator: Estimator, key: tuple[Any, ...]) -> dict[str, Any]:
     """Return the grid of the released counts, what is asked of it, and the answer."""
     schema = estimator.released.table.schema
-    down, across = _axes(visit, schema)
+    down, across = _axes(visit, estimator)
     rest = [name for name in schema.names if name not in (down, across)]
     within = {
         name: (level,)
@@ -92,19 +92,25 @@ def _asked(visit: Visit, estimator: Estimator, key: tuple[Any, ...]) -> dict[str
         "second": "" if question.second is None else json.dumps(question.second),
         "names": (name_of(question.first), name_of(question.second or {})),
         **_answered(visit.desk, estimator, question, key),
-        "ways": elsewhere.intervals(str(visit.desk.release), answers.calls(question), key[1])
+        "ways": elsewhere.intervals(str(visit.desk.release), answers.calls(question, estimator), key[1])
         if question.whole
         else {},
     }
 
 
-def _axes(visit: Visit, schema: Schema) -> tuple[str, str]:
-    """Return the attributes of the rows and the columns; "" where there is one alone."""
+def _axes(visit: Visit, estimator: Estimator) -> tuple[str, str]:
+    """Return the attributes of the rows and the columns, "" where there is one alone.
+
+    Unless others are chosen these are the first that tell anything: of places those of the highest level.
+    """
+    schema = estimator.released.table.schema
     sizes = {one.name: len(one.levels) for one in schema.attributes}
-    small = sorted(sizes, key=lambda name: (sizes[name] > MOST_BUTTONS // 2, schema.names.index(name)))
+    places = [name for name in estimator.geography if sizes.get(name, 0) > 1]
+    later = {name for name in estimator.geography if name not in places[:1]}
+    order = sorted(sizes, key=lambda name: (sizes[name] > MOST_BUTTONS // 2, name in later, sizes[name] < 2))
     down, across = visit.one("down"), visit.one("across")
-    down = down if down in sizes else small[0]
-    others = [name for name in small if name != down]
+    down = down if down in sizes else order[0]
+    others = [name for name in order if name != down]
     return down, across if across in others else next(iter(others), "")
 
 
