@@ -214,22 +214,41 @@ def test_a_run_that_was_ended_goes_on_with_one_charge(
 KILLED = """
 import os, signal, sys
 import holdfast
+from holdfast.estimation.hierarchy import descent
 from holdfast.mechanisms.topdown import joint
-joint.descend = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)
+
+level, whole, below = int(sys.argv[4]), joint.descend, descent._PartialTree.children
+
+def children(tree, place):
+    if place == level:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return below(tree, place)
+
+def descend(*given, **more):
+    descent._PartialTree.children = children
+    return whole(*given, **more)
+
+joint.descend = descend
 holdfast.release(sys.argv[1], sys.argv[2], ledger=sys.argv[3])
 """
 
 
-def test_kill_9_charges_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", [1, 3], ids=["county", "block"])
+def test_kill_9_at_any_level_measures_and_charges_once(tmp_path: Path, level: int) -> None:
     spec(tmp_path)
     (tmp_path / "spec.toml").write_text(TOML)
     path = Ledger.create(tmp_path / "one.ledger", standard="zcdp", budget=Fraction(1)).path
-    names = [str(tmp_path / "spec.toml"), str(tmp_path / "out"), str(path)]
+    names = [str(tmp_path / "spec.toml"), str(tmp_path / "out"), str(path), str(level)]
     ended = subprocess.run([sys.executable, "-c", KILLED, *names], check=False, env={**os.environ})
     assert ended.returncode == -signal.SIGKILL
+    (hidden,) = tmp_path.glob(".measured-*")
+    before = {name: (hidden / f"{name}_measurements.parquet").read_bytes() for name in ("people", "units")}
     done = holdfast.release(tmp_path / "spec.toml", tmp_path / "out", ledger=path)
     assert done.continued
     assert done.left == 0
+    for name, content in before.items():
+        assert (tmp_path / "out" / f"{name}_measurements.parquet").read_bytes() == content
+    assert verify(tmp_path / "out").kept
 
 
 TOML = """\
