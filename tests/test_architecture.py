@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.sources import PACKAGE, ROOT, nodes
+from tests.sources import PACKAGE, ROOT, nodes, tree
 
 import holdfast
 from holdfast import calculus, lab, workshop
@@ -59,21 +59,31 @@ PLACE = {room: place for place, rooms in enumerate(FLOW) for room in rooms}
 
 def imports(path: Path, *, types: bool = True) -> Iterator[str]:
     """Yield the modules of the package that a file imports, early or late, for types alone or not."""
+    yield from (name for name, guarded in _imported(path) if types or not guarded)
+
+
+@cache
+def _imported(path: Path) -> tuple[tuple[str, bool], ...]:
+    """Return the modules that a file imports, each with whether that is for types alone."""
     guarded = {
         id(inner)
         for node in nodes(path)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
+    found = []
     for node in nodes(path):
-        if not types and id(node) in guarded:
-            continue
         names = []
         if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        yield from (name.removeprefix("holdfast.") for name in names if name.startswith("holdfast."))
+        found += [
+            (name.removeprefix("holdfast."), id(node) in guarded)
+            for name in names
+            if name.startswith("holdfast.")
+        ]
+    return tuple(found)
 
 
 def test_every_sample_takes_its_arguments_in_one_order() -> None:
@@ -175,7 +185,7 @@ def test_public_names_are_there_and_told() -> None:
 def test_a_class_name_stands_for_one_class() -> None:
     named: dict[str, list[str]] = {}
     for path in files():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 named.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: places for name, places in named.items() if len(places) > 1} == {}
@@ -189,7 +199,7 @@ def test_modules_and_classes_have_the_nouns_of_the_field() -> None:
     names = {path.stem for path in files()} | {
         node.name.lstrip("_")
         for path in files()
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for node in tree(path).body
         if isinstance(node, ast.ClassDef)
     }
     first = {name: re.findall(r"[A-Z]?[a-z]+", name)[0].lower() for name in names if re.search("[a-z]", name)}
