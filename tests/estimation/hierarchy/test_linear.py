@@ -1,5 +1,7 @@
 """Two passes give what one dense problem over all leaves gives."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from tests.estimation.hierarchy.dense import close, dense, over_leaves, problem, tree
 
-from holdfast.estimation.hierarchy.linear import LevelMeasurements, estimate
+from holdfast.estimation.hierarchy.linear import LevelMeasurements, estimate, responses
 from holdfast.estimation.hierarchy.variances import covariances, variances
 from holdfast.system.errors import DataError
 
@@ -58,6 +60,23 @@ def test_invariants_and_sums_hold(seed: int, detailed: bool) -> None:
         sums = np.zeros_like(above)
         np.add.at(sums, parent, below)
         np.testing.assert_allclose(sums, above, atol=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, detailed=st.booleans())
+def test_the_responses_to_noise_are_the_estimates_of_noise_alone(seed: int, detailed: bool) -> None:
+    asked = problem(seed, detailed=detailed)
+    found = estimate(asked.spine, asked.measured)
+    generator = np.random.default_rng(seed)
+    noise = [generator.normal(size=(3, *level.values.shape)) for level in asked.measured]
+    tables = responses(found, noise)
+    for draw in range(3):
+        alone = [
+            replace(level, values=part[draw], exact=np.zeros_like(level.exact))
+            for level, part in zip(asked.measured, noise, strict=True)
+        ]
+        for table, expected in zip(tables, estimate(asked.spine, alone).tables, strict=True):
+            close(table[draw], expected)
 
 
 @settings(max_examples=60, deadline=None)

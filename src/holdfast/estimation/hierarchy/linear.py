@@ -180,9 +180,13 @@ class Siblings:
         count = np.bincount(parent)
         return cls(parent, np.cumsum(count) - count, count)
 
-    def sum(self, values: FloatArray) -> FloatArray:
-        """Return the sums over the children of each parent."""
-        return np.asarray(np.add.reduceat(values, self.starts, axis=0))
+    def sum(self, values: FloatArray, axis: int = -2) -> FloatArray:
+        """Return the sums over the children of each parent; children are the last axis but one."""
+        return np.asarray(np.add.reduceat(values, self.starts, axis=axis))
+
+    def each(self, values: FloatArray) -> FloatArray:
+        """Return the values of the parent of each child; parents are the last axis but one."""
+        return np.asarray(np.take(values, self.parent, axis=-2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,8 +253,32 @@ def estimate(spine: Spine, measured: Sequence[LevelMeasurements]) -> Estimates:
     root = upward[0]
     tables = [root.fixed @ root.spaces.fixed.T + root.mean @ root.spaces.measured.T]
     for level, children in zip(upward[1:], siblings, strict=True):
-        tables.append(_distributed(level, children, tables[-1]))
+        fixed = level.fixed @ level.spaces.fixed.T
+        tables.append(_distributed(level, fixed, level.mean, children, tables[-1]))
     return Estimates(spine, tuple(upward), tuple(tables))
+
+
+def responses(estimates: Estimates, noise: Sequence[FloatArray]) -> tuple[FloatArray, ...]:
+    """Return the errors of all tables that noise makes, by level: one table of nodes and cells a draw.
+
+    ``noise`` is that of the queries of each level, by draw and node. Estimates are linear, so that all but
+    these two passes is done once for all draws.
+    """
+    upward, siblings = estimates.upward, estimates.siblings
+    means: list[FloatArray] = []
+    for place in reversed(range(len(upward))):
+        level = upward[place]
+        score = noise[place] @ level.weighted.T
+        if means:
+            below = upward[place + 1]
+            onto = below.spaces.measured.T @ level.spaces.measured
+            score = score + _times(below.inverse, siblings[place].sum(means[-1])) @ onto
+        means.append(_times(level.covariance, score))
+    means.reverse()
+    tables = [means[0] @ upward[0].spaces.measured.T]
+    for level, mean, children in zip(upward[1:], means[1:], siblings, strict=True):
+        tables.append(_distributed(level, np.zeros(1), mean, children, tables[-1]))
+    return tuple(tables)
 
 
 def _combined(
@@ -276,7 +304,7 @@ def _combined(
         score = score + _times(level.inverse, rest) @ onto
         covariance = _inverse(onto.T @ level.inverse @ onto + information)
     mean = _times(covariance, score)
-    total = covariance[:0] if above is None else above.sum(covariance)
+    total = covariance[:0] if above is None else above.sum(covariance, axis=0)
     return Upward(bases, fixed, mean, covariance, total, _inverse(total), np.asarray(weighted))
 
 
@@ -302,18 +330,20 @@ def _fixed(
     return np.asarray(fixed)
 
 
-def _distributed(level: Upward, children: Siblings, parents: FloatArray) -> FloatArray:
-    """Return the final tables of a level, given those of the level above."""
+def _distributed(
+    level: Upward, fixed: FloatArray, mean: FloatArray, children: Siblings, parents: FloatArray
+) -> FloatArray:
+    """Return the final tables of a level from what is fixed, its means, and those of the level above."""
     bases = level.spaces
-    missing = parents @ bases.measured - children.sum(level.mean)
-    mean = level.mean + _times(level.covariance, _times(level.inverse, missing)[children.parent])
-    even = ((parents @ bases.open) / children.count[:, None])[children.parent]
-    return np.asarray(level.fixed @ bases.fixed.T + mean @ bases.measured.T + even @ bases.open.T)
+    missing = parents @ bases.measured - children.sum(mean)
+    final = mean + _times(level.covariance, children.each(_times(level.inverse, missing)))
+    even = children.each((parents @ bases.open) / children.count[:, None])
+    return np.asarray(fixed + final @ bases.measured.T + even @ bases.open.T)
 
 
 def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
     """Return each matrix times its vector."""
-    return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
+    return np.asarray((matrices @ vectors[..., None])[..., 0])
 
 
 def _inverse(matrices: FloatArray) -> FloatArray:

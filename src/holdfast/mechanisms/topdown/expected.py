@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.data.invariants import margin_matrix
+from holdfast.estimation.hierarchy.linear import Estimates, responses
 from holdfast.estimation.hierarchy.variances import variances
 from holdfast.lattice.arrays import FloatArray
 from holdfast.mechanisms.errors.counts import Counts
@@ -34,7 +35,7 @@ def estimate_errors(mechanism: "TopDown", asked: Sequence[Counts]) -> tuple[Coun
     places = [_place(mechanism, counts) for counts in asked]
     still = _still(mechanism)
     estimates = best_linear(still, _zeros(still))
-    simulated = _simulated(still)
+    simulated = _simulated(still, estimates)
     found: list[CountErrors | None] = [None] * len(asked)
     for place in sorted({level for level, _ in places}):
         mine = [at for at, (level, _) in enumerate(places) if level == place]
@@ -44,7 +45,7 @@ def estimate_errors(mechanism: "TopDown", asked: Sequence[Counts]) -> tuple[Coun
         starts = np.cumsum([0, *(len(places[at][1]) for at in mine)])
         for at, begin, end in zip(mine, starts, starts[1:], strict=False):
             part = variance[:, begin:end]
-            shape = _shape([tables[place] for tables in simulated], places[at][1], part)
+            shape = _shape(simulated[place] if simulated else None, places[at][1], part)
             found[at] = CountErrors.of(part.ravel(), partial(NearNormal, shape=shape))
     return tuple(one for one in found if one is not None)
 
@@ -83,26 +84,31 @@ def _zeros(mechanism: "TopDown") -> Values:
     return tuple(np.zeros(size, dtype=np.int64) for size in _sizes(mechanism))
 
 
-def _simulated(mechanism: "TopDown") -> list[tuple[FloatArray, ...]]:
+def _simulated(mechanism: "TopDown", estimates: Estimates) -> tuple[FloatArray, ...] | None:
     """Return the errors of the tables of all levels in some draws, where these are not near to normal."""
     if mechanism.noise_law == "gaussian":
-        return []
+        return None
     entropy, regions = SeededEntropy(0), mechanism.design.regions
     each = regions.width * sum(regions.sizes)
-    found = []
-    for _ in range(int(np.clip(NUMBERS // each, FEWEST_DRAWS, MOST_DRAWS))):
-        drawn = tuple(
-            one.law.sample(entropy, nodes * rows).reshape(nodes, rows)
-            for one, (nodes, rows) in zip(mechanism.measurements, _sizes(mechanism), strict=True)
-        )
-        found.append(best_linear(mechanism, drawn).tables)
-    return found
+    taken, sizes = mechanism.measurements, _sizes(mechanism)
+    drawn = [
+        [
+            one.law.sample(entropy, n * rows).reshape(n, rows)
+            for one, (n, rows) in zip(taken, sizes, strict=True)
+        ]
+        for _ in range(int(np.clip(NUMBERS // each, FEWEST_DRAWS, MOST_DRAWS)))
+    ]
+    noise = []
+    for place, nodes in enumerate(regions.sizes):
+        here = [at for at, one in enumerate(taken) if one.of.level == place]
+        none = np.zeros((len(drawn), nodes, 0))
+        noise.append(np.concatenate([none, *(np.stack([draw[at] for draw in drawn]) for at in here)], axis=2))
+    return responses(estimates, noise)
 
 
-def _shape(tables: Sequence[FloatArray], queries: FloatArray, variance: FloatArray) -> Shape:
+def _shape(tables: FloatArray | None, queries: FloatArray, variance: FloatArray) -> Shape:
     """Return the law of errors beside their standard deviations."""
     some = (variance > 0) & np.isfinite(variance)
-    if not tables or not some.any():
+    if tables is None or not some.any():
         return NORMAL
-    sizes = [np.abs((table @ queries.T)[some]) / np.sqrt(variance[some]) for table in tables]
-    return Shape(np.sort(np.concatenate(sizes)))
+    return Shape(np.sort((np.abs((tables @ queries.T)[:, some]) / np.sqrt(variance[some])).ravel()))
