@@ -160,19 +160,19 @@ def test_a_count_in_groups_of_digits_says_how_to_write_it(
 
 
 def test_noise_that_is_too_narrow_to_be_drawn_says_how_wide_it_can_be(run: Run, tmp_path: Path) -> None:
-    rows = [f"a{i},b{j},{(7 * i + j) % 23}" for i in range(48) for j in range(8)]
+    rows = [f"a{i},b{j},{(7 * i + j) % 23}" for i in range(16) for j in range(8)]
     spec = (
         SPEC.replace("lattice-laplace", "lattice-gaussian")
-        .replace('epsilon = "1"', 'standard = "zcdp"\nrho = "2"\nadjacency = "unit"')
+        .replace('epsilon = "1"', 'standard = "zcdp"\nrho = "8"\nadjacency = "unit"')
         .replace("[privacy]", '[[invariants]]\nmargin = ["age"]\n[privacy]')
     )
     said = refused(run, tmp_path, spec, "sex,age,n\n" + "\n".join(rows) + "\n")
     assert "as the noise is narrow: ask for a rho 2 times smaller" in said
-    pure = spec.replace('standard = "zcdp"\nrho = "2"', 'epsilon = "2"')
+    pure = spec.replace('standard = "zcdp"\nrho = "8"', 'epsilon = "4"')
     other = pure.replace('"lattice-gaussian"', '"lattice-laplace"\nnorm = "l2"')
-    assert 'set standard = "pure" with epsilon 2 in [privacy], which implies the target' in said
+    assert 'set standard = "pure" with epsilon 4 in [privacy], which implies the target' in said
     assert 'name = "lattice-laplace" and norm = "l2" (a cell is off by' in said
-    for way in (spec.replace('rho = "2"', 'rho = "1"'), other):
+    for way in (spec.replace('rho = "8"', 'rho = "4"'), other):
         (tmp_path / "way.toml").write_text(way, encoding="utf-8")
         assert run("plan", tmp_path / "way.toml").code == 0
 
