@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from distribution.build import packed, packed_site
 from tests.sources import ROOT
+from website.reference import outputs
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TOP = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]
+PACKAGES = (("holdfast_dp-0", "src", "holdfast"), ("holdfast_verify", "verify/src", "holdfast_verify"))
 CLONE = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="what belongs to the sources is asked of git")
 
 
@@ -72,6 +74,10 @@ def test_sources_lead_to_the_same_wheels_and_sources(built: Path, tmp_path: Path
     assert read(tmp_path) == read(built)
 
 
+def test_what_pages_show_of_runs_is_the_same_in_the_next() -> None:
+    assert outputs.page() == outputs.page()
+
+
 def test_files_have_the_time_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     packed(ROOT / "verify", tmp_path)
@@ -81,10 +87,12 @@ def test_files_have_the_time_that_is_asked_for(monkeypatch: pytest.MonkeyPatch, 
 
 @CLONE
 def test_a_wheel_has_every_file_of_the_package_and_no_other(built: Path) -> None:
-    for name, source in (("holdfast_dp-0", "src"), ("holdfast_verify", "verify/src")):
+    for name, root, package in PACKAGES:
         (wheel,) = built.glob(f"{name}*.whl")
         there = {one for one in names(wheel) if ".dist-info/" not in one}
-        asked = {one.removeprefix(f"{source}/") for one in listed("-co", "--exclude-standard", source)}
+        asked = {
+            one.removeprefix(f"{root}/") for one in listed("-co", "--exclude-standard", f"{root}/{package}")
+        }
         assert there - {"holdfast_verify/verify.html"} == asked
     (page,) = built.glob("holdfast_verify*.whl")
     assert (

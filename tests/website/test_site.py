@@ -67,9 +67,7 @@ def test_search_finds_things_from_files_and_asks_no_host(site: Path) -> None:
         for words in ASKED:
             page.reload()
             page.locator("label[for=__search]").first.click()
-            page.locator("input[aria-label=Search]").first.fill(
-                words
-            )  # keys are lost while it starts
+            page.locator("input[aria-label=Search]").first.fill(words)  # keys are lost while it starts
             found = page.locator("mark", has_text=re.compile(words.split()[0], re.I)).first
             found.wait_for(timeout=60_000)
         browser.close()
