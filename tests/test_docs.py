@@ -87,7 +87,6 @@ def test_there_is_something_to_try_on_every_page_of_use() -> None:
     tried = {*with_some(_command_lines), *with_some(_examples)}
     assert [page.name for page in (README, *GUIDES) if page not in tried] == [
         "computation.md",
-        "guarantees.md",
         "speed.md",
     ]
     assert SPEC in with_some(_specs)
