@@ -72,7 +72,7 @@ def command(
     if out is not None:
         written(out, lambda: write_new_text(out, f"{json.dumps(values, indent=2)}\n", mode=0o600))
     if studio.elsewhere is not None:
-        warn("what others see goes over the network as it is: use it behind a server that encrypts.")
+        warn("what others see goes over the network as it is: lead the port here by SSH, where you can.")
     console = terminal()
     if as_json:
         print_values(**values)

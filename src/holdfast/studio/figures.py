@@ -1,8 +1,8 @@
 """The live figures of a table: what its invariants leave, move and reveal, by functions of the commands.
 
-They are worked out of the kept universe, which is made once for a set of invariants. The distance of one
-person's change is there at once; what the invariants reveal may take integer programs, and comes when it is
-found.
+They are worked out of the kept universe, which is made once for a set of invariants. How many numbers are
+left open is there at once; the distance of one person's change, and what the invariants reveal, may take
+integer programs: they come when they are found.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ DELTA = Fraction(1, 10**10)
 """The delta at which other standards are read as an epsilon, where the spec has none."""
 FREE, NEARLY, EXPOSED, NEVER = 0, 1, 2, 3
 """How a cell is painted: it can be anything, one of two counts, one count alone; it cannot occur."""
-WAIT = 0.15
+WAIT = 0.05
 """Seconds until a page is shown without what it still looks for."""
 
 
@@ -40,8 +40,8 @@ class Figures:
     cells: int
     invariants: int
     dimension: int
-    apart: int
-    """How many records one person's change takes."""
+    apart: int | None
+    """How many records one person's change takes; None while that is looked for."""
     exact: bool
     whom: ProtectedUnit
 
@@ -51,16 +51,14 @@ class Figures:
         return self.dimension == 0 or self.apart == 0
 
 
-def figures(desk: Desk, spec: Spec) -> Figures:
-    """Return the figures of a spec."""
-    return desk.kept(("figures", desk.public_key(spec)), lambda: _worked_out(desk.public(spec)))
-
-
-def _worked_out(public: Public) -> Figures:
-    premises = public.premises("semi")
-    here, people = premises.universe, people_of(premises)
-    apart = people.worst_case * premises.whom.records
-    return Figures(here.cells, here.rank, here.dimension, apart, people.exact, premises.whom)
+def figures(desk: Desk, spec: Spec, wait: float = WAIT) -> Figures:
+    """Return the figures of a spec, without the distance where it is still looked for."""
+    key, public = desk.public_key(spec), desk.public(spec)
+    premises = desk.kept(("premises", key), lambda: public.premises("semi"))
+    people = desk.soon(("people", key), lambda: people_of(premises), wait)
+    apart = None if people is None else people.worst_case * premises.whom.records
+    here, exact = premises.universe, people is not None and people.exact
+    return Figures(here.cells, here.rank, here.dimension, apart, exact, premises.whom)
 
 
 @dataclass(frozen=True)
@@ -122,6 +120,8 @@ def promise(desk: Desk, spec: Spec) -> Promise | str:
     found = figures(desk, spec)
     if found.nothing_left:
         return "The exact numbers leave one possible table: nothing is left to protect."
+    if found.apart is None:
+        return "What the guarantee becomes is told once it is known how much one change moves."
     try:
         intensity = target_of(spec.privacy).intensity
         if intensity is None:

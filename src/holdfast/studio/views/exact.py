@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -150,9 +151,11 @@ def sentence(found: Figures, seen: Revealed | None) -> str:
     if found.nothing_left:
         return "The exact numbers leave one possible table: nothing is left to protect."
     left = counted(found.dimension, "number")
-    moves = found.whom.amount(found.apart)
     verb = "is" if found.dimension == 1 else "are"
-    head = f"{left} {verb} left open, and one {found.whom.one}'s change moves {moves}"
+    head = f"{left} {verb} left open"
+    if found.apart is None:
+        return f"{head}; how much one {found.whom.one}'s change moves is still looked for."
+    head = f"{head}, and one {found.whom.one}'s change moves {found.whom.amount(found.apart)}"
     if seen is None:
         return f"{head}; what the exact numbers reveal is still looked for."
     if not seen.exposed:
@@ -366,13 +369,17 @@ def drop(visit: Visit) -> Scene:
 def without(visit: Visit) -> Scene:
     """Tell what dropping each of the invariants would change, and which cells it would free."""
     desk, spec = visit.desk, visit.desk.asked.table
-    public, now = desk.public(spec), figures(desk, spec)
-    seen = revealed_of(desk, spec, WAIT_FOR_LESS)
+    public, end = desk.public(spec), monotonic() + WAIT_FOR_LESS
+
+    def rest() -> float:
+        return max(0.0, end - monotonic())
+
+    now, seen = figures(desk, spec, rest()), revealed_of(desk, spec, rest())
     rows = []
     for one in choices_of(spec, public):
-        rest = tuple(other for place, other in enumerate(spec.invariants) if place != one.number)
-        less = spec.model_copy(update={"invariants": rest})
-        found, other = figures(desk, less), revealed_of(desk, less, WAIT_FOR_LESS)
+        others = tuple(other for place, other in enumerate(spec.invariants) if place != one.number)
+        less = spec.model_copy(update={"invariants": others})
+        found, other = figures(desk, less, rest()), revealed_of(desk, less, rest())
         freed = None
         if seen is not None and other is not None:
             freed = np.flatnonzero((seen.paint == EXPOSED) & (other.paint != EXPOSED))
