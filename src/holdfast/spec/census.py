@@ -198,7 +198,7 @@ def _invented(races: tuple[str, ...], *, tracts: int) -> tuple[str, str]:
     persons, units = ["block,hhgq,votingage,hispanic,cenrace,people"], ["block,kind,units"]
     for county, tract, group, block in product("13", range(1, tracts + 1), "12", "123"):
         code = f"44{int(county):03}{tract:06}{group}{int(block):03}"
-        homes = chance.choice([0, 3, 20, 60])
+        homes = chance.choice([0, 0, 3, 20, 60])
         counts: dict[tuple[str, ...], int] = {}
         for _ in range(int(homes * 2.4)):
             race = races[min(int(chance.expovariate(0.9)), len(races) - 1)]
@@ -207,6 +207,8 @@ def _invented(races: tuple[str, ...], *, tracts: int) -> tuple[str, str]:
         facility = chance.choice(FACILITIES) if chance.random() < 0.4 else None
         for _ in range(chance.randint(2, 40) if facility else 0):
             _one_more(counts, (facility or "", "18+", "no", races[min(int(chance.expovariate(1)), 3)]))
+        if not counts:  # places with nobody are listed, or their absence would tell of them
+            counts["household", "18+", "no", races[0]] = 0
         persons += [",".join([code, *cell, str(count)]) for cell, count in sorted(counts.items())]
         vacant = homes and chance.randint(0, homes // 4)
         units += [f"{code},occupied,{homes - vacant}", f"{code},vacant,{vacant}"]
