@@ -74,8 +74,8 @@ def _leading(place: str, parent: Path, places: Mapping[Path, str]) -> Callable[[
             return link
         path, _, anchor = link.partition("#")
         target = places.get((parent / path).resolve())
-        if target is None:
-            return None
+        if target is None:  # outside of the site; a link to nothing stays, and is found by the checks
+            return None if (parent / path).exists() else link
         return os.path.relpath(target, PurePosixPath(place).parent) + (f"#{anchor}" if anchor else "")
 
     return lead

@@ -19,6 +19,7 @@ from website.pages import SECTIONS, sources
 from website.reference import spec
 from website.reference.keys import KEYS
 from website.slides import slides, write
+from website.stage import _leading
 
 import holdfast
 from holdfast.version import VERSION
@@ -95,6 +96,12 @@ def test_what_makes_a_reader_stumble_is_noticed(tmp_path: Path, html: str, said:
     assert flaws(tmp_path) == []
     (tmp_path / "page.html").write_text(good + html, encoding="utf-8")
     assert any(said in flaw for flaw in flaws(tmp_path))
+
+
+def test_a_link_to_nothing_is_left_to_the_checks_and_one_to_a_file_of_the_project_becomes_text() -> None:
+    lead = _leading("guides/page.md", ROOT / "docs" / "guides", {})
+    assert lead("nothing.md") == "nothing.md"
+    assert lead("../../Makefile") is None
 
 
 def test_every_key_of_a_spec_has_a_meaning_and_an_example_that_is_toml() -> None:
