@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from threading import Event
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from holdfast import audit
 from holdfast.audit.universes import UniverseReport
 from holdfast.spec.example import EXAMPLE_SPEC
 from holdfast.studio.figures import EXPOSED, NEARLY, figures, revealed
+from holdfast.system.progress import look
 
 
 @pytest.fixture
@@ -115,6 +117,28 @@ def test_what_cannot_be_is_one_sentence_and_changes_nothing(
     assert "Traceback" not in answer.text
     assert "<script>" not in answer.text
     assert (visitor.desk.place.folder / "holdfast.toml").read_text() == before
+
+
+def test_what_nobody_asks_any_more_is_ended(visitor: Visitor) -> None:
+    desk, at, go = visitor.desk, Event(), Event()
+
+    def search() -> str:
+        at.set()
+        go.wait(60)
+        look()  # as before each program
+        return "found"
+
+    assert desk.soon("search", search, 0.0) is None
+    at.wait(60)
+    desk.soon("another", lambda: "of the same spec", 60)
+    path = desk.place.folder / "holdfast.toml"
+    path.write_text(path.read_text() + "# other\n")
+    assert desk.soon("of another spec", lambda: "there", 60) == "there"
+    job = desk._soon["search"][1]
+    go.set()
+    job.wait()
+    assert job.ended
+    assert desk.soon("search", search, 60) == "found"  # asked again, it is made
 
 
 def test_a_tab_sees_what_another_did_and_so_does_an_editor(visitor: Visitor) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.system.progress import look
 
 Option = bool | int | float | str
 
@@ -152,6 +153,7 @@ class HighsModel:
 
     def run(self, *, fresh: bool = True) -> Solution:
         """Solve, from a fresh start unless the last basis is to be used on."""
+        look()
         if fresh:  # the answer must not depend on which question came before
             self._highs.clearSolver()
         self._highs.run()

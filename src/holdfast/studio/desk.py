@@ -97,7 +97,7 @@ class Desk:
         self.beginning = RLock()
         """Held while a release begins, so that none begins twice."""
         self._lock = RLock()
-        self._soon: OrderedDict[Hashable, Job] = OrderedDict()
+        self._soon: OrderedDict[Hashable, tuple[str, Job]] = OrderedDict()
         self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()
         self._back: list[tuple[str, str]] = []
 
@@ -237,11 +237,18 @@ class Desk:
     def soon(self, key: Hashable, make: Callable[[], KeptT], wait: float) -> KeptT | None:
         """Return what `kept` returns if it is there after so many seconds; None while it is being made.
 
-        What kept it from being made is raised when it is asked for again.
+        What kept it from being made is raised when it is asked for again. What was asked of another text of
+        the spec is ended: nobody looks at it any more, and it would take the time of what is asked now.
         """
+        now = self.asked.digest
         with self._lock:
-            job = self._soon.pop(key, None) or Job("", lambda _: self.kept(key, make)).start()
-            self._soon[key] = job
+            text, job = self._soon.pop(key, ("", None))
+            if job is None or job.ended:
+                for before, older in self._soon.values():
+                    if before != now:
+                        older.end()
+                text, job = now, Job("", lambda _: self.kept(key, make)).start()
+            self._soon[key] = text, job
             while len(self._soon) > MOST_KEPT:
                 self._soon.popitem(last=False)
         job.wait(wait)

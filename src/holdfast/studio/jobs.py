@@ -34,6 +34,9 @@ class _Watched(Progress):
         self.job.look()
         super().begin(stage)
 
+    def look(self) -> None:
+        self.job.look()
+
 
 @dataclass(eq=False)
 class Job:

@@ -44,6 +44,9 @@ class Progress:
         if stage in self.stages:
             del self.stages[self.stages.index(stage) :]
 
+    def look(self) -> None:
+        """Be told that another program of a search begins: who hears of the work may end it there."""
+
     def sentence(self, now: float) -> str:
         """Say what is being done and how far it is; nothing where nothing is under way.
 
@@ -83,6 +86,12 @@ def steps(items: Iterable[ItemT], words: str, total: int | None = None) -> Itera
             stage.done += 1
     finally:
         progress.end(stage)
+
+
+def look() -> None:
+    """Tell whoever hears of the work that it goes on."""
+    if (progress := _LISTENING.get()) is not None:
+        progress.look()
 
 
 @contextmanager
