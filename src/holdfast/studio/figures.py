@@ -29,7 +29,7 @@ DELTA = Fraction(1, 10**10)
 """The delta at which other standards are read as an epsilon, where the spec has none."""
 FREE, NEARLY, EXPOSED, NEVER = 0, 1, 2, 3
 """How a cell is painted: it can be anything, one of two counts, one count alone; it cannot occur."""
-WAIT = 0.05
+WAIT = 0.03
 """Seconds until a page is shown without what it still looks for."""
 
 
