@@ -10,7 +10,7 @@ from tests.sources import PACKAGE, nodes
 
 EDGES = {"cli", "spec", "studio"}
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
-KEY = re.compile(r"\[\[?[a-z_]+(\.[a-z_]+)*\]")
+KEY = re.compile(r"\[\[?[a-z_]+(\.[a-z_]+)*\]|\[\[\.|double brackets")
 ASSIGNED = re.compile(r"""\b[a-z_]+ = (["'\[{]|true\b|false\b)|\b(set|add|write|with) [a-z_]+ = ?$""")
 COMMAND = re.compile(r"\bholdfast [a-z]")
 TEXTS = {"str", "str | None", "Iterator[str]", "tuple[str, ...]", "SpecError", "GuaranteeError"}
@@ -74,7 +74,9 @@ def test_an_assignment_and_a_command_are_seen(tmp_path: Path, said: str) -> None
 
 
 def test_a_flag_and_a_key_are_seen(tmp_path: Path) -> None:
-    (tmp_path / "saying.py").write_text('"""--docstring"""\na = f"use --out {b}"\nc = "set [data] of"\n')
+    (tmp_path / "saying.py").write_text(
+        '"""--docstring"""\na = f"use --out {b}"\nc = "set [data] of"\nd = "write [[...]]"\n'
+    )
     assert [
         bool(FLAG.search(text)) + 2 * bool(KEY.search(text)) for text in said(tmp_path / "saying.py")
-    ] == [2, 1]
+    ] == [2, 2, 1]

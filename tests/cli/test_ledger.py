@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,18 @@ def test_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (told["budget"], told["spent"], told["left"]) == ("5", "13/12", "47/12")
     assert [row["intensity"] for row in told["rows"]] == ["1/2", "1/3", "1/4"]
     assert {row["file"] for row in told["rows"]} == {charge.dataset[:12]}
+
+
+def test_an_account_of_epsilon_is_shown_without_what_computes(tmp_path: Path) -> None:
+    filled(tmp_path / "a")
+    program = (
+        "import sys; from holdfast.cli import main\n"
+        "try: main()\n"
+        "finally: print(*[name for name in ('flint', 'numpy', 'scipy') if name in sys.modules], 'loaded')"
+    )
+    words = ("ledger", "show", tmp_path / "a")
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded"
 
 
 def test_show_of_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

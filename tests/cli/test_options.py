@@ -1,9 +1,12 @@
 """What every command shares: --json, --quiet, --out, -h, -V, completion, and plain text in a pipe."""
 
+import ast
 import json
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Run
 from tests.cli.test_errors import sentence
+from tests.sources import PACKAGE, nodes
 from typer.main import get_command
 
 from holdfast.cli.app import app
@@ -177,3 +181,19 @@ def test_a_processed_table_has_one_folder(run: Run, example: Path, tmp_path: Pat
     assert run(*asked, "--output", tmp_path / "one").code == 0
     assert run(*asked, "--out", tmp_path / "two").code == 0
     assert "--out" in sentence(run(*asked).err)
+
+
+def declared(path: Path) -> Iterator[str]:
+    """Yield the help of options and arguments that the functions of a module declare themselves."""
+    for node in nodes(path):
+        if isinstance(node, ast.FunctionDef):
+            for each in (*node.args.args, *node.args.kwonlyargs):
+                if each.annotation is not None:
+                    yield from re.findall(r"\bhelp=(.+)\)", ast.unparse(each.annotation))
+
+
+def test_what_commands_share_is_declared_once() -> None:
+    """One option has one declaration, in `arguments.py`: its help then says the same wherever it is read."""
+    found = [text for path in sorted((PACKAGE / "cli").glob("*.py")) for text in declared(path)]
+    assert len(found) > 100
+    assert [text for text, times in Counter(found).items() if times > 1] == []

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -69,6 +69,22 @@ NoProtection = Annotated[
 Strict = Annotated[bool, typer.Option("--strict", help="Take doubts about the data for errors.")]
 ReleaseFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")]
 LedgerFile = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger, an SQLite file.")]
+TableName = Annotated[str | None, typer.Option(metavar="NAME", help="Which table, of a release of several.")]
+ReleaseSeed = Annotated[
+    int | None,
+    typer.Option(
+        parser=SEED, metavar="N", help="For tests and studies only: what is drawn with it is NOT private."
+    ),
+]
+SimulationSeed = Annotated[int, typer.Option(parser=SEED, metavar="N", help="The seed of the simulation.")]
+ChargedLedger = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Charge what is released to this ledger first.")
+]
+
+
+def drawing(what: str = "it") -> Any:
+    """Return the option that draws something to a file."""
+    return typer.Option(metavar="FILE", help=f"Draw {what} to this .png, .svg or .pdf file.")
 
 
 def number(option: str, text: str) -> Fraction:

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from holdfast import audit
 from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line
-from holdfast.cli.arguments import Json, Quiet, ReportFile
+from holdfast.cli.arguments import Json, Quiet, ReportFile, drawing
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
@@ -16,9 +14,7 @@ from holdfast.system.files import save_figure
 
 def command(
     as_json: Json = False,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it to this .svg, .png or .pdf file.")
-    ] = None,
+    picture: Annotated[Path | None, drawing()] = None,
     out: ReportFile = None,
     quiet: Quiet = False,
 ) -> None:

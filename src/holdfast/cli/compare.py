@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 import holdfast as hf
-from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReportFile, SpecFile
+from holdfast.cli.arguments import DRAWS, Json, Quiet, ReportFile, SimulationSeed, SpecFile, drawing
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
@@ -30,10 +30,8 @@ def command(
         typer.Option(metavar="NAMES", help="As in lattice-laplace,k-norm; all that fit unless given."),
     ] = None,
     draws: Annotated[int, typer.Option(parser=DRAWS, metavar="N", help="Simulated draws of each.")] = 1000,
-    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="The seed of the simulation.")] = 0,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it to this .png, .svg or .pdf file.")
-    ] = None,
+    seed: SimulationSeed = 0,
+    picture: Annotated[Path | None, drawing()] = None,
     out: ReportFile = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from holdfast import audit
-from holdfast.cli.arguments import Json, Quiet, ReportFile, optional
+from holdfast.cli.arguments import Json, Quiet, ReportFile, drawing, optional
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
@@ -88,12 +88,7 @@ def command(
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Say what this epsilon would promise.")
     ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw beliefs, or lists of classes, to this .png, .svg or .pdf file."
-        ),
-    ] = None,
+    picture: Annotated[Path | None, drawing("beliefs, or lists of classes,")] = None,
     out: ReportFile = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -7,7 +7,7 @@ import typer
 
 import holdfast as hf
 from holdfast.certificate.text import require_release
-from holdfast.cli.arguments import Json, Quiet, ReleaseFolder
+from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, TableName
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.terminal import print_json
 from holdfast.cli.verify import violations
@@ -23,9 +23,7 @@ def command(
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, or folder of an RO-Crate.")],
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of several tables, the one that is meant.")
-    ] = None,
+    table: TableName = None,
     sign: Annotated[
         Path | None, typer.Option(metavar="KEY", help="The private key that signs an in-toto statement.")
     ] = None,

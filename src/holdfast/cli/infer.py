@@ -7,7 +7,7 @@ import typer
 
 import holdfast as hf
 from holdfast.certificate.text import require_release
-from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReleaseFolder, number
+from holdfast.cli.arguments import DRAWS, SEED, Json, Quiet, ReleaseFolder, TableName, number
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver
 from holdfast.cli.terminal import print_json, terminal, warn_each
@@ -39,9 +39,7 @@ def command(
     seed: Annotated[
         int | None, typer.Option(parser=SEED, metavar="N", help="Repeat the draws of another run.")
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which table, of a release of several.")
-    ] = None,
+    table: TableName = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -91,7 +91,7 @@ def _words(report: LedgerReport) -> None:
     console, measure = terminal(), MEASURES[report.opening.standard]
     budget = f"{measure} {rational(report.opening.budget)}"
     account = [("Budget", budget), ("Spent", rational(report.spent)), ("Left", rational(report.left))]
-    if report.tight is not None and report.opening.standard != "pure":
+    if report.opening.standard != "pure" and report.tight is not None:  # of epsilon it says nothing new
         account.append(("Worth", report.tight.words))
     console.print(titled(account))
     if report.rows:

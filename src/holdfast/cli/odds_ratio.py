@@ -8,10 +8,11 @@ import typer
 from typer import BadParameter
 
 from holdfast.cli.arguments import (
-    SEED,
+    ChargedLedger,
     Json,
     NoProtection,
     Quiet,
+    ReleaseSeed,
     intensity_of,
     optional,
     positive_float,
@@ -46,15 +47,8 @@ def command(
     ] = "greater",
     null: Annotated[str, typer.Option(metavar="NUMBER", help="The odds ratio to test.")] = "1",
     level: Annotated[str, typer.Option(metavar="NUMBER", help="The level of the test.")] = "0.05",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            parser=SEED, metavar="N", help="For tests and studies only: such a test is NOT private."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Charge the test to this ledger first.")
-    ] = None,
+    seed: ReleaseSeed = None,
+    ledger: ChargedLedger = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write the statistic and its certificate here.")
     ] = None,

@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from holdfast import audit
-from holdfast.cli.arguments import DRAWS, RECORDS, SEED, Json, Quiet, ReportFile, number, positive_float
+from holdfast.cli.arguments import (
+    DRAWS,
+    RECORDS,
+    Json,
+    Quiet,
+    ReportFile,
+    SimulationSeed,
+    number,
+    positive_float,
+)
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
@@ -47,7 +56,7 @@ def command(
     draws: Annotated[
         int, typer.Option(parser=DRAWS, metavar="N", help="Simulated releases for each share.")
     ] = 0,
-    seed: Annotated[int, typer.Option(parser=SEED, metavar="N", help="Of the simulation.")] = 0,
+    seed: SimulationSeed = 0,
     out: ReportFile = None,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from holdfast import audit
-from holdfast.cli.arguments import Json, Quiet
+from holdfast.cli.arguments import Json, Quiet, drawing
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
@@ -43,10 +43,7 @@ def command(
     zeros: Annotated[
         str | None, typer.Option(metavar="shown|hidden", help="Whether suppression leaves zeros as they are.")
     ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the intervals to this .png, .svg or .pdf file."),
-    ] = None,
+    picture: Annotated[Path | None, drawing("the intervals")] = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import holdfast as hf
-from holdfast.cli.arguments import QUIET, ROW, SEED, Json, NoProtection, Quiet, SpecFile, Strict
+from holdfast.cli.arguments import (
+    QUIET,
+    ROW,
+    ChargedLedger,
+    Json,
+    NoProtection,
+    Quiet,
+    ReleaseSeed,
+    SpecFile,
+    Strict,
+)
 from holdfast.cli.reports import say_wrote
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.system.errors import ReleaseError
@@ -26,15 +36,8 @@ def command(
     spec: SpecFile,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The new folder of the release.")],
     parquet: Annotated[bool, typer.Option("--parquet", help="Write the table as Parquet.")] = False,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            parser=SEED, metavar="N", help="For tests and studies only: such a release is NOT private."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Charge the release to this ledger first.")
-    ] = None,
+    seed: ReleaseSeed = None,
+    ledger: ChargedLedger = None,
     resume: Annotated[
         int | None,
         typer.Option(parser=ROW, metavar="ROW", help="Draw for a row that was charged and never released."),

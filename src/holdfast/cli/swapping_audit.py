@@ -9,7 +9,7 @@ import typer
 
 from holdfast import audit
 from holdfast.audit.swap_rates import SwappingReport, SwapReading
-from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, optional
+from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, drawing, optional
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
@@ -153,10 +153,7 @@ def command(
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="An epsilon: the two rates that give it.")
     ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw epsilon by swap rate to this .png, .svg or .pdf file."),
-    ] = None,
+    picture: Annotated[Path | None, drawing("epsilon by swap rate")] = None,
     out: ReportFile = None,
     as_json: Json = False,
     quiet: Quiet = False,

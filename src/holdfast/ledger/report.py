@@ -82,8 +82,7 @@ class LedgerReport:
         """
         if self.spent == 0 or self.opening.standard in ("tp", "rho-tp"):
             return None
-        from holdfast.ledger.charged import intensity_stated, noise_of, parts_of  # noqa: PLC0415 - loads numpy
-        from holdfast.privacy.intensity import (  # noqa: PLC0415
+        from holdfast.privacy.intensity import (  # noqa: PLC0415 - loads numpy
             GaussianDP,
             GaussianNoise,
             Pure,
@@ -96,6 +95,8 @@ class LedgerReport:
                 return tight(Pure(epsilon))
             case "gaussian", mu:
                 return tight(GaussianDP(mu))
+        from holdfast.ledger.charged import intensity_stated, noise_of, parts_of  # noqa: PLC0415 - and scipy
+
         stated = [intensity_stated(part) for row in self.rows for part in parts_of(row.charge)]
         known = all(isinstance(one, GaussianNoise | GaussianDP) for one in stated)
         return tight(noise_of(self.rows[0].charge, self.spent) if known else ZeroConcentrated(self.spent))

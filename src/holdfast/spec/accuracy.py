@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, field_validator, model_validator
 
-from holdfast.spec.part import Part, Text
-from holdfast.spec.values import Where, parse_rational, positive, require_distinct
+from holdfast.spec.part import Part
+from holdfast.spec.values import DistinctNames, Where, parse_rational, positive, some_of_several
 
 USUAL = Fraction(95, 100)
 MOST_TARGETS = 32
@@ -50,7 +50,7 @@ class AccuracyTarget(Part):
 
     section: ClassVar = ("accuracy",)
 
-    marginal: tuple[Text, ...] | None = None
+    marginal: DistinctNames | None = None
     where: Where | None = None
     cells: bool = False
     level: Annotated[Fraction | str | None, BeforeValidator(_level)] = None
@@ -58,12 +58,6 @@ class AccuracyTarget(Part):
     within: Annotated[str, BeforeValidator(_within)]
     of: Annotated[Fraction | None, BeforeValidator(_number)] = None
     """The public size that a share is of."""
-
-    @field_validator("marginal")
-    @classmethod
-    def _distinct(cls, marginal: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        require_distinct(marginal or ())
-        return marginal
 
     @field_validator("within")
     @classmethod
@@ -129,8 +123,7 @@ class AccuracyTarget(Part):
 
 def targets(given: Any) -> Any:
     """Raise ValueError where what stands under [[accuracy]] is no list of targets, or a long one."""
-    if isinstance(given, dict):
-        raise ValueError("is one table: write each target under its own double brackets, [[accuracy]]")  # noqa: TRY004
+    some_of_several(given, "accuracy")
     if isinstance(given, list | tuple) and len(given) > MOST_TARGETS:
         raise ValueError(f"has {len(given)} targets, and {MOST_TARGETS} are the most: ask for fewer")
     return given

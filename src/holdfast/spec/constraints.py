@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import StrictBool, StrictInt, field_validator, model_validator
 
 from holdfast.spec.part import Part, Text
-from holdfast.spec.values import Where, require_distinct
+from holdfast.spec.values import DistinctNames, Where, require_distinct
 
 MOST_TIMES = 10**6
 """What a side of a constraint is multiplied by at most: sums of counts then stay exact."""
@@ -130,15 +130,9 @@ class AcrossSide(Part):
     section: ClassVar[tuple[str, ...]] = ("constraints", "across")
 
     table: Text
-    margin: tuple[Text, ...] = ()
+    margin: DistinctNames = ()
     where: Where | None = None
     times: StrictInt = 1
-
-    @field_validator("margin")
-    @classmethod
-    def _distinct(cls, margin: tuple[str, ...]) -> tuple[str, ...]:
-        require_distinct(margin)
-        return margin
 
     @field_validator("times")
     @classmethod

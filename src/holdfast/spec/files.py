@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from holdfast.spec.constraints import Across
 from holdfast.spec.mechanism import options_of
@@ -20,7 +20,7 @@ from holdfast.spec.part import Part
 from holdfast.spec.privacy import NEEDS, Privacy
 from holdfast.spec.published import PublishedBefore
 from holdfast.spec.tables import Budget, TableChoice
-from holdfast.spec.values import Rational, parse_rational, short
+from holdfast.spec.values import Rational, parse_rational, short, some_of_several
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file, setting
@@ -112,10 +112,8 @@ class FilesSpec(Part):
 
     @field_validator("tables", "across", mode="before")
     @classmethod
-    def _double_brackets(cls, given: object) -> object:
-        if isinstance(given, Mapping):
-            raise ValueError("is one table: write each under its own double brackets, [[...]]")  # noqa: TRY004
-        return given
+    def _double_brackets(cls, given: object, info: ValidationInfo) -> object:
+        return some_of_several(given, "tables" if info.field_name == "tables" else "constraints.across")
 
     @model_validator(mode="after")
     def _told_apart(self) -> Self:

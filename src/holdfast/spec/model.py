@@ -16,6 +16,7 @@ from holdfast.spec.mechanism import MechanismChoice, MechanismOptions, options_o
 from holdfast.spec.part import Part, PlacedError
 from holdfast.spec.privacy import OpenPrivacy, Privacy
 from holdfast.spec.published import PublishedBefore
+from holdfast.spec.values import some_of_several
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file, setting
@@ -149,9 +150,7 @@ class Spec(Part):
     @field_validator("invariants", "published", mode="before")
     @classmethod
     def _double_brackets(cls, given: object, info: ValidationInfo) -> object:
-        if isinstance(given, Mapping):
-            raise ValueError(f"is one table: write each under its own {setting(str(info.field_name))}")  # noqa: TRY004
-        return given
+        return some_of_several(given, str(info.field_name))
 
     _targets = field_validator("accuracy", mode="before")(targets)
 

@@ -18,7 +18,7 @@ from holdfast.spec.mechanism import options_of, suitable
 from holdfast.spec.model import Spec
 from holdfast.spec.part import Part, Text
 from holdfast.spec.privacy import Privacy
-from holdfast.spec.values import Rational, positive
+from holdfast.spec.values import Rational, positive, some_of_several
 from holdfast.system.errors import SpecError
 from holdfast.system.files import plain_name
 from holdfast.system.text import closest
@@ -141,9 +141,7 @@ class TablesSpec(Part):
     @field_validator("tables", mode="before")
     @classmethod
     def _double_brackets(cls, tables: object) -> object:
-        if isinstance(tables, Mapping):
-            raise ValueError(f"is one table: write each under its own {setting('tables')}")  # noqa: TRY004
-        return tables
+        return some_of_several(tables, "tables")
 
     @model_validator(mode="after")
     def _no_laws(self) -> Self:

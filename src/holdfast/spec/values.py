@@ -11,7 +11,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator, BeforeValidator, PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
+
+from holdfast.system.ways import in_a_list
 
 
 class Range(NamedTuple):
@@ -227,3 +229,18 @@ def require_distinct(names: Sequence[str], place: str = "") -> None:
         if name in seen:
             raise ValueError(f"{place}names {name!r} twice: keep one")
         seen.add(name)
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    require_distinct(names)
+    return names
+
+
+DistinctNames = Annotated[tuple[Annotated[str, Field(strict=True)], ...], AfterValidator(_distinct)]
+
+
+def some_of_several(given: object, section: str) -> object:
+    """Return a list of tables as it is; raises ValueError for one that stands alone."""
+    if isinstance(given, Mapping):
+        raise ValueError(f"is one table: {in_a_list(section)}")  # noqa: TRY004
+    return given

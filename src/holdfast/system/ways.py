@@ -140,6 +140,20 @@ def _key(name: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else valued(name)
 
 
+def in_a_list(section: str) -> str:
+    """Return how a table is written that is one of several of its section.
+
+    >>> in_a_list("accuracy")
+    'write a list of them, [{...}]'
+    >>> with of_a_file():
+    ...     in_a_list("accuracy")
+    'write each under its own [[accuracy]]'
+    """
+    if _FILE.get() or _TERMINAL.get():
+        return f"write each under its own {setting(section)}"
+    return "write a list of them, [{...}]"
+
+
 COMMANDS = {"keygen": "generate_keys", "ledger show": "Ledger.rows"}
 """The commands whose functions are named otherwise."""
 

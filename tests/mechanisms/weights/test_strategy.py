@@ -189,7 +189,7 @@ def test_queries_that_make_no_sense(query: dict[str, Any], said: str) -> None:
 def test_only_the_l2_norm_is_weighted() -> None:
     with pytest.raises(SpecError, match=r'queries go with the l2 norm: set norm="l2", or leave them out'):
         MechanismChoice("lattice-laplace", queries=[{"marginal": ["row"]}])
-    with pytest.raises(SpecError, match=r"is one table: write each under its own double brackets"):
+    with pytest.raises(SpecError, match=r"queries is one table: write a list of them"):
         MechanismChoice("lattice-gaussian", queries={"marginal": ["row"]})
 
 

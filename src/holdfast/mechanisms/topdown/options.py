@@ -4,11 +4,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
-from holdfast.spec.values import PositiveRational, Rational, Recode, Where, parse_rational, short
+from holdfast.spec.values import (
+    DistinctNames,
+    PositiveRational,
+    Rational,
+    Recode,
+    Where,
+    parse_rational,
+    short,
+    some_of_several,
+)
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import assigned, setting, valued
@@ -70,7 +79,7 @@ class QueryChoice(Part):
 
     name: Text | None = None
     """What it is called; its attributes where nothing is said."""
-    marginal: tuple[Text, ...]
+    marginal: DistinctNames
     recode: Recode = Field(default_factory=dict)
     """New levels of attributes, each with the levels that it puts together: names, or a range of numbers."""
     where: Where | None = None
@@ -107,14 +116,6 @@ class QueryChoice(Part):
                 )
         return tuple(Fraction(self.weight.get(level, 0)) for level in levels)
 
-    @field_validator("marginal")
-    @classmethod
-    def _distinct(cls, marginal: tuple[str, ...]) -> tuple[str, ...]:
-        for name in marginal:
-            if marginal.count(name) > 1:
-                raise ValueError(f"names {name!r} twice: keep one")
-        return marginal
-
 
 class Aim(Part):
     """A marginal on a level whose error is to be small; a weight makes it count more."""
@@ -144,10 +145,8 @@ class TopDownOptions(MechanismOptions):
 
     @field_validator("queries", "optimise_for", mode="before")
     @classmethod
-    def _double_brackets(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            raise ValueError("is one table: write each under its own double brackets, [[...]]")  # noqa: TRY004
-        return given
+    def _double_brackets(cls, given: Any, info: ValidationInfo) -> Any:
+        return some_of_several(given, f"mechanism.{info.field_name}")
 
     @field_validator("passes")
     @classmethod

@@ -32,7 +32,7 @@ from holdfast.mechanisms.mechanism import MechanismRecord
 from holdfast.public import Public
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.part import Part, Text
-from holdfast.spec.values import PositiveRational, Where, require_distinct, short
+from holdfast.spec.values import DistinctNames, PositiveRational, Where, short, some_of_several
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
 from holdfast.system.ways import assigned, setting, valued
@@ -60,17 +60,11 @@ class WeightedQuery(Part):
 
     section: ClassVar = ("mechanism", "queries")
 
-    marginal: tuple[Text, ...] | None = None
+    marginal: DistinctNames | None = None
     level: Text | None = None
     where: Where | None = None
     weights: QueryWeights | None = None
     weight: PositiveRational = Field(default=ONE, validate_default=True)
-
-    @field_validator("marginal")
-    @classmethod
-    def _distinct(cls, marginal: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        require_distinct(marginal or ())
-        return marginal
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Self:
@@ -98,17 +92,11 @@ class Wish(Part):
 
     section: ClassVar = ("mechanism", "optimise_for")
 
-    marginal: tuple[Text, ...] | None = None
+    marginal: DistinctNames | None = None
     level: Text | None = None
     up_to: PositiveInt | None = None
     accuracy: bool = False
     weight: PositiveRational = Field(default=ONE, validate_default=True)
-
-    @field_validator("marginal")
-    @classmethod
-    def _distinct(cls, marginal: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        require_distinct(marginal or ())
-        return marginal
 
     @model_validator(mode="after")
     def _wishes_for_something(self) -> Self:
@@ -141,9 +129,7 @@ def _wishes(value: object) -> object:
             f"is {short(value)!r}: write a list of margins, as {valued([{'marginal': ['age']}])}, or"
             ' "all margins up to two"'
         )
-    if isinstance(value, Mapping):
-        raise ValueError(f"is one table: write a list of them, [{valued({'marginal': ['age']})}, ...]")  # noqa: TRY004
-    return value
+    return some_of_several(value, "mechanism.optimise_for")
 
 
 Wishes = Annotated[tuple[Wish, ...], BeforeValidator(_wishes)]
@@ -372,9 +358,7 @@ class QueryOptions(MechanismOptions):
     @field_validator("queries", mode="before")
     @classmethod
     def _double_brackets(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            raise ValueError("is one table: write each under its own double brackets, [[...]]")  # noqa: TRY004
-        return given
+        return some_of_several(given, QUERIES)
 
     def placed(self, resolve: Callable[[str], Path]) -> Self:
         """Return the same with files where they are."""
