@@ -15,10 +15,10 @@ import numpy as np
 from whole_margins import Floats, asked_of, form_of, law_of, spaces_of
 
 from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.trees import LevelTree
 from holdfast.mechanisms.weights.optimum import WeightProgram, least_budget, least_variance
 from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.sampling.lattice.weighted import LevelTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

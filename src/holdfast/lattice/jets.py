@@ -25,6 +25,11 @@ class Jet:
         first[..., place] = 1.0
         return cls(value, first, np.zeros((*value.shape, of, of)))
 
+    @classmethod
+    def constant(cls, value: FloatArray) -> "Jet":
+        """Return a number that depends on no variable, as there is none."""
+        return cls(value, np.zeros((*value.shape, 0)), np.zeros((*value.shape, 0, 0)))
+
     def __add__(self, other: "Jet") -> "Jet":
         return Jet(self.value + other.value, self.first + other.first, self.second + other.second)
 

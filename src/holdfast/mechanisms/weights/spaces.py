@@ -35,9 +35,9 @@ import numpy as np
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading, below
+from holdfast.lattice.trees import LevelTree
 from holdfast.mechanisms.weights.optimum import WeightProgram
 from holdfast.mechanisms.weights.tree_variances import TreeVariances
-from holdfast.sampling.lattice.weighted import LevelTree
 from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting

@@ -1,12 +1,6 @@
-"""The variances of the sums of the nodes of a tree, by the weights of its levels, with their derivatives.
+"""The mean variance of the nodes of each level of a tree, by the weights of its levels, with derivatives.
 
-For one set T of other axes let v be the variance that a node's sum has by itself and V the sum of its
-children's v [holdfast, sampling/lattice/weighted.py]:
-
-    v = 1 / k_last at the leaves,   v = 1 / (k_l + 1 / V) above;
-    g = v at the root,   g = v - v^2 / V + (v / V)^2 g(parent) below it,
-
-0 standing for g of a level that is kept. Leaves of one parent are alike, and worked out once.
+They are those of lattice/trees.py for one set T of other axes each.
 """
 
 from collections.abc import Iterator
@@ -16,7 +10,7 @@ import numpy as np
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.jets import Jet
-from holdfast.sampling.lattice.weighted import LevelTree
+from holdfast.lattice.trees import LevelTree, node_variances
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,32 +61,9 @@ class TreeVariances:
 def _means(tree: LevelTree, weights: FloatArray) -> Iterator[Jet]:
     """Yield the mean variance of the nodes of each level that is not kept, the highest first."""
     count = weights.shape[1]
+    strengths = [Jet.variable(weights[:, at : at + 1], at, count) for at in range(count)]
     first = tree.depth + 1 - count
-    variables = [Jet.variable(weights[:, at : at + 1], at, count) for at in range(count)]
-    children = [np.diff(each) for each in tree.children]
-    own: dict[int, Jet] = {tree.depth: variables[-1].inverse()}  # one leaf for all
-    below = {}
-    for level in range(tree.depth - 1, first - 2, -1):
-        if level < 0:
-            break
-        lower = own[level + 1]
-        below[level] = (
-            lower * children[level] if level + 1 == tree.depth else lower.summed(tree.children[level][:-1])
-        )
-        if level >= first:
-            own[level] = (variables[level - first] + below[level].inverse()).inverse()
-    above = None
-    for level in range(first, tree.depth + 1):
-        if level == 0:
-            found = own[0]
-        else:
-            leaf = level == tree.depth
-            times = np.ones_like(children[level - 1]) if leaf else children[level - 1]
-            share = own[level] * below[level - 1].inverse().repeated(times)
-            found = own[level] - share * own[level]
-            if above is not None:
-                found = found + share * share * above.repeated(times)
-        nodes = tree.starts[level].size
-        each = found * children[level - 1] if 0 < level == tree.depth else found
-        yield each.total() * (1 / nodes)
-        above = found
+    for level, found in enumerate(node_variances(tree, strengths), first):
+        leaves = 0 < level == tree.depth
+        each = found * np.diff(tree.children[level - 1]) if leaves else found
+        yield each.total() * (1 / tree.starts[level].size)

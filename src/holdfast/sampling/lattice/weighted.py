@@ -37,8 +37,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
+from holdfast.lattice.forms import Form, MarginStrategy
 from holdfast.lattice.kernel import reduced_basis, solve_in_order
+from holdfast.lattice.trees import LevelTree
 from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.grid import GROUPS, LIKELY, FoundCoordinates, HalvedAxis, HalvedGrid
@@ -59,31 +60,6 @@ from holdfast.sampling.rejection import first_accepted, rows_at_once
 from holdfast.system.errors import SamplingError
 
 Axes = frozenset[int]
-
-
-class LevelTree:
-    """The levels of one axis, its entries in an order in which every node's stand together.
-
-    ``starts`` has, for each level from the whole on, where the entries of each node begin; ``children``
-    where the nodes of the level below do, with the end of all.
-    """
-
-    def __init__(self, axis: LevelledAxis) -> None:
-        parts = [np.zeros(axis.size, dtype=np.int64), *axis.parts]
-        self.order: IntArray = np.lexsort(parts[::-1])
-        self.starts = [np.flatnonzero(np.diff(part[self.order], prepend=-1)) for part in parts]
-        self.depth = axis.depth
-        self.children = [
-            np.append(np.searchsorted(lower, upper), lower.size)
-            for upper, lower in zip(self.starts, self.starts[1:], strict=False)
-        ]
-
-    def variances(self, strengths: Sequence[float]) -> list[FloatArray]:
-        """Return v of the nodes of each level, from the strengths of the levels."""
-        found = [np.full(self.starts[-1].size, 1 / strengths[-1])]
-        for strength, children in zip(strengths[-2::-1], self.children[::-1], strict=True):
-            found.append(1 / (strength + 1 / np.add.reduceat(found[-1], children[:-1])))
-        return found[::-1]
 
 
 class TreeLaw:
