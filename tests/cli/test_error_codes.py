@@ -33,8 +33,12 @@ def test_the_page_lists_every_code_and_no_other() -> None:
 
 def test_every_setting_of_the_environment_is_on_the_page() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")]
-    used = {name for text in sources for name in re.findall(r'environ[^\n]*"(HOLDFAST_[A-Z]+)"', text)}
-    assert used == set(re.findall(r"HOLDFAST_[A-Z]+", PAGE))
+    used = {
+        name
+        for text in sources
+        for name in re.findall(r'(?:environ.*|envvar=|^[A-Z]+ = )"(HOLDFAST_\w+)"', text, re.M)
+    }
+    assert used == set(re.findall(r"HOLDFAST_\w+", PAGE))
 
 
 @pytest.mark.parametrize(
