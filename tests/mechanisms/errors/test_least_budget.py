@@ -211,7 +211,7 @@ def test_a_budget_beside_accuracy_and_none_at_all_are_refused() -> None:
         asked({"name": "lattice-laplace"}, **PURE)
     with pytest.raises(SpecError, match="settles the noise, and so does"):
         asked({"name": "lattice-laplace", "epsilon_per_unit": "1/9"})
-    with pytest.raises(SpecError, match=r"is one table: write a list of them"):
+    with pytest.raises(SpecError, match=r"is one table: write each under its own \[\[accuracy\]\]"):
         asked(GAUSSIAN, TARGETS[0], standard="zcdp")
 
 
