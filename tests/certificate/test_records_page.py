@@ -107,6 +107,23 @@ def test_singletons_are_counted_in_plain_words() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        (
+            ["state", "size", "county", "income"],
+            "income remains with each record. Where that goes with county",
+        ),
+        (["state", "size", "county", "income", "age", "job"], "income, age and job remain with each record."),
+    ],
+)
+def test_what_stays_visible_is_one_column_or_several(left: list[str], said: str) -> None:
+    table = households()
+    for new in ("age", "job"):
+        table = table.append_column(new, table.column("income"))
+    assert f"What stays visible: {said}" in text(render(certificate(table.select(left))))
+
+
 def test_households_are_called_by_their_name() -> None:
     table = with_ids(households())
     found = certificate(table, data={"id": "id"}, privacy={"unit": "household"})

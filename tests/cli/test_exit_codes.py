@@ -61,6 +61,7 @@ def test_the_unexpected_is_one_sentence_without_its_values(
         OSError("libscipy.so: cannot allocate memory"),
         OSError(errno.ENOMEM, "secret 42"),
         RuntimeError("can't start new thread"),
+        NameError("name 'PyLazyFrame' is not defined", name="PyLazyFrame"),
         PanicError('Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }'),
     ],
 )

@@ -70,6 +70,8 @@ def require_memory(error: BaseException) -> None:
 
 
 def _says_no_memory(error: BaseException) -> bool:
+    if isinstance(error, NameError):  # polars goes on without its compiled part where that cannot be loaded
+        return str(error.name).startswith("Py")
     return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 

@@ -224,7 +224,8 @@ def _visible(
     """Say what stays visible, by the design alone: what the data would tell is not for a certificate."""
     new = f" Ids in {_names(renumbered)} are new." if renumbered else ""
     return (
-        f"What stays visible: {_names(held)} remain with each {whom.record}. Where one of them goes with"
+        f"What stays visible: {_names(held)} {'remains' if len(held) == 1 else 'remain'} with each"
+        f" {whom.record}. Where {'that' if len(held) == 1 else 'one of them'} goes with"
         f" {_names(swap)} by what everybody knows, as a tract lies in one county or numbers were given out"
         f" place by place, a {whom.record} whose values do not fit is seen to have moved, and from where. The"
         " guarantee compares all files with the same counts, also those that such knowledge rules out: it"
@@ -253,4 +254,4 @@ def _singletons(whom: ProtectedUnit, swap: tuple[str, ...], records: int, alone:
 
 
 def _names(names: tuple[str, ...]) -> str:
-    return " and ".join(names)
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
