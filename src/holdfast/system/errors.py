@@ -10,8 +10,9 @@ from typing import ClassVar
 from holdfast.system.text import brief
 
 _KEY = r"\[+[^]]+]+(?: \d+)?(?: \w+)?"
-_PLACE = re.compile(rf"({_KEY}|\S*[\w-]\.\w{{1,7}}(?:, (?:line|row) [\d,]*\d|, {_KEY})?)(?=[ :,])")
-"""A file, perhaps with a line or a key, or a section with its key, at the beginning of a sentence."""
+_FILE = rf"\S*[\w-]\.\w{{1,7}}(?:, (?:line|row) [\d,]*\d|, {_KEY})?"
+_PLACE = re.compile(rf"({_KEY}|--[a-z][a-z-]*|[a-z]+://[^\s,]+|{_FILE})(?=[ :,])")
+"""What a sentence begins with: a section with its key, an option, an address, a file, perhaps with a line."""
 
 
 class HoldfastError(Exception):

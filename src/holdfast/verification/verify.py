@@ -28,7 +28,8 @@ def verify(
 
     A ``quick`` one looks at files and invariants only; with the file of a ``public_key`` the signature is
     checked too. A processed table is made again from its ``release``, or from one that lies beside it. Raises
-    ReleaseError where there is nothing to check; everything else is a check that fails.
+    ReleaseError where there is nothing to check, and MissingMechanismError where a package with the mechanism
+    is missing; everything else is a check that fails.
 
     >>> hf.verify(folder).kept
     True
