@@ -72,6 +72,17 @@ def test_too_little_memory_is_no_fault(run: Run, fails: Fails, error: BaseExcept
     assert outcome.err.startswith("error: there is not enough memory for this: ")
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("release", "--jsn"), "no such option: --jsn, did you mean '--json': see holdfast release --help."),
+        (("ledger", "open", "--epsilon", "3"), "no such option: --epsilon: see holdfast ledger open --help."),
+    ],
+)
+def test_an_option_is_proposed_where_it_is_near(run: Run, command: tuple[str, ...], said: str) -> None:
+    assert run(*command).err == f"error: {said}\n"
+
+
 def test_debug_shows_the_trace(run: Run, fails: Fails, monkeypatch: pytest.MonkeyPatch) -> None:
     fails(ValueError("secret \x1b[2J 42"))
     for arguments in (("--debug", "plan", __file__), ("plan", __file__, "--debug")):

@@ -21,7 +21,7 @@ import typer
 
 from holdfast.system.errors import HoldfastError, error_to_dict
 from holdfast.system.machine import short_of_memory
-from holdfast.system.text import visible
+from holdfast.system.text import closest, visible
 from holdfast.system.ways import in_a_terminal
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -127,6 +127,10 @@ def _usage(error: Exception) -> int:
         with suppress(OSError, ValueError):
             sys.stderr.write(f"{context.get_help()}\n")
         return _flushed(ERROR)
+    if known := getattr(error, "possibilities", None):  # typer's own choice may have little in common
+        advice = closest(error.option_name, known)  # type: ignore[attr-defined]
+        error.possibilities = ()  # type: ignore[attr-defined]
+        error.message += f", {advice}" if advice.startswith("did you") else ""  # type: ignore[attr-defined]
     complaint = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
     path = "holdfast" if context is None else context.command_path
     complaint = complaint.replace(". Did you mean", ", did you mean").replace("? (", " (").rstrip("?")
