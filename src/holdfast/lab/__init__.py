@@ -14,6 +14,7 @@ from holdfast.lab.norm_balls import NormBall, NormLaw
 from holdfast.lab.shells import RadialLaw, ShellLattice, shell_counts
 from holdfast.lab.smith import Smith, smith_normal_form
 from holdfast.lab.tails import Tail, divided_holds_from, holds_from, largest_share, tails_of
+from holdfast.mechanisms.projected_gaussian import NullSpace
 from holdfast.sampling.chains.coupling import (
     ChainLength,
     MeetingTimes,
@@ -39,6 +40,7 @@ __all__ = [
     "MeetingTimes",
     "NormBall",
     "NormLaw",
+    "NullSpace",
     "RadialLaw",
     "RealKNorm",
     "RowPairs",
