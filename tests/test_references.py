@@ -91,6 +91,13 @@ def test_own_code_is_cited_by_paths_that_exist() -> None:
     assert [c for c in _all() if c.key == "holdfast" and not (PACKAGE / c.place).exists()] == []
 
 
+def test_files_beside_the_package_are_named_by_paths_that_exist() -> None:
+    to_be_written = {"tests/mechanisms/test_neighbours.py"}  # by who follows CONTRIBUTING.md
+    for path in [*SOURCES, *PAGES]:
+        named = set(re.findall(r"\b((?:tests|studies|benchmarks)/[\w/]+\.py)\b", text_of(path)))
+        assert [name for name in named - to_be_written if not (ROOT / name).exists()] == [], path
+
+
 def test_reasons_in_words_hide_no_citation() -> None:
     key = re.compile(rf"({'|'.join(map(re.escape, _keys()))})\b")
     words = [(path, part) for path in SOURCES for part in _parts_carried(path) if _cited(path, part) is None]

@@ -28,7 +28,7 @@ from holdfast.programs.solver import INTEGRAL, UNBOUNDED, HighsModel, Program, S
 DENOMINATOR = 12
 """Multipliers are rounded to its fractions; those of sums are halves and thirds, hardly ever others."""
 SCANNED = 3_000
-"""Open ends that are looked at for one program, by benchmarks/publication.py."""
+"""Open ends that are looked at for one program."""
 FEW, ROUNDS = 6, 2
 """Programs with several aims end when so many in a row settled fewer ends than this."""
 TRIES, SLIGHT = 4, 1_000
