@@ -17,6 +17,7 @@ from holdfast.certificate.quick import PAGE
 from holdfast.certificate.text import canonical, digest
 from holdfast.certificate.write import sha256
 from holdfast.privacy.claims import ClaimError
+from holdfast.system.errors import GuaranteeError
 
 UNSEALED = ("files", "digest", "format")
 """What a forger makes right, and what says how to read the rest."""
@@ -90,7 +91,7 @@ def write(folder: Path, content: dict[str, Any], *, page: bool) -> None:
     if page:
         body = {name: value for name, value in content.items() if name not in SEAL}
         with suppress(
-            ValueError, ArithmeticError, LookupError, TypeError, TemplateError, ClaimError
+            ValueError, ArithmeticError, LookupError, TypeError, TemplateError, ClaimError, GuaranteeError
         ):  # what has no page keeps the old
             page_of = render(Certificate.from_json(json.dumps(body)), parquet=_in_parquet(content))
             (folder / PAGE).write_text(page_of, encoding="utf-8")

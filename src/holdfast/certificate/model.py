@@ -295,4 +295,5 @@ def json_schema() -> dict[str, Any]:
         for part in ("TablePart", "RecordsPart"):
             schema["$defs"][part]["properties"][field] = {"anyOf": models}
     schema["$defs"] = dict(sorted({**schema["$defs"], **known}.items()))
+    schema["description"] = schema["description"].partition("\n\n>>>")[0]  # an example is for Python
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": FORMAT, **schema}

@@ -51,7 +51,7 @@ def _levels(text: str) -> tuple[int, ...]:
 def _words(report: CellKeyReport) -> None:
     console, table = terminal(), report.table
     console.print(f"A table {FORMATS[table.format]}: counts from 0 to {len(table.laws) - 1:,}.")
-    beyond = "its last row" if table.repeats == 1 else f"its last {table.repeats} rows in turn"
+    beyond = "its last row" if table.repeats == 1 else f"its last {counted(table.repeats, 'row')} in turn"
     console.print(f"Counts beyond take {beyond}. Keys are taken as secret and equally likely.")
     losses = columns([], ("epsilon", "delta", "between the counts"))
     for one in report.losses:
@@ -84,7 +84,7 @@ def _words(report: CellKeyReport) -> None:
     for each in report.averaging:
         worth = each.to_dict()["worth"]
         name = " x ".join(f"{level:,}" for level in each.levels)
-        means.add_row(name, f"{each.alone:.4g}", f"{each.combined:.4g}", f"{worth:.3g} draws")
+        means.add_row(name, f"{each.alone:.4g}", f"{each.combined:.4g}", f"{worth:.3g} times as many draws")
     console.print(means)
     console.print(
         "Cells and margins are perturbed one by one: they do not add up, they estimate each other, and what"

@@ -83,4 +83,7 @@ def _mu(epsilon: float, delta: float) -> float:
         near, far = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
         return float(np.exp(near) - np.exp(far) - delta)
 
-    return float(brentq(over, 1e-3, 50.0))
+    least = 1e-3
+    if over(least) >= 0:  # laws that are nearly one
+        return least
+    return float(brentq(over, least, 50.0))
