@@ -28,15 +28,9 @@ What the program says, by code; `...` stands for names and numbers. What stands 
 
 def page() -> str:
     """Return the page of errors."""
-    guide = (DOCS / "guides" / "operating.md").read_text(encoding="utf-8")
-    table = re.search(r"^\| code \| in Python .*?\n\n", guide, re.M | re.S)
-    assert table is not None
+    table = _table("code | in Python")
     found = sorted(set(sentences()))
-    lines = [
-        HEAD.rstrip("\n"),
-        "",
-        table[0].replace("what is wrong", "cause").replace("what helps", "cure").strip(),
-    ]
+    lines = [HEAD.rstrip("\n"), "", table.replace("what is wrong", "cause").replace("what helps", "cure")]
     lines += [SENTENCES]
     for code in dict.fromkeys(code for code, _ in found):
         lines += [f"### {code}", ""]
@@ -47,13 +41,18 @@ def page() -> str:
 
 def settings_page() -> str:
     """Return the page of settings."""
-    guide = (DOCS / "guides" / "operating.md").read_text(encoding="utf-8")
-    table = re.search(r"^\| variable .*?\n\n", guide, re.M | re.S)
-    assert table is not None
     return (
         "# Settings\n\nThe environment has these, and no other of Holdfast's own. Everything else is said in a spec or on"
-        f" a command line.\n\n{table[0].strip()}\n"
+        f" a command line.\n\n{_table('variable')}\n"
     )
+
+
+def _table(start: str) -> str:
+    """Return the table of the guide that starts so; its links are those of a guide, seen from here."""
+    guide = (DOCS / "guides" / "operating.md").read_text(encoding="utf-8")
+    table = re.search(rf"^\| {re.escape(start)} .*?\n\n", guide, re.M | re.S)
+    assert table is not None
+    return re.sub(r"\]\((?=[\w-]+\.md)", "](../guides/", table[0].strip())
 
 
 def _kinds(kind: type[HoldfastError]) -> Iterator[type[HoldfastError]]:
