@@ -184,3 +184,14 @@ def test_the_most_of_a_cell_without_a_bound_is_unbounded() -> None:
         limits=Limits(csr_array(np.array([[1, -1, 0], [0, 0, -1]])), np.array([0, -4])),
     )
     assert exposure(free).high.tolist() == [UNBOUNDED, UNBOUNDED, 4]
+
+
+@pytest.mark.parametrize(
+    ("rows", "least"),
+    [([[1, 0, 0], [0, 1, 0]], [1, 1]), ([[-2, 1, 1]], [-3])],  # somebody in each of two cells; an order
+)
+def test_counts_without_an_end_are_no_single_table(rows: list[list[int]], least: list[int]) -> None:
+    some = Limits(csr_array(np.array(rows)), np.array(least))
+    universe = Universe.of(csr_array((0, 3), dtype=np.int64), np.zeros(0, dtype=np.int64), limits=some)
+    assert limited.listed(universe) is None
+    assert not one_table(universe)

@@ -23,9 +23,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, vstack
+from scipy.sparse import block_array, csr_array, eye_array, vstack
 
-from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.nested import is_totally_unimodular
 from holdfast.programs.solver import UNBOUNDED, Program, Status
@@ -188,17 +188,7 @@ def one_limited_table(universe: Universe) -> bool:
     if universe.total is not None:
         return _one_around(universe)
     if kinds.count <= PATTERNS:
-        rows, (low, high) = kinds.columns, universe.sides
-        ones = csr_array(np.ones((1, kinds.count), dtype=np.int64))
-        pairs = csr_array(block_array([[rows, None], [None, rows], [ones, -ones]], format="csr"))
-        nothing = np.zeros(1, dtype=np.int64)
-        both = Program(
-            pairs,
-            np.concatenate([low, low, nothing]),
-            np.concatenate([high, high, nothing]),
-            most=np.full(2 * kinds.count, UNBOUNDED),
-        )
-        return _none_differs(both, kinds.size > 1)
+        return _none_differs(universe)
     raise _undecided()
 
 
@@ -234,21 +224,37 @@ def _one_around(universe: Universe) -> bool:
     return True
 
 
-def _none_differs(both: Program, several: BoolArray) -> bool:
-    """Whether no pair (X, Y) of tables differs, nor has a record that can move within a kind."""
-    count = several.size
+def _none_differs(universe: Universe) -> bool:
+    """Whether no pair (X, Y) of tables of one size differs, nor has a record that can move within a kind.
+
+    The programs are over (X, Y, Y - X): some count grows where tables differ. Nothing is maximised, as
+    counts may have no end.
+    """
+    kinds, (low, high) = universe.kinds, universe.sides
+    count, rows = kinds.count, kinds.columns
+    ones = csr_array(np.ones((1, count), dtype=np.int64))
+    each = csr_array(eye_array(count, dtype=np.int64))
+    blocks: list[list[csr_array | None]] = [
+        [rows, None, None],
+        [None, rows, None],
+        [ones, -ones, None],
+        [each, -each, each],
+    ]
+    nothing = np.zeros(1 + count, dtype=np.int64)
+    both = Program(
+        csr_array(block_array(blocks)),
+        np.concatenate([low, low, nothing]),
+        np.concatenate([high, high, nothing]),
+        least=np.repeat([0, 0, -UNBOUNDED], count),
+        most=np.full(3 * count, UNBOUNDED),
+    )
     for z in range(count):
-        most = np.zeros(2 * count, dtype=np.int64)
-        most[[z, count + z]] = -1, 1
-        found = both.solve(maximise=most)
-        if found.point is not None and (found.point[:count] != found.point[count:]).any():
-            return False
-        if found.status is not Status.SOLVED:
-            raise _undecided()
-        if several[z] and (held := both.solve(least={z: 1})).status is not Status.INFEASIBLE:
-            if held.point is None:
+        asked = [2 * count + z, *([z] if kinds.size[z] > 1 else [])]
+        for found in (both.solve(least={place: 1}) for place in asked):
+            if found.point is not None:
+                return False
+            if found.status is not Status.INFEASIBLE:
                 raise _undecided()
-            return False
     return True
 
 

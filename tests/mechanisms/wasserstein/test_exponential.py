@@ -263,6 +263,13 @@ def test_queries_that_miss_a_cell_leave_its_count_free(tmp_path: Path) -> None:
         _answered(tmp_path, {"loss": "l1", "queries": "w.csv"}, {})
 
 
+def test_queries_that_tell_no_cells_apart_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("level,n\na,1\nb,2\nc,3\n")
+    (tmp_path / "w.csv").write_text("invariant,level,weight\nall,a,2\nall,b,2\nall,c,2\n")
+    with pytest.raises(SpecError, match="queries have the same answers whatever one record is"):
+        _answered(tmp_path, {"loss": "l1", "queries": "w.csv"}, {})
+
+
 def test_a_chain_is_charged_for_its_distance(tmp_path: Path) -> None:
     """Its delta is what is left of the target's, and the exact law's epsilon is met."""
     options = {"loss": "l2", "chain": True}

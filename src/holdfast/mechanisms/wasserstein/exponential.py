@@ -508,7 +508,13 @@ def _kappa(costs: KappaCosts, target: Pure) -> Fraction:
     A normaliser costs nothing at best where all that is known of it is a bound. Where tables are listed,
     their own loss decides, and may allow more: sigma is a bound, too, and so is (1 + gamma) [theory, 7].
     """
-    most = floor_root(target.epsilon**2 / costs.loss.squared_stretch(costs.premises))
+    square = costs.loss.squared_stretch(costs.premises)
+    if not square:
+        raise SpecError(
+            f"{setting('mechanism', 'queries')} have the same answers whatever one record is, so the release"
+            " would tell nothing of any: add a query that tells two cells apart."
+        )
+    most = floor_root(target.epsilon**2 / square)
 
     def meets(kappa: Fraction) -> bool:
         return costs.at(kappa).epsilon <= target.epsilon
