@@ -62,6 +62,23 @@ def test_a_target_settles_the_least_budget_and_dropping_it_keeps_that(visitor: V
     assert "rho" in values(visitor)["privacy"]
 
 
+def test_a_target_is_dragged_and_the_budget_follows(visitor: Visitor) -> None:
+    settled(visitor)
+    visitor.post("/accuracy/target", {"of": choice(visitor, "education"), "within": "5", "level": "95"})
+    needs = []
+    for within in ("5", "20", "2.5"):
+        assert visitor.post("/accuracy/aim", {"number": "0", "within": within}).status_code == 200
+        assert values(visitor)["accuracy"][0]["within"] == float(within)
+        settled(visitor)
+        budget = hf.prepare(visitor.desk.place.folder / "holdfast.toml").table.budget
+        assert budget is not None
+        needs.append(budget.value)
+    assert needs[1] < needs[0] < needs[2]
+    assert 'data-stops="1 2 2.5 3' in visitor.get("/accuracy").text  # its own is among those of the slider
+    visitor.post("/accuracy/drop", {"number": "0"})
+    assert values(visitor)["privacy"]["rho"] == str(needs[2])
+
+
 def test_the_errors_of_the_slider_are_those_of_the_plan(visitor: Visitor) -> None:
     text = settled(visitor)
     plan = hf.plan(visitor.desk.asked.table, what_if={"rho": ["1/2"]}).parts["table"]
@@ -86,6 +103,7 @@ def test_a_budget_is_taken(visitor: Visitor) -> None:
         ("/accuracy/target", {"of": "0", "within": "5", "level": "100"}),
         ("/accuracy/target", {"of": "0", "within": "nan", "level": "95"}),
         ("/accuracy/drop", {"number": "0"}),
+        ("/accuracy/aim", {"number": "0", "within": "5"}),
     ],
 )
 def test_what_cannot_be_asked_is_one_sentence(visitor: Visitor, path: str, data: dict[str, str]) -> None:
@@ -109,3 +127,11 @@ def test_mechanisms_stand_beside_what_offices_do(visitor: Visitor) -> None:
     text = words(visitor.get("/accuracy"))
     for name in ("lattice-gaussian", "suppress below 5", "round to 5", "swap 5 %"):
         assert name in text
+    assert "smallest that keeps all" in text
+    for level in ("Low", "Medium", "High"):  # with these and its total the fourth of Alpha is revealed
+        visitor.post("/exact/where", {"in_0": "Alpha", "in_1": level})
+    settled(visitor)
+    visitor.post("/accuracy/compare")
+    visitor.desk.jobs["compare"].wait()
+    row = words(visitor.get("/accuracy")).partition("smallest that keeps all")[2].partition("cells")[0]
+    assert row.split()[-1] == "4"  # those that the exact numbers leave exposed

@@ -68,14 +68,6 @@ def test_what_is_written_otherwise_is_edited_truly_or_refused(text: str) -> None
         assert tomllib.loads(new)["privacy"]["unit"] == "record"
 
 
-def test_lists_on_one_line_are_left_to_their_writer() -> None:
-    text = "invariants = [{ total = true }]\n"
-    with pytest.raises(SpecError):
-        with_block(text, "invariants", {"total": True})
-    with pytest.raises(SpecError):
-        without_block(text, "invariants", 0)
-
-
 def test_brackets_and_signs_in_texts_are_no_sections() -> None:
     text = '[data]\ncells = [\n  "[privacy]", # [mechanism]\n  "a # b",\n]   # end\n[privacy]\nunit = "a"\n'
     new = with_value(with_value(text, "data", "cells", ["x"]), "privacy", "unit", "b # c")

@@ -1,6 +1,7 @@
 """Clicks on the picture edit the spec, and the figures are those of the commands."""
 
 import tomllib
+from itertools import combinations
 from pathlib import Path
 from threading import Event
 
@@ -13,6 +14,8 @@ from holdfast import audit
 from holdfast.audit.universes import UniverseReport
 from holdfast.spec.example import EXAMPLE_SPEC
 from holdfast.studio.figures import EXPOSED, NEARLY, figures, revealed
+from holdfast.studio.freed import freed
+from holdfast.studio.views.exact import choices_of
 from holdfast.system.progress import look
 
 
@@ -75,6 +78,32 @@ def test_what_is_revealed_is_named_with_what_would_free_it(visitor: Visitor) -> 
     assert "4 cells can be worked out from the exact numbers alone" in text
     freed = words(visitor.post("/exact/without"))
     assert "county = 'Alpha', education = 'Very High'" in freed
+
+
+def test_where_no_single_number_frees_a_cell_those_are_told_that_do_together(visitor: Visitor) -> None:
+    cell = {"county": "Alpha", "education": "Low"}
+    for step in ({"in_1": "Low"}, {"in_1": ["Medium", "High", "Very High"]}):
+        assert visitor.post("/exact/where", {"in_0": "Alpha", **step}).status_code == 200
+    spec, desk = visitor.desk.asked.table, visitor.desk
+    schema = desk.public(spec).schema
+    place = next(i for i in range(16) if dict(zip(schema.names, schema.cell(i), strict=True)) == cell)
+
+    def free(*dropped: int) -> bool:
+        kept = tuple(one for number, one in enumerate(spec.invariants) if number not in dropped)
+        seen = revealed(desk, spec.model_copy(update={"invariants": kept}), 60)
+        assert seen is not None
+        return bool(seen.paint[place] != EXPOSED)
+
+    assert not any(free(one) for one in range(4))
+    pairs = [pair for pair in combinations(range(4), 2) if free(*pair)]
+    rows = freed(desk, spec, choices_of(spec, desk.public(spec)))["rows"]
+    names = [one.name for one in choices_of(spec, desk.public(spec))]
+    assert [row.names for row in rows[:4]] == [(name,) for name in names]
+    assert tuple(names.index(name) for name in rows[4].names) in pairs
+    assert place in rows[4].freed
+    assert " together 9 3 1 cell: county = 'Alpha', education = 'Low'" in words(
+        visitor.post("/exact/without")
+    )
 
 
 def test_counts_are_hidden_until_they_are_asked_for(tmp_path: Path) -> None:

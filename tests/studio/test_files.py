@@ -101,8 +101,41 @@ def test_exact_numbers_are_those_of_the_audit(visitor: Visitor) -> None:
     for name, one in found.tables.items():
         assert f"{name} {one.cells:,} {one.dimension:,}" in text
     assert "people where facilities are" in text
-    assert visitor.get("/accuracy").status_code == 200
-    assert visitor.post("/exact/total").status_code == 422  # of one table
+    assert visitor.post("/exact/total", {"table": "none"}).status_code == 422
+
+
+def test_exact_numbers_of_each_table_are_clicked(visitor: Visitor) -> None:
+    path = visitor.desk.place.folder / "holdfast.toml"
+    for table, place, level in (("units", 1, "county"), ("people", 0, "tract")):
+        for number in (2, 1):  # it is kept, and no longer
+            answer = visitor.post("/exact/level", {"table": table, "level": level})
+            assert answer.status_code == 200, words(answer)
+            values = tomllib.loads(path.read_text())
+            assert len(values["tables"][place]["invariants"]) == number
+            assert f"The table {table}" in words(answer)
+    assert "# who lives there" in path.read_text()
+    assert path.read_text() == SPEC
+    assert visitor.post("/exact/drop", {"table": "units", "number": "1"}).status_code == 422
+    freed = words(visitor.post("/exact/without", {"table": "units"}))
+    assert "What each would give back" in freed
+
+
+def test_each_table_tells_how_far_its_counts_are_off(visitor: Visitor) -> None:
+    text = settled(visitor, {"table": "units"})
+    plan = hf.plan(visitor.desk.place.folder / "holdfast.toml").parts["units"]
+    assert plan.expected is not None
+    for row in plan.expected:
+        assert row.exact or f"± {row.within_95:.3g}" in text.replace("\u2009", " ")
+    assert "At rho 0.1 (1/10) (this spec)" in text
+    assert visitor.post("/accuracy/budget", {"table": "units", "budget": "1"}).status_code == 422
+
+
+def settled(visitor: Visitor, fields: dict[str, str]) -> str:
+    for _ in range(400):
+        answer = visitor.post("/accuracy/look", fields)
+        if "Still working out" not in answer.text:
+            return words(answer)
+    raise AssertionError("it does not come to an end")
 
 
 def test_they_are_released_charged_and_used(visitor: Visitor) -> None:

@@ -89,6 +89,8 @@ class Desk:
 
     def __init__(self, place: Place, spec: str | None = None, release: str | None = None) -> None:
         self.place, self.spec_name, self.release = place, spec, release
+        self.table: str | None = None
+        """Which of several tables is looked at."""
         self.account: str | None = None
         """The ledger that is looked at."""
         self.nonce = secrets.token_urlsafe(16)
@@ -261,7 +263,7 @@ class Desk:
 
     def reading(self, spec: Spec) -> ReadTable:
         """Return the confidential table of a spec, read once for as long as its file stays as it is."""
-        return self.kept(("reading", *self._data_key(spec)), lambda: read_table(spec))
+        return self.kept(("reading", *self.file_key(spec)), lambda: read_table(spec))
 
     def public(self, spec: Spec) -> Public:
         """Return what a spec makes public; its universe is worked out once."""
@@ -270,13 +272,13 @@ class Desk:
     def public_key(self, spec: Spec) -> Hashable:
         """Return what the public values of a spec depend on."""
         asked = (spec.invariants, spec.constraints, spec.privacy.whom)
-        return ("public", *self._data_key(spec), repr(asked))
+        return ("public", *self.file_key(spec), repr(asked))
 
     def _published(self, spec: Spec) -> Public:
         reading = self.reading(spec)
         return publish(spec, reading.table, reading.inferred)
 
-    def _data_key(self, spec: Spec) -> tuple[Hashable, ...]:
+    def file_key(self, spec: Spec) -> tuple[Hashable, ...]:
         """Return what tells a table from others: how it is read, and its files as they are."""
         zeros = repr(spec.constraints.structural_zeros)
         return (str(spec.folder), repr(spec.data), zeros, spec.privacy.unit, *self._stamps(spec))

@@ -99,7 +99,7 @@ def with_value(text: str, section: str, key: str, value: object, *, number: int 
             if at == len(lines) and lines[-1].strip():
                 new.insert(0, "")
         lines[at:at] = new
-    return _checked("\n".join(lines), wanted)
+    return checked("\n".join(lines), wanted)
 
 
 def set_aside(text: str, section: str, key: str) -> str:
@@ -117,7 +117,7 @@ def set_aside(text: str, section: str, key: str) -> str:
     _set(wanted, section, 0, key, None)
     for at in range(there.begin, there.end):
         lines[at] = f"# {lines[at]}"
-    return _checked("\n".join(lines), wanted)
+    return checked("\n".join(lines), wanted)
 
 
 def with_block(text: str, section: str, values: Mapping[str, object], note: str = "") -> str:
@@ -127,8 +127,7 @@ def with_block(text: str, section: str, values: Mapping[str, object], note: str 
     wanted = tomllib.loads(text)
     wanted.setdefault(section, []).append(dict(values))
     own = [one for one in every if one.section == section or one.section.startswith(f"{section}.")]
-    new = [f"[[{section}]]{f'   # {note}' if note else ''}"]
-    new += [f"{_key(key)} = {words(value)}" for key, value in values.items()]
+    new = block(section, values, note)
     if own:
         at, new = own[-1].end, ["", *new]
     else:
@@ -136,20 +135,31 @@ def with_block(text: str, section: str, values: Mapping[str, object], note: str 
         if at == len(lines) and lines[-1].strip():
             new.insert(0, "")
     lines[at:at] = new
-    return _checked("\n".join(lines), wanted)
+    return checked("\n".join(lines), wanted)
+
+
+def block(section: str, values: Mapping[str, object], note: str = "") -> list[str]:
+    """Return the lines of one section of a list."""
+    head = f"[[{section}]]{f'   # {note}' if note else ''}"
+    return [head, *(f"{_key(key)} = {words(value)}" for key, value in values.items())]
 
 
 def without_block(text: str, section: str, number: int) -> str:
     """Return the text without one of the sections of a list; comments around it stay."""
-    lines = text.split("\n")
     wanted = tomllib.loads(text)
     del wanted[section][number]
     if not wanted[section]:
         del wanted[section]
+    return cut(text, section, number, wanted)
+
+
+def cut(text: str, section: str, number: int, wanted: Mapping[str, Any]) -> str:
+    """Return the text without the section of a name that comes at this place; the values are as wanted."""
+    lines = text.split("\n")
     every = statements(lines)
     heads = [one for one in every if one.section == section and one.key is None]
     if number >= len(heads):
-        raise _otherwise()
+        raise otherwise()
     head = heads[number]
     follow = [one for one in every if one.begin > head.begin]
     last = head
@@ -162,7 +172,7 @@ def without_block(text: str, section: str, number: int) -> str:
     kept = [line for at, line in enumerate(lines) if at not in drop]
     if 0 < head.begin < len(kept) and not kept[head.begin].strip() and not kept[head.begin - 1].strip():
         del kept[head.begin]
-    return _checked("\n".join(kept), wanted)
+    return checked("\n".join(kept), wanted)
 
 
 def words(value: object) -> str:
@@ -217,21 +227,21 @@ def _set(values: dict[str, Any], section: str, number: int, key: str, value: obj
         if isinstance(place, list):
             place = place[number]
     if not isinstance(place, dict):
-        raise _otherwise()
+        raise otherwise()
     if value is None:
         place.pop(key, None)
     else:
         place[key] = value
 
 
-def _checked(text: str, wanted: Mapping[str, Any]) -> str:
-    """Return a text whose values are as they are to be."""
+def checked(text: str, wanted: Mapping[str, Any]) -> str:
+    """Return a text whose values are as they are to be; SpecError where they are not."""
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        raise _otherwise() from None
+        raise otherwise() from None
     if _plain(found) != _plain(wanted):
-        raise _otherwise()
+        raise otherwise()
     return text
 
 
@@ -244,7 +254,8 @@ def _plain(value: object) -> object:
     return value
 
 
-def _otherwise() -> SpecError:
+def otherwise() -> SpecError:
+    """Say that a spec is written in a way that is not edited here."""
     return SpecError(
         "the spec is written with dotted keys or tables on one line, which the form does not edit: change its"
         " text, or write it by sections."

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.studio.browser.guest import Guest, Studios
 from tests.studio.browser.worlds import COUNTIES, world
+from website.browser import still
 
 import holdfast as hf
 
@@ -75,4 +76,31 @@ def test_specs_of_every_kind_are_looked_at_and_released(studios: Studios, tmp_pa
     guest = studios.guest(world(name)(tmp_path))
     for view in ("exact", "accuracy"):
         assert guest.at(view).trouble == ""
+        assert "Looking through" not in guest.said
     released(guest, "people")
+
+
+def test_each_of_several_tables_is_clicked_on(studios: Studios, tmp_path: Path) -> None:
+    guest = studios.guest(world("several")(tmp_path)).at("exact").click("#head-1").click("#table-2")
+    assert guest.page.get_attribute("#table-2", "aria-pressed") == "true"
+    guest.click("#single-1")
+    text = guest.page.input_value("#spec-text")
+    assert 'invariants = [{ margin = ["sex"] }, { where = { age = "0-17" } }]' in text
+    assert 'invariants = [{ margin = ["county"] }]' in text
+    guest.click("#single-1").at("accuracy")
+    assert "places has 0.25 (1/4) of it" in guest.said
+    assert "places" not in guest.page.url
+    guest.click("#table-1")
+    assert "ages has 0.75 (3/4) of it" in guest.said
+
+
+def test_a_target_is_dragged_by_keys(guest: Guest) -> None:
+    guest.click("#demo").fill({"unit": "child"}, "#unit-save")
+    guest.at("accuracy").fill({"within": "5", "level": "95"}, "#target-add")
+    before = guest.page.inner_text(".targets")
+    guest.page.focus("#aim-slider-1")
+    guest.page.keyboard.press("ArrowRight")
+    still(guest.page)
+    assert "within = 6" in guest.page.input_value("#spec-text")
+    assert guest.page.inner_text(".targets") != before
+    assert guest.page.evaluate("document.activeElement.id") == "aim-slider-1"

@@ -1,119 +1,91 @@
 """Exact numbers: a picture of the table in which margins, totals, selections and levels are clicked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from time import monotonic
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from holdfast.data.table import Table
 from holdfast.public import Public
 from holdfast.spec.constraints import Invariant
 from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
-from holdfast.studio.edits import with_block, without_block
-from holdfast.studio.figures import (
-    EXPOSED,
-    FREE,
-    NEARLY,
-    NEVER,
-    Figures,
-    Revealed,
-    figures,
-    promise,
-    share_painted,
-)
+from holdfast.studio import painted, swapped
+from holdfast.studio.desk import Desk
+from holdfast.studio.figures import Figures, Revealed, figures, promise
 from holdfast.studio.figures import revealed as revealed_of
+from holdfast.studio.freed import Choice, freed
+from holdfast.studio.invariants import with_invariant, without_invariant
+from holdfast.studio.looked import Looked, looked_at, turned_to
 from holdfast.studio.pages import Scene, View, Visit, action, page
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.text import counted, in_quotes
 
-MOST_BUTTONS = 1_200
-"""Cells of a table that can be clicked one by one."""
-MOST_SQUARES = 40_000
-"""Entries of a painted picture."""
-MOST_PAIRS, MOST_LISTED, MOST_LEVELS = 15, 30, 300
-"""Pairs of attributes that have a picture; cells that are named; levels that a list offers."""
-PAINTS = {FREE: "free", NEARLY: "nearly", EXPOSED: "exposed", NEVER: "never"}
-WAIT_FOR_LESS = 20.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An invariant of the spec: its place, and what it says in one sentence."""
-
-    number: int
-    name: str
-    sentence: str
-    values: int
-
-
-@dataclass(frozen=True)
-class Square:
-    """An entry of a picture, and how it is painted."""
-
-    name: str
-    paint: str
-    words: str
-    vals: Mapping[str, Any]
-    pressed: bool
-    count: int | None = None
+MOST_BUTTONS, MOST_LEVELS = 1_200, 300
+"""Cells of a table that can be clicked one by one; levels that a list offers."""
+SHARED = (
+    "The tables share one budget, and one person's change moves all of them: what that is worth is told"
+    " before a release, under Release."
+)
 
 
 def shown(visit: Visit, said: str = "") -> Scene:
     """Return the view of the invariants as they are."""
     asked = visit.desk.asked
     if asked.spec is None:
-        return Scene("exact.html.j2", {"kind": "none", "problem": asked.problem}, said)
-    if not isinstance(asked.spec, Spec):
-        return _of_several(visit, asked.spec, said)
-    if asked.spec.of_records:
-        return Scene("exact.html.j2", {"kind": "records", "problem": ""}, said)
-    values = _of_table(visit, asked.spec, counts=visit.one("counts") == "yes")
-    return Scene("exact.html.j2", {"kind": "table", "problem": "", "no_unit": asked.no_unit, **values}, said)
+        return Scene("exact.html.j2", {"kind": asked.kind, "problem": asked.problem}, said)
+    if isinstance(asked.spec, Spec) and asked.spec.of_records:
+        return Scene("exact.html.j2", {"kind": "records", **_of_records(visit.desk, asked.spec)}, said)
+    one = looked_at(visit)
+    values = _of_table(visit.desk, one, counts=visit.one("counts") == "yes")
+    if one.whole is not None:
+        values |= _beside(visit.desk, one.whole) | {"table": one.name}
+    return Scene(
+        "exact.html.j2", {"kind": asked.kind, "problem": "", "no_unit": asked.no_unit, **values}, said
+    )
 
 
-def _of_table(visit: Visit, spec: Spec, *, counts: bool) -> dict[str, Any]:
-    desk = visit.desk
+def _of_records(desk: Desk, spec: Spec) -> dict[str, Any]:
+    """Return what every swap of the records keeps."""
+    try:
+        return {"told": swapped.told(desk, spec), "trouble": ""}
+    except HoldfastError as error:
+        return {"told": None, "trouble": str(error)}
+
+
+def _of_table(desk: Desk, one: Looked, *, counts: bool) -> dict[str, Any]:
+    spec = one.spec
     public, found = desk.public(spec), figures(desk, spec)
     seen = revealed_of(desk, spec)
-    choices = choices_of(spec, public)
-    two = len(public.schema.names) == 2 and public.schema.size <= MOST_BUTTONS and not public.schema.nestings
-    table = desk.reading(spec).table
+    schema = public.schema
+    two = len(schema.names) == 2 and schema.size <= MOST_BUTTONS and not schema.nestings
+    table = desk.reading(spec).table if counts else None
     return {
         "figures": found,
-        "promise": promise(desk, spec),
-        "privacy": spec.privacy,
+        "promise": SHARED if isinstance(one.whole, TablesSpec) else promise(desk, spec),
         "revealed": seen,
-        "choices": choices,
+        "choices": choices_of(spec, public),
         "sentence": sentence(found, seen),
-        "grid": _grid(public, seen, spec, table if counts else None) if two else None,
+        "grid": painted.grid(public, seen, spec, table) if two else None,
         "singles": [
-            _margin(public, spec, (name,)) for name in public.schema.names if name not in public.geography
+            painted.margin(public, spec, (name,)) for name in schema.names if name not in public.geography
         ],
-        "pairs": () if two else _pairs(public, spec, seen),
-        "places": [_level(public, spec, name) for name in public.geography],
-        "total": _pressed(spec, lambda one: one.total and one.level is None),
-        "attributes": [(one.name, one.levels[:MOST_LEVELS]) for one in public.schema.attributes],
-        "listed": _listed(public, seen, counts=counts),
-        "more": max(0, (0 if seen is None else seen.exposed + seen.nearly) - MOST_LISTED),
+        "pairs": () if two else painted.pairs(public, spec, seen),
+        "places": [painted.level(public, spec, name) for name in public.geography],
+        "total": painted.place_of_total(spec),
+        "attributes": [(each.name, each.levels[:MOST_LEVELS]) for each in schema.attributes],
+        "listed": painted.listed(public, seen, counts=counts),
+        "more": max(0, (0 if seen is None else seen.exposed + seen.nearly) - painted.MOST_LISTED),
         "counts": counts,
-        "unlikely": spec.mechanism.name,
     }
 
 
-def _of_several(visit: Visit, spec: TablesSpec | FilesSpec, said: str) -> Scene:
-    """Return what is told of several tables; their invariants are edited in the text."""
-    rows = []
-    for name, one in zip(spec.names, spec.specs, strict=True):
-        public, found = visit.desk.public(one), figures(visit.desk, one)
-        seen = revealed_of(visit.desk, one)
-        rows.append((name, found, seen, choices_of(one, public)))
+def _beside(desk: Desk, spec: TablesSpec | FilesSpec) -> dict[str, Any]:
+    """Return what is told of all tables, beside the one that is looked at."""
+    rows = [
+        (name, figures(desk, one), revealed_of(desk, one), choices_of(one, desk.public(one)))
+        for name, one in zip(spec.names, spec.specs, strict=True)
+    ]
     across = [one.name for one in spec.across] if isinstance(spec, FilesSpec) else None
-    return Scene("exact.html.j2", {"kind": "several", "problem": "", "rows": rows, "across": across}, said)
+    return {"rows": rows, "across": across}
 
 
 def choices_of(spec: Spec, public: Public) -> Sequence[Choice]:
@@ -163,144 +135,14 @@ def sentence(found: Figures, seen: Revealed | None) -> str:
     return f"{head}; {counted(seen.exposed, 'cell')} can be worked out from the exact numbers alone."
 
 
-def _pressed(spec: Spec, wanted: Any) -> int | None:
-    """Return the place of an invariant of a kind; None where there is none."""
-    return next((place for place, one in enumerate(spec.invariants) if wanted(one)), None)
-
-
-def _margin_place(spec: Spec, names: Sequence[str]) -> int | None:
-    return _pressed(
-        spec,
-        lambda one: (
-            one.margin is not None and set(one.margin) == set(names) and not one.where and not one.level
-        ),
-    )
-
-
-def _margin(public: Public, spec: Spec, names: tuple[str, ...]) -> dict[str, Any]:
-    entries = public.schema.grid.over(names).size
-    return {"names": names, "pressed": _margin_place(spec, names) is not None, "entries": entries}
-
-
-def _level(public: Public, spec: Spec, level: str) -> dict[str, Any]:
-    pressed = _pressed(spec, lambda one: one.total and one.level == level) is not None
-    return {"name": level, "pressed": pressed, "entries": len(public.schema.attribute(level).levels)}
-
-
-def _where_place(spec: Spec, where: Mapping[str, str]) -> int | None:
-    asked = {name: {level} for name, level in where.items()}
-
-    def same(one: Invariant) -> bool:
-        if one.where is None or one.margin is not None or one.level is not None:
-            return False
-        return {name: set(_each(levels)) for name, levels in one.where.items()} == asked
-
-    return _pressed(spec, same)
-
-
-def _each(levels: object) -> Sequence[str]:
-    given = levels if isinstance(levels, Sequence) and not isinstance(levels, str) else [levels]
-    return [str(one) for one in given]
-
-
-def _grid(public: Public, seen: Revealed | None, spec: Spec, table: Table | None) -> dict[str, Any]:
-    """Return a table of two attributes, each cell, row and column of which can be clicked."""
-    down, across = public.schema.attributes
-    shape = (len(down.levels), len(across.levels))
-    paint = np.full(shape, FREE) if seen is None else seen.paint.reshape(shape)
-    counts = None if table is None else table.counts.reshape(shape)
-
-    def square(where: Mapping[str, str], paint: int, count: int | None) -> Square:
-        label = ", ".join(where.values())
-        return Square(
-            label, PAINTS[paint], _words(paint), where, _where_place(spec, where) is not None, count
-        )
-
-    rows = [
-        (
-            square({down.name: level}, FREE, None if counts is None else int(counts[i].sum())),
-            [
-                square(
-                    {down.name: level, across.name: other},
-                    int(paint[i, j]),
-                    None if counts is None else int(counts[i, j]),
-                )
-                for j, other in enumerate(across.levels)
-            ],
-        )
-        for i, level in enumerate(down.levels)
-    ]
-    heads = [
-        square({across.name: other}, FREE, None if counts is None else int(counts[:, j].sum()))
-        for j, other in enumerate(across.levels)
-    ]
-    total = None if counts is None else int(counts.sum())
-    return {"down": down.name, "across": across.name, "rows": rows, "heads": heads, "total": total}
-
-
-def _words(paint: int) -> str:
-    return {FREE: "open", NEARLY: "one of two counts", EXPOSED: "revealed", NEVER: "cannot occur"}[paint]
-
-
-def _pairs(public: Public, spec: Spec, seen: Revealed | None) -> Sequence[dict[str, Any]]:
-    """Return the margins of two attributes, each with a small picture."""
-    own = [name for name in public.schema.names if name not in public.geography[:-1]]
-    found = []
-    for names in list(combinations(own, 2))[:MOST_PAIRS]:
-        one = _margin(public, spec, names)
-        shape = tuple(len(public.schema.attribute(name).levels) for name in names)
-        if seen is not None and one["entries"] == shape[0] * shape[1] <= MOST_SQUARES:
-            one |= _picture(share_painted(public, seen, names), shape)
-        found.append(one)
-    return found
-
-
-def _picture(paint: Any, shape: tuple[int, ...]) -> dict[str, Any]:
-    """Return the paths of a painted grid: what is open is the paper, and needs none."""
-    grid = paint.reshape(shape)
-    if shape[0] > shape[1]:
-        grid = grid.T
-    paths = {}
-    for value in (NEARLY, EXPOSED):
-        at = np.argwhere(grid == value)
-        paths[PAINTS[value]] = "".join(f"M{x} {y}h1v1h-1z" for y, x in at.tolist())
-    return {
-        "size": (grid.shape[1], grid.shape[0]),
-        "paths": paths,
-        "exposed": int((grid == EXPOSED).sum()),
-        "nearly": int((grid == NEARLY).sum()),
-    }
-
-
-def _listed(public: Public, seen: Revealed | None, *, counts: bool) -> Sequence[tuple[str, str, str]]:
-    """Return the cells that are revealed, then those that nearly are."""
-    if seen is None:
-        return ()
-    order = [*np.flatnonzero(seen.paint == EXPOSED), *np.flatnonzero(seen.paint == NEARLY)][:MOST_LISTED]
-    return [
-        (
-            public.schema.in_words(int(cell)),
-            _words(int(seen.paint[cell])),
-            (
-                str(seen.low[cell])
-                if seen.low[cell] == seen.high[cell]
-                else f"{seen.low[cell]} or {seen.high[cell]}"
-            )
-            if counts
-            else "",
-        )
-        for cell in order
-    ]
-
-
 # what is clicked
 
 
-def _edited(visit: Visit, edit: Any) -> Scene:
+def _edited(visit: Visit, edit: Callable[[str], str], name: str) -> Scene:
     """Edit the invariants; an edit that no table keeps is taken back, and said."""
     desk = visit.desk
-    spec = desk.asked.table
-    desk.edit(lambda text: edit(text, spec))
+    desk.edit(edit)
+    desk.table = name
     after = desk.asked
     try:
         if after.spec is None:
@@ -312,86 +154,61 @@ def _edited(visit: Visit, edit: Any) -> Scene:
     return Scene(scene.template, scene.values, scene.values.get("sentence", ""))
 
 
-def _toggled(visit: Visit, place: int | None, values: Mapping[str, object]) -> Scene:
-    def edit(text: str, spec: Spec) -> str:
-        del spec
-        if place is None:
-            return with_block(text, "invariants", values, "published exactly")
-        return without_block(text, "invariants", place)
-
-    return _edited(visit, edit)
+def _toggled(visit: Visit, one: Looked, place: int | None, values: Mapping[str, object]) -> Scene:
+    if place is None:
+        return _edited(visit, lambda text: with_invariant(text, values, one.place), one.name)
+    return _edited(visit, lambda text: without_invariant(text, place, one.place), one.name)
 
 
 def margin(visit: Visit) -> Scene:
     """Keep a margin, or no longer."""
-    names = visit.all("names")
-    spec = visit.desk.asked.table
-    return _toggled(visit, _margin_place(spec, names), {"margin": list(names)})
+    one, names = looked_at(visit), visit.all("names")
+    return _toggled(visit, one, painted.place_of_margin(one.spec, names), {"margin": list(names)})
 
 
 def total(visit: Visit) -> Scene:
     """Keep the number of all, or no longer."""
-    spec = visit.desk.asked.table
-    return _toggled(visit, _pressed(spec, lambda one: one.total and one.level is None), {"total": True})
+    one = looked_at(visit)
+    return _toggled(visit, one, painted.place_of_total(one.spec), {"total": True})
 
 
 def level(visit: Visit) -> Scene:
     """Keep the totals of a level of the geography, or no longer."""
-    spec, name = visit.desk.asked.table, visit.one("level")
-    if name not in spec.data.regions:
+    one, name = looked_at(visit), visit.one("level")
+    if name not in one.spec.data.regions:
         raise SpecError(f"{in_quotes(name)} is no level of the geography: choose another.")
-    place = _pressed(spec, lambda one: one.total and one.level == name)
-    return _toggled(visit, place, {"total": True, "level": name})
+    return _toggled(visit, one, painted.place_of_total(one.spec, name), {"total": True, "level": name})
 
 
 def where(visit: Visit) -> Scene:
     """Keep the count of a selection, or no longer."""
-    spec = visit.desk.asked.table
-    names = visit.desk.public(spec).schema.names
-    chosen = {name: [one for one in visit.all(f"in_{place}") if one] for place, name in enumerate(names)}
+    one = looked_at(visit)
+    names = visit.desk.public(one.spec).schema.names
+    chosen = {name: [each for each in visit.all(f"in_{place}") if each] for place, name in enumerate(names)}
     asked = {name: levels[0] if len(levels) == 1 else levels for name, levels in chosen.items() if levels}
     if not asked:
         raise SpecError("nothing is selected: choose a level of an attribute.")
-    one = {name: levels for name, levels in asked.items() if isinstance(levels, str)}
-    place = _where_place(spec, one) if len(one) == len(asked) else None
-    return _toggled(visit, place, {"where": asked})
+    return _toggled(visit, one, painted.place_of_selection(one.spec, asked), {"where": asked})
 
 
 def drop(visit: Visit) -> Scene:
     """Keep one of the invariants no longer."""
-    number = visit.one("number")
-    count = len(visit.desk.asked.table.invariants)
-    if not (number.isdecimal() and int(number) < count):
+    one, number = looked_at(visit), visit.one("number")
+    if not (number.isdecimal() and int(number) < len(one.spec.invariants)):
         raise SpecError("this exact number is not in the spec any more: look at the list again.")
-    return _edited(visit, lambda text, _: without_block(text, "invariants", int(number)))
+    return _edited(visit, lambda text: without_invariant(text, int(number), one.place), one.name)
+
+
+def turned(visit: Visit) -> Scene:
+    """Look at another one of several tables."""
+    return shown(visit, turned_to(visit))
 
 
 def without(visit: Visit) -> Scene:
     """Tell what dropping each of the invariants would change, and which cells it would free."""
-    desk, spec = visit.desk, visit.desk.asked.table
-    public, end = desk.public(spec), monotonic() + WAIT_FOR_LESS
-
-    def rest() -> float:
-        return max(0.0, end - monotonic())
-
-    now, seen = figures(desk, spec, rest()), revealed_of(desk, spec, rest())
-    rows = []
-    for one in choices_of(spec, public):
-        others = tuple(other for place, other in enumerate(spec.invariants) if place != one.number)
-        less = spec.model_copy(update={"invariants": others})
-        found, other = figures(desk, less, rest()), revealed_of(desk, less, rest())
-        freed = None
-        if seen is not None and other is not None:
-            freed = np.flatnonzero((seen.paint == EXPOSED) & (other.paint != EXPOSED))
-        rows.append(
-            {
-                "choice": one,
-                "figures": found,
-                "freed": None if freed is None else len(freed),
-                "cells": [] if freed is None else [public.schema.in_words(int(cell)) for cell in freed[:5]],
-            }
-        )
-    return Scene("exact_without.html.j2", {"rows": rows, "now": now}, here="/exact")
+    desk, spec = visit.desk, looked_at(visit).spec
+    found = freed(desk, spec, choices_of(spec, desk.public(spec)))
+    return Scene("exact_without.html.j2", found, here="/exact")
 
 
 VIEW = View(
@@ -399,6 +216,8 @@ VIEW = View(
     "Exact numbers",
     (
         page("/exact", shown),
+        action("/exact/look", shown),
+        action("/exact/table", turned),
         action("/exact/counts", shown),
         action("/exact/margin", margin),
         action("/exact/total", total),

@@ -1,0 +1,90 @@
+"""Several tables of one file: each is clicked on, and tells its errors at its share of the budget."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.studio.browser.worlds import world
+from tests.studio.visitor import Visitor, words
+
+import holdfast as hf
+
+
+@pytest.fixture
+def visitor(tmp_path: Path) -> Visitor:
+    return Visitor.at(world("several")(tmp_path))
+
+
+def invariants(visitor: Visitor) -> list[Any]:
+    values = tomllib.loads((visitor.desk.place.folder / "holdfast.toml").read_text())
+    return [one.get("invariants") for one in values["tables"]]
+
+
+def test_each_is_clicked_on_by_itself(visitor: Visitor) -> None:
+    path = visitor.desk.place.folder / "holdfast.toml"
+    before = path.read_text()
+    assert visitor.post("/exact/margin", {"table": "ages", "names": "age"}).status_code == 200
+    assert invariants(visitor) == [[{"margin": ["sex"]}, {"margin": ["age"]}], None]
+    text = words(visitor.post("/exact/total", {"table": "places"}))
+    assert "The table places" in text
+    while "still looked for" in text:
+        text = words(visitor.post("/exact/look", {"table": "places"}))
+    assert "101 numbers are left open, and one person's change moves 1 person; no cell is revealed" in text
+    assert invariants(visitor)[1] == [{"total": True}]
+    visitor.post("/exact/margin", {"table": "ages", "names": "age"})
+    assert visitor.desk.asked.problem == ""
+    visitor.post("/spec/undo")
+    visitor.post("/spec/undo")
+    visitor.post("/spec/undo")
+    assert path.read_text() == before
+
+
+def test_errors_are_those_of_its_share(visitor: Visitor) -> None:
+    plan = hf.plan(visitor.desk.place.folder / "holdfast.toml", what_if={"epsilon": [4]})
+    for name, share in (("ages", "3/4"), ("places", "1/4")):
+        text = settled(visitor, name)
+        assert share in text
+        rows = plan.parts[name].what_if[0].expected
+        assert all(row.exact or f"± {row.within_95:.3g}" in text for row in rows)
+    assert visitor.post("/accuracy/budget", {"budget": "1/2"}).status_code == 200
+    assert visitor.desk.asked.values["privacy"]["epsilon"] == "1/2"
+
+
+def test_one_is_compared_at_its_share(visitor: Visitor) -> None:
+    settled(visitor, "ages")
+    visitor.post("/accuracy/compare", {"table": "ages"})
+    visitor.desk.jobs["compare"].wait()
+    text = words(visitor.post("/accuracy/look", {"table": "ages"}))
+    assert "meet pure epsilon 1.5" in text
+    assert "suppress below 5" in text
+    assert "suppress below 5" not in words(visitor.post("/accuracy/look", {"table": "places"}))
+
+
+def settled(visitor: Visitor, table: str) -> str:
+    for _ in range(400):
+        answer = visitor.post("/accuracy/look", {"table": table})
+        if "Still working out" not in answer.text:
+            return words(answer).replace("\u2009", " ")
+    raise AssertionError("it does not come to an end")
+
+
+def test_records_tell_what_stays_exact_and_what_the_swap_is_worth(tmp_path: Path) -> None:
+    visitor = Visitor.at(world("microdata")(tmp_path))
+    for view in ("/exact/look", "/accuracy/look"):
+        for _ in range(400):
+            text = words(visitor.post(view))
+            if "Looking through" not in text and "Still working out" not in text:
+                break
+        assert "Kept by the swap state and size by town" in text
+        assert "one household" in text.lower()
+    visitor.post("/accuracy/compare")
+    visitor.desk.jobs["compare"].wait()
+    assert "They were not compared: holdfast.toml, [data] cells is missing" in words(visitor.get("/accuracy"))
+    path = visitor.desk.place.folder / "holdfast.toml"
+    path.write_text(path.read_text().replace("[data]", '[data]\ncells = ["town", "tenure"]'))
+    visitor.post("/accuracy/compare")
+    visitor.desk.jobs["compare"].wait()
+    text = words(visitor.get("/accuracy"))
+    assert "For the curator's eyes only" in text
+    assert "top-down measurements" in text
