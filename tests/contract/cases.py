@@ -96,6 +96,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("one total", {**COMES_EACH, "epsilon": "2"}),
         Case("2 x 2", WITHIN, {"bound": 8}, reach=12),
         Case("one total", {**WITHIN, "delta": "1/1000"}, {"bound": 8}, reach=12),
+        Case("two states", EACH, {"repeatable": True}),
+        Case("2 x 2", WITHIN, {"bound": 8, "repeatable": True}, reach=12),
         Case("two states", WITHIN, {"bound": 8, "norm": "l2"}, reach=12),
         Case("2 x 3", {**WITHIN, "epsilon": "3"}, {"bound": 8, "norm": "l2", **WEIGHTED}, reach=10),
         Case("nothing kept", {**WITHIN, **NEIGHBOURS, "distance": 2}, {"bound": 12}, reach=16),
@@ -135,6 +137,8 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("two states", {**WITHIN, "adjacency": "unit"}, {"bound": 8}, reach=12),
         Case("two states", WITHIN, {"bound": 8, **WEIGHTED}, reach=12),
         Case("women", {**WITHIN, **NEIGHBOURS}, {"bound": 8}, reach=12),
+        Case("2 x 2", ZCDP, {"repeatable": True}),
+        Case("two states", WITHIN, {"bound": 8, "repeatable": True, **WEIGHTED}, reach=12),
     ),
     KNorm: (
         Case("2 x 2", PURE),

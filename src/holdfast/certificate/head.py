@@ -236,11 +236,24 @@ class SecretsSection(Section):
         return statement(given.public.words, given.pairs.words, given.laws.words, strength)
 
 
+SYSTEM, KEYED, SEEDED = "operating system", "a secret key of the table", "seeded"
+
+
 class RandomnessSection(Section):
     """Where the noise came from."""
 
     source: StrictStr
     secure: StrictBool
+
+    @classmethod
+    def of(cls, *, secure: bool, repeatable: bool = False) -> "RandomnessSection":
+        """Return what is said of a source: of the system, or of a key where noise is the same each time."""
+        return cls(source=SEEDED if not secure else KEYED if repeatable else SYSTEM, secure=secure)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the curator can draw the same noise again, and nobody else."""
+        return self.source == KEYED
 
 
 class ChanceSection(Section):

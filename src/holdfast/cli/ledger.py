@@ -155,10 +155,13 @@ def _table(report: LedgerReport) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for title in ("row", "time", "file", "scope", "intensity", "total", "release"):
         table.add_column(title, justify="right" if title == "row" else "left", overflow="fold")
-    for row, name, released in zip(report.rows, report.files, report.released, strict=True):
+    each = zip(report.rows, report.files, report.released, report.repeats, strict=True)
+    for row, name, released, repeats in each:
         time, charge = row.time[:19].replace("T", " "), row.charge
         other = "" if charge.standard == report.opening.standard else f"{MEASURES[charge.standard]} "
         alone = other + rational(charge.intensity)
+        if repeats is not None:
+            alone = f"as row {repeats}"
         state = "released" if released else f"not released: --resume {row.index}"
         table.add_row(str(row.index), time, name, charge.scope[:DIGITS], alone, rational(row.total), state)
     return table

@@ -107,7 +107,7 @@ def _print(written: "Written", account: "Ledger | None", *, again: bool) -> None
 
     print_summary(written.certificate, terminal())
     if account is not None and written.row is not None and written.left is not None:
-        print_charge(account, written.row, written.left, again=again)
+        print_charge(account, written.row, written.left, again=again, repeats=written.repeats)
     if written.continued:
         terminal().print("It goes on from what was measured before: no new noise was drawn.")
     say_wrote(*sorted(written.folder.iterdir()))
@@ -116,7 +116,9 @@ def _print(written: "Written", account: "Ledger | None", *, again: bool) -> None
         terminal().print("That file is for the curator's eyes only: keep it out of the release.")
 
 
-def print_charge(account: "Ledger", row: "Row", left: Fraction, *, again: bool = False) -> None:
+def print_charge(
+    account: "Ledger", row: "Row", left: Fraction, *, again: bool = False, repeats: int | None = None
+) -> None:
     """Say what a release was charged, and what is left."""
     from holdfast.ledger.rows import MEASURES
 
@@ -127,4 +129,6 @@ def print_charge(account: "Ledger", row: "Row", left: Fraction, *, again: bool =
         if again
         else f"Charged to {account.path}"
     )
+    if repeats is not None:
+        how = f"The noise of row {repeats} of {account.path} once more, which costs nothing"
     terminal().print(f"{how}: {spent}, {rational(left)} left.", soft_wrap=True)

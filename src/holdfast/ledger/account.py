@@ -22,6 +22,7 @@ from holdfast.ledger.chain import (
     salt_path,
     sealed,
     sealed_head,
+    stream_key,
     unsound,
 )
 from holdfast.ledger.checkpoint import CheckpointState, History, Spend, Spent
@@ -37,10 +38,11 @@ from holdfast.ledger.rows import (
     StoredRecord,
     exact,
     now,
+    repeated,
 )
 from holdfast.system.errors import BudgetError, DamagedLedgerError, LedgerError
 from holdfast.system.text import LONG, canonical, parse_canonical, rational
-from holdfast.system.ways import command, option
+from holdfast.system.ways import command, option, setting
 
 _MOST = 2**63 - 1  # the largest index that SQLite can hold
 _COMPARED = ("dataset", "scope", "standard", "intensity", "guarantee", "detail")
@@ -133,6 +135,14 @@ class Ledger:
         """Name a confidential file, by the SHA-256 of its content, with the salt of this ledger."""
         return fingerprint(read_salt(self.path), identity)
 
+    def stream_key(self, identity: bytes) -> tuple[bytes, str]:
+        """Return the secret key of the noise of a release with an identity, and its mark, from the salt."""
+        return stream_key(read_salt(self.path), identity)
+
+    def repeats(self, row: Row) -> int | None:
+        """Return the first row whose noise a row has once more; None where its noise is its own."""
+        return None if row.charge.repeatable is None else repeated(self.rows(), row)
+
     def charge(self, charge: Charge, spend: Spend, *, draft: Path | None = None) -> Row:
         """Take a release's cost from the budget, durably, or raise and take nothing.
 
@@ -197,11 +207,14 @@ class Ledger:
         except LedgerError:
             return False
 
-    def complete(self, index: int, *, certificate: str, release: str | None) -> Completion:
+    def complete(
+        self, index: int, *, certificate: str, release: str | None, drawn: str | None = None
+    ) -> Completion:
         """Record, durably, that the release of a row is handed over: call it before anybody can see it.
 
         ``certificate`` is the digest of the settled certificate and ``release`` that of the sealed one, None
-        where outputs are handed over in memory. LedgerError for a row that has a completion.
+        where outputs are handed over in memory. ``drawn`` is that of counts whose noise is the same each
+        time. LedgerError for a row that has a completion, and for such counts that are others than before.
         """
         with self._writing() as (connection, head, salt, _):
             row = _row(connection, self.path, index, salt)
@@ -209,9 +222,11 @@ class Ledger:
                 raise LedgerError(
                     f"row {index} of {self.path} is completed already: its release was handed over."
                 )
+            if drawn is not None:
+                self._require_the_same(connection, salt, row, drawn)
             last = head.completions + 1
             completion = sealed(
-                Completion(last, row.index, now(), certificate, release, head.completed), salt
+                Completion(last, row.index, now(), certificate, release, drawn, head.completed), salt
             )
             self._append(
                 connection, completion, replace(head, completions=last, completed=completion.hash), salt
@@ -248,6 +263,19 @@ class Ledger:
                 )
             store.note_draft(connection, index, draft)
         return row
+
+    def _require_the_same(self, connection: Connection, salt: bytes, row: Row, drawn: str) -> None:
+        """Raise LedgerError where the same words gave other counts before: two draws cost more than one."""
+        judged = judge(store.read(connection), salt)
+        _sound(self.path, judged)
+        same = {one.index for one in judged.rows if one.charge.repeatable == row.charge.repeatable}
+        for one in judged.completions:
+            if one.row in same and one.drawn != drawn:
+                raise LedgerError(
+                    f"the counts of row {row.index} are not those of row {one.row}, whose noise has the same"
+                    " words: draw it with the packages that drew it then, or state another period in"
+                    f" {setting('publication')}, which is charged as a release of its own."
+                )
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[Connection, Head, bytes, tuple[Row, ...]]]:

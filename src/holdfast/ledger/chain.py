@@ -345,6 +345,20 @@ def fingerprint(salt: bytes, identity: bytes) -> str:
     return hmac.new(salt, b"holdfast-fingerprint/1\n" + identity, hashlib.sha256).hexdigest()
 
 
+def stream_key(salt: bytes, identity: bytes) -> tuple[bytes, str]:
+    """Return the key of the noise of a table that is to be the same each time, and what tells it from others.
+
+    Either is noise without the salt, and tells nothing of the other: what is hashed begins otherwise.
+    """
+    if len(identity) != _IDENTITY:
+        raise LedgerError(f"an identity has {_IDENTITY} bytes: give the SHA-256 of the release.")
+    key, mark = (
+        hmac.new(salt, b"holdfast-repeatable/1 %b\n" % what + identity, hashlib.sha256)
+        for what in (b"key", b"mark")
+    )
+    return key.digest(), mark.hexdigest()
+
+
 def exposed(path: Path) -> Iterator[str]:
     """Say which of the two files others than their owner can open."""
     for file in (path, salt_path(path)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.account import Ledger, spent
 from holdfast.ledger.chain import exposed
-from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row
+from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row, repeated
 from holdfast.system.text import canonical
 
 if TYPE_CHECKING:
@@ -107,6 +107,11 @@ class LedgerReport:
         return tuple(row.charge.dataset[:DIGITS] for row in self.rows)
 
     @property
+    def repeats(self) -> tuple[int | None, ...]:
+        """The row whose noise each row has once more, at no further cost; None of a row with its own."""
+        return tuple(repeated(self.rows, row) for row in self.rows)
+
+    @property
     def released(self) -> tuple[bool, ...]:
         """Whether each row's release was handed over."""
         completed = {one.row for one in self.completions}
@@ -121,8 +126,10 @@ class LedgerReport:
             "left": str(self.left),
             "tight": None if self.tight is None else self.tight.to_dict(),
             "rows": [
-                {**row.to_dict(), "file": file, "released": released}
-                for row, file, released in zip(self.rows, self.files, self.released, strict=True)
+                {**row.to_dict(), "file": file, "released": released, "repeats": repeats}
+                for row, file, released, repeats in zip(
+                    self.rows, self.files, self.released, self.repeats, strict=True
+                )
             ],
             "completions": [one.to_dict() for one in self.completions],
             "warnings": list(self.warnings),

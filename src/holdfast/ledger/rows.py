@@ -5,7 +5,7 @@ an export shows: whoever has an exported row can recompute its hash from its oth
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -42,7 +42,7 @@ ROW_COLUMNS = (
     *("index", "time", "dataset", "scope", "standard", "intensity"),
     *("guarantee", "certificate", "detail", "total", "previous", "hash", "seal"),
 )
-COMPLETION_COLUMNS = ("index", "row", "time", "certificate", "release", "previous", "hash", "seal")
+COMPLETION_COLUMNS = ("index", "row", "time", "certificate", "release", "drawn", "previous", "hash", "seal")
 HEAD_COLUMNS = ("index", "length", "hash", "completions", "completed", "state", "root", "digest", "seal")
 
 
@@ -78,6 +78,12 @@ class Charge:
                 object.__setattr__(self, name, read_json(canonical(value)))
             except ValueError as error:
                 raise LedgerError(f"the {name} of a charge {error}: give plain JSON values.") from None
+
+    @property
+    def repeatable(self) -> str | None:
+        """What tells noise that is the same each time from other noise; None where it is drawn anew."""
+        mark = self.detail.get("repeatable")
+        return mark if isinstance(mark, str) else None
 
     @property
     def unit(self) -> Mapping[str, Any]:
@@ -181,6 +187,7 @@ class Completion(Link):
 
     ``certificate`` is the digest of what was settled before the draw, ``release`` that of the sealed
     certificate, which holds the hashes of all files; None where outputs were handed over in memory.
+    ``drawn`` is the digest of the counts of a release that has the same noise each time.
     """
 
     index: int
@@ -188,14 +195,16 @@ class Completion(Link):
     time: str
     certificate: str
     release: str | None
+    drawn: str | None
     previous: str
 
     def __post_init__(self) -> None:
-        _require_hashes(self, "certificate", *(() if self.release is None else ("release",)))
+        told = (name for name in ("release", "drawn") if getattr(self, name) is not None)
+        _require_hashes(self, "certificate", *told)
 
     def record(self) -> dict[str, object]:
         """Return the columns as stored."""
-        return {**self.to_dict(), "release": self.release or ""}
+        return {**self.to_dict(), "release": self.release or "", "drawn": self.drawn or ""}
 
     @classmethod
     def parse(cls, record: StoredRecord) -> Self:
@@ -203,7 +212,8 @@ class Completion(Link):
         numbers, text = _columns(record, COMPLETION_COLUMNS, ("index", "row"))
         _utc(text["time"])
         try:
-            completion = cls(**numbers, **text | {"release": text["release"] or None})
+            told = {name: text[name] or None for name in ("release", "drawn")}
+            completion = cls(**numbers, **text | told)
         except LedgerError as error:
             raise ValueError(str(error).rstrip(".")) from None
         _round_trip(completion.record(), record)
@@ -242,6 +252,14 @@ class Head:
         if numbers.pop("index") != 0:
             raise ValueError("the index is not 0")
         return cls(**numbers, **text)
+
+
+def repeated(rows: Sequence[Row], row: Row) -> int | None:
+    """Return the first row whose noise a row has once more; None where its noise is its own."""
+    if (mark := row.charge.repeatable) is None:
+        return None
+    first = next((one.index for one in rows if one.charge.repeatable == mark), row.index)
+    return first if first < row.index else None
 
 
 def foreign_format(text: object) -> bool:

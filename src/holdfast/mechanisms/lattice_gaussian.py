@@ -19,7 +19,7 @@ epsilon and delta, is met by it: the whole profile of the Gaussian follows, wher
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -37,6 +37,7 @@ from holdfast.mechanisms.mechanism import (
     DrawArray,
     drawn_exactly,
     missing,
+    noise_repeats,
     premises_at,
     premises_for,
 )
@@ -99,6 +100,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
     cut: CutNoise | None = None
     """What is known of the noise within a bound, where it has one."""
     at_epsilon: Fraction | None = None
+    repeatable: bool = False
 
     name = "lattice-gaussian"
     Options = LatticeGaussianOptions
@@ -116,9 +118,11 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         premises = premises_for(public, target)
         strategy = Strategy.of_options(public, options, premises)
         if options.bound is None:
-            return cls.calibrate(premises, intensity=target.intensity, strategy=strategy)
+            found = cls.calibrate(premises, intensity=target.intensity, strategy=strategy)
+            return replace(found, repeatable=options.repeatable)
         cut, asked = CutNoise.of(premises, public, "squared", strategy, options.bound), approximate(target)
-        return cls(premises, cut.calibrated(asked), strategy, None, cut, asked.epsilon)
+        sigma_squared = cut.calibrated(asked)
+        return cls(premises, sigma_squared, strategy, None, cut, asked.epsilon, options.repeatable)
 
     @classmethod
     def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
@@ -131,7 +135,8 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         premises = premises_at(public, unit)
         strategy = Strategy.of_record(public, record, premises)
         cut = CutNoise.of_record(premises, public, "squared", strategy, record.bound)
-        return cls(premises, record.sigma_squared, strategy, record.stated, cut, record.at_epsilon)
+        found = cls(premises, record.sigma_squared, strategy, record.stated, cut, record.at_epsilon)
+        return replace(found, repeatable=record.repeatable)
 
     @classmethod
     def calibrate(
@@ -171,10 +176,11 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The variance, the queries and the bound."""
+        """The variance, the queries and the bound, and whether the noise is the same each time."""
         shape = {} if self.strategy is None else self.strategy.parameters
         bound = {} if self.cut is None else {"bound": self.cut.bound, "at_epsilon": self.at_epsilon}
-        return {"sigma_squared": self.sigma_squared, "stated": self.stated, **shape, **bound}
+        own = {"sigma_squared": self.sigma_squared, "stated": self.stated, "repeatable": self.repeatable}
+        return {**own, **shape, **bound}
 
     @property
     def form(self) -> Form | None:
@@ -193,7 +199,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         if self.cut is not None and self.at_epsilon is not None:
             queries = 0 if self.strategy is None else self.strategy.squares
             told = cut_gaussian(self.sigma_squared, self.cut.bound, queries)
-            return self.cut.guarantee(self.sigma_squared, self.at_epsilon, told, floats=self.noise.floats)
+            return self.cut.guarantee(self.sigma_squared, self.at_epsilon, told, self._drawn)
         premises, twice = self.premises, 2 * self.sigma_squared
         standard: GaussianStandard = self.stated or "zcdp"
         rho = squared_stretch(premises, self.strategy) / twice
@@ -217,9 +223,10 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         return whole if self.cut is None else self.cut.law(whole, self.sigma_squared)
 
     def caveats(self, public: Public) -> tuple[Claim, ...]:
-        """Return what a bound says for sure."""
-        own = () if self.cut is None else (counts_within(self.cut.bound),)
-        return (*own, *super().caveats(public))
+        """Return what a bound says for sure, and what noise that is the same each time tells."""
+        bound = () if self.cut is None else (counts_within(self.cut.bound),)
+        same = (noise_repeats(),) if self.repeatable else ()
+        return (*bound, *same, *super().caveats(public))
 
     @cached_property
     def unchanged(self) -> ZeroNoiseChances | None:
@@ -249,9 +256,12 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
             return super().likelihood(released)
         return summed(self.strategy.form, released, 1 / (2 * self.sigma_squared))
 
+    @property
+    def _drawn(self) -> list[Evidence]:
+        return drawn_exactly(floats=self.noise.floats, repeatable=self.repeatable)
+
     def _evidence(self) -> list[Evidence]:
-        drawn = drawn_exactly(floats=self.noise.floats)
-        drawn = [Proved(no_easier_than_normal(), "theory, 13; dong2022, Theorem 2.10"), *drawn]
+        drawn = [Proved(no_easier_than_normal(), "theory, 13; dong2022, Theorem 2.10"), *self._drawn]
         if self.strategy is None:
             loses = Proved(_diverges(self.sigma_squared), "theory, 4; canonne2020, Theorem 4")
             return [loses, *self.premises.evidence("l2"), *drawn]

@@ -14,7 +14,7 @@ mechanisms/weights/strategy.py]: a norm on L, so all of this holds [theory, 13].
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import sqrt
@@ -30,7 +30,14 @@ from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.forms import form_errors
 from holdfast.mechanisms.errors.laws import CountErrors, Radial
 from holdfast.mechanisms.errors.zero_noise import ZeroNoiseChances, on_lattice
-from holdfast.mechanisms.mechanism import Calibrated, drawn_exactly, premises_at, premises_for, pure
+from holdfast.mechanisms.mechanism import (
+    Calibrated,
+    drawn_exactly,
+    noise_repeats,
+    premises_at,
+    premises_for,
+    pure,
+)
 from holdfast.mechanisms.weights.queries import QueryOptions, WeightedRecord, counted_queries
 from holdfast.mechanisms.weights.strategy import Strategy, form_loss, squared_stretch
 from holdfast.privacy.claims import Claim, claim
@@ -101,6 +108,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
     cut: CutNoise | None = None
     """What is known of the noise within a bound, where it has one."""
     at_epsilon: Fraction | None = None
+    repeatable: bool = False
 
     name = "lattice-laplace"
     Options = LatticeLaplaceOptions
@@ -125,10 +133,12 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
             )
             given: Literal["by the spec"] | None = None if options.epsilon_per_unit is None else "by the spec"
             kappa = options.epsilon_per_unit or cut.calibrated(asked)
-            return cls(premises, options.norm, kappa, given, strategy, cut, asked.epsilon)
-        if options.epsilon_per_unit is not None:
-            return cls(premises, options.norm, options.epsilon_per_unit, "by the spec", strategy)
-        return cls.calibrate(premises, norm=options.norm, intensity=pure(target), strategy=strategy)
+            found = cls(premises, options.norm, kappa, given, strategy, cut, asked.epsilon)
+        elif options.epsilon_per_unit is not None:
+            found = cls(premises, options.norm, options.epsilon_per_unit, "by the spec", strategy)
+        else:
+            found = cls.calibrate(premises, norm=options.norm, intensity=pure(target), strategy=strategy)
+        return replace(found, repeatable=options.repeatable)
 
     @classmethod
     def of(cls, record: LatticeLaplaceRecord, public: Public, unit: Unit) -> "LatticeLaplace":
@@ -138,7 +148,8 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if strategy is not None and record.norm != "l2":
             raise SpecError("queries go with the l2 norm, and the record has another.")
         cut = CutNoise.of_record(premises, public, record.norm, strategy, record.bound)
-        return cls(premises, record.norm, record.kappa, record.given, strategy, cut, record.at_epsilon)
+        found = cls(premises, record.norm, record.kappa, record.given, strategy, cut, record.at_epsilon)
+        return replace(found, repeatable=record.repeatable)
 
     @classmethod
     def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
@@ -174,15 +185,17 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Kappa, the norm, and the queries."""
+        """Kappa, the norm, the queries and the bound, and whether the noise is the same each time."""
         shape = {} if self.strategy is None else self.strategy.parameters
         bound = {} if self.cut is None else {"bound": self.cut.bound, "at_epsilon": self.at_epsilon}
-        return {"norm": self.norm, "kappa": self.kappa, "given": self.given, **shape, **bound}
+        own = {"norm": self.norm, "kappa": self.kappa, "given": self.given, "repeatable": self.repeatable}
+        return {**own, **shape, **bound}
 
     def caveats(self, public: Public) -> tuple[Claim, ...]:
-        """Return what a bound says for sure."""
-        own = () if self.cut is None else (counts_within(self.cut.bound),)
-        return (*own, *super().caveats(public))
+        """Return what a bound says for sure, and what noise that is the same each time tells."""
+        bound = () if self.cut is None else (counts_within(self.cut.bound),)
+        same = (noise_repeats(),) if self.repeatable else ()
+        return (*bound, *same, *super().caveats(public))
 
     @cached_property
     def _squared_stretch(self) -> Fraction:
@@ -202,7 +215,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if self.cut is not None and self.at_epsilon is not None:
             queries = 0 if self.strategy is None else self.strategy.squares
             told = cut_laplace(self.kappa, self.norm, self.cut.bound, queries)
-            return self.cut.guarantee(self.kappa, self.at_epsilon, told, floats=self.noise.floats)
+            return self.cut.guarantee(self.kappa, self.at_epsilon, told, self._drawn)
         profile: Profile = NormLoss(self.kappa, self.norm)
         if self.strategy is not None:
             profile = form_loss("pure", premises, self.strategy.form, self.kappa**2)
@@ -259,8 +272,12 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """Return the law of the error of a count with w'F^-1 w = variance, in l2."""
         return Radial(sqrt(variance) / float(self.kappa), self.premises.universe.dimension)
 
+    @property
+    def _drawn(self) -> list[Evidence]:
+        return drawn_exactly(floats=self.noise.floats, repeatable=self.repeatable)
+
     def _evidence(self) -> list[Evidence]:
-        drawn = drawn_exactly(floats=self.noise.floats)
+        drawn = self._drawn
         if self.strategy is None:
             loses = Proved(_loses(self.kappa, self.norm), "integer-subspace-dp, Theorem 10; theory, 4")
             return [loses, *self.premises.evidence(self.norm), *drawn]

@@ -198,6 +198,8 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """Where a release can be made."""
     reports: ClassVar[bool] = False
     """Whether a report for the curator's eyes goes with a release."""
+    repeatable: bool = False
+    """Whether a secret key of the data draws the noise, so that it is the same each time."""
     contends: ClassVar[bool] = True
     """Whether a comparison looks at it without being asked: not where its options are what matters."""
     beside_records: ClassVar[bool] = False
@@ -443,10 +445,18 @@ def missing(name: str) -> SpecError:
     return SpecError(f'{setting("privacy", name)} is missing: give a positive budget such as "1/2".')
 
 
-def drawn_exactly(*, floats: bool) -> list[Evidence]:
-    """Return the evidence for exact draws; ``floats`` says that they sort out the clear cases."""
+def drawn_exactly(*, floats: bool, repeatable: bool = False) -> list[Evidence]:
+    """Return the evidence for exact draws; ``floats`` says that they sort out the clear cases.
+
+    Draws that are ``repeatable`` are of the words of a key, which only computing of limited power cannot tell
+    from uniform ones [theory, 17].
+    """
     proof = Proved(in_integers(), "holdfast, sampling/decisions.py; canonne2020")
-    return [proof, *([Assumed(_functions())] if floats else [])]
+    return [
+        proof,
+        *([Assumed(_functions())] if floats else []),
+        *([Assumed(_keyed())] if repeatable else []),
+    ]
 
 
 def unseen_time(depends: Timed) -> Assumed:
@@ -474,6 +484,30 @@ def _functions() -> tuple[str, str]:
     return (
         "the mathematical functions of this computer are right to one part in 2^48",
         "floats tell which draws are clear; enclosures decide all the others",
+    )
+
+
+@claim("noise-keyed")
+def _keyed() -> tuple[str, str]:
+    said = (
+        "the salt of the ledger stays secret for ever, and nobody can compute enough to tell the words that"
+        " its keys of 256 bits make from uniform ones"
+    )
+    why = (
+        "HMAC with SHA-256 makes a key of the salt, the confidential file, its table and all that is public,"
+        " and ChaCha20 makes words of the key: no attack on either is known, and no proof"
+    )
+    return said, why
+
+
+@claim("noise-repeats")
+def noise_repeats() -> str:
+    """Warn of what noise that is the same each time tells."""
+    return (
+        "The same table of the same file, asked for again, has the same noise, and is paid for once. So a"
+        " release that comes again tells that the file has not changed: that is not protected, and a release"
+        " of another period has noise of its own. Whoever gets the secret of the ledger, at any later time,"
+        " can test a guess of the whole table for sure."
     )
 
 

@@ -88,6 +88,8 @@ class Written:
     """A file beside the release that is for the curator's eyes only, if there is one."""
     continued: bool = False
     """Whether it goes on from what a run before it had measured."""
+    repeats: int | None = None
+    """The row whose noise it has once more, at no further cost."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -96,6 +98,7 @@ class Written:
             "folder": str(self.folder),
             "files": sorted(path.name for path in self.folder.iterdir()),
             "charged": None if row is None else {"row": row.index, "total": str(row.total)},
+            **({} if self.repeats is None else {"repeats": self.repeats}),
             "left": None if self.left is None else str(self.left),
             "warnings": list(self.warnings),
             **({} if self.report is None else {"utility": str(self.report)}),
@@ -152,7 +155,9 @@ class Handover:
                 return Written(whole, Path(self.out), row, _left(account), risks + release_warnings(whole))
         with drafted(self.out, lambda draft: reason_to_keep(draft, account)) as draft:
             prepared = prepare()
-            drawing = prepared.drawing(self.entropy, engine=self.engine, microdata=self.microdata)
+            drawing = prepared.drawing(
+                self.entropy, engine=self.engine, microdata=self.microdata, ledger=account
+            )
             written = self._drawn(drawing, draft, account, secret)
         forget(folder)
         if report is not None and (found := drawing.report()) is not None:
@@ -207,13 +212,19 @@ class Handover:
                 )
             if account is not None and row is not None:
                 draft.holds = sealed.digest
-                account.complete(row.index, certificate=sealed.settled, release=sealed.digest)
+                account.complete(
+                    row.index,
+                    certificate=sealed.settled,
+                    release=sealed.digest,
+                    drawn=drawing.drawn(outputs),
+                )
             draft.publish()
         LOG.info("released to %s", self.out)
-        left = None
+        left = repeats = None
         if account is not None and row is not None:  # others may have charged since a row that is resumed
             left = account.budget - row.total if resume is None else _left(account)
-        return Written(sealed, Path(self.out), row, left, continued=before is not None)
+            repeats = account.repeats(row)
+        return Written(sealed, Path(self.out), row, left, continued=before is not None, repeats=repeats)
 
     def _checkpoint(self, drawing: "Drawing", folder: Path) -> Checkpoint | None:
         """Return where a draw is kept until its release is whole; None where its mechanism cannot go on."""

@@ -22,9 +22,10 @@ from holdfast.releases.handover import Handover, Written
 from holdfast.releases.part import Draw, PreparedPart, require_able
 from holdfast.releases.plan import PlanReport
 from holdfast.releases.release import Release
+from holdfast.releases.repeatable import digest_of, is_repeatable, keyed
 from holdfast.releases.resume import charged
 from holdfast.releases.table import PreparedTable
-from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
+from holdfast.sampling.entropy import Entropy, KeyedEntropy, SeededEntropy, SystemEntropy
 from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import Privacy
@@ -195,13 +196,20 @@ class Prepared:
         return whole, chapters
 
     def drawing(
-        self, entropy: Entropy | None = None, *, engine: str = "embedded", microdata: bool = False
+        self,
+        entropy: Entropy | None = None,
+        *,
+        engine: str = "embedded",
+        microdata: bool = False,
+        ledger: "Ledger | None" = None,
     ) -> "Drawing":
         """Settle everything but the noise; one source serves all parts, so that they are independent.
 
-        What no source of noise could draw is refused here.
+        What no source of noise could draw is refused here. Noise that is to be the same each time is of the
+        words that the salt of a ``ledger`` makes.
         """
-        source = entropy or SystemEntropy()
+        same = is_repeatable(self.parts)
+        source = entropy or (keyed(self.part, ledger) if same else SystemEntropy())
         if self.together is not None and self.together.drawn_together:
             draws = {"all": self.together.draw(source)}
         else:
@@ -224,7 +232,7 @@ class Prepared:
         is one whose guarantee is no protection to speak of, unless that is accepted.
         """
         require_able(self.kinds, engine=engine, microdata=microdata, utility=False, quoted=False)
-        drawing = self.drawing(entropy, engine=engine, microdata=microdata)
+        drawing = self.drawing(entropy, engine=engine, microdata=microdata, ledger=ledger)
         require_protection(drawing.certificate, accepted=accept_no_protection)
         if self.beside is not None:
             self.beside.rehearse(drawing.certificate)
@@ -236,7 +244,8 @@ class Prepared:
         with charged(ledger, row):
             outputs = drawing.held()
             # whoever calls this sees what was drawn, so the row is complete
-            ledger.complete(row.index, certificate=drawing.certificate.settled, release=None)
+            settled, drawn = drawing.certificate.settled, drawing.drawn(outputs)
+            ledger.complete(row.index, certificate=settled, release=None, drawn=drawn)
         return Release(drawing.certificate, outputs, row, self.size, self.beside)
 
     def publish(
@@ -297,7 +306,16 @@ class Drawing:
         """Return what a ledger is told of the release."""
         parts, together = self.prepared.parts, self.prepared.together
         each = {name: part.charge(ledger, self.chapters[name]) for name, part in parts.items()}
-        return each[self.prepared.part.name] if together is None else together.charge(each, self.certificate)
+        if together is not None:
+            return together.charge(each, self.certificate)
+        charge = each[self.prepared.part.name]
+        if isinstance(self.source, KeyedEntropy):
+            return replace(charge, detail={**charge.detail, "repeatable": self.source.mark})
+        return charge
+
+    def drawn(self, outputs: Mapping[str, Output]) -> str | None:
+        """Return the digest of what was drawn, where it is to be the same each time."""
+        return digest_of(outputs) if isinstance(self.source, KeyedEntropy) else None
 
     def draw(self) -> Mapping[str, Output]:
         """Draw what is published, by the names of the files."""

@@ -1,13 +1,15 @@
 """Where randomness comes from: uniform 64-bit words; and what a law is, which turns them into draws.
 
-A release draws from the operating system's generator. A seeded source exists for tests and studies;
-whatever it touches is marked, because ``secure`` travels with the source into the certificate.
+A release draws from the operating system's generator, or, where it is to be the same when it is asked for
+again, from a secret key. A seeded source exists for tests and studies; whatever it touches is marked, because
+``secure`` travels with the source into the certificate.
 """
 
 import os
 from typing import Protocol
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import FloatArray, IntArray, WordArray
@@ -60,6 +62,29 @@ class SeededEntropy:
         """Return the next ``size`` words of the stream that the seed fixes."""
         raw: WordArray = self._bits.random_raw(size)
         return raw
+
+
+class KeyedEntropy:
+    """The words of a secret key of 256 bits: the stream of ChaCha20 [bernstein2008], the same each time.
+
+    Whoever does not have the key cannot tell them from uniform ones, as is assumed of ChaCha20. A stream is
+    for one release: two that share words share noise, so a key belongs to all that a release depends on
+    [holdfast, releases/repeatable.py].
+    """
+
+    secure = True
+    KEY = 32
+
+    def __init__(self, key: bytes, mark: str) -> None:
+        if len(key) != self.KEY:
+            raise ValueError(f"a key has {self.KEY} bytes")
+        self.mark = mark
+        """What tells the stream from others, without telling anything of the key."""
+        self._stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
+
+    def words(self, size: int) -> WordArray:
+        """Return the next ``size`` words, the same on machines of either order of bytes."""
+        return np.frombuffer(self._stream.update(bytes(8 * size)), dtype="<u8").astype(np.uint64)
 
 
 def short_words(entropy: Entropy, size: int) -> ShortWords:

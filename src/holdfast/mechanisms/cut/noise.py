@@ -1,6 +1,6 @@
 """Noise of a mechanism, cut off at a bound: calibrated, drawn, and what is proved of it [theory, 17]."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,7 @@ from holdfast.mechanisms.cut.profile import CutMethod, CutProfile, profile_of
 from holdfast.mechanisms.cut.weights import CutNorm, NoiseShape, Weighing
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.forms import form_variances
-from holdfast.mechanisms.mechanism import drawn_exactly, missing
+from holdfast.mechanisms.mechanism import missing
 from holdfast.mechanisms.weights.strategy import Strategy
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Evidence, Proved
@@ -167,8 +167,10 @@ class CutNoise:
         one = Weighing(self.shape, Fraction(1)).width
         return Fraction(width / one) ** 2 if self.shape.norm == "squared" else Fraction(one / width)
 
-    def guarantee(self, strength: Fraction, epsilon: Fraction, told: Claim, *, floats: bool) -> Guarantee:
-        """Return what is proved, at an epsilon; ``told`` says what is cut off."""
+    def guarantee(
+        self, strength: Fraction, epsilon: Fraction, told: Claim, drawn: Sequence[Evidence]
+    ) -> Guarantee:
+        """Return what is proved, at an epsilon; ``told`` says what is cut off, ``drawn`` how it is drawn."""
         premises, delta = self.premises, self.delta(strength, epsilon)
         if premises.adjacency == "semi" and self.shape.form is not None:
             apart = premises.form_evidence(self.shape.form)
@@ -180,7 +182,7 @@ class CutNoise:
             Proved(told, "theory, 17"),
             Proved(_within(self.bound, epsilon, delta, self.profile.method), "theory, 17"),
             *apart,
-            *drawn_exactly(floats=floats),
+            *drawn,
         ]
         return premises.guarantee(Approximate(epsilon, delta), evidence)
 

@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveInt,
+    StrictBool,
     StrictInt,
     field_validator,
     model_validator,
@@ -329,6 +330,8 @@ class QueryOptions(MechanismOptions):
     """Margins that weights are to be best for, in place of queries."""
     bound: StrictInt | None = None
     """How far the noise moves a count at most; as far as it likes where none is given."""
+    repeatable: StrictBool = False
+    """Whether the same table that is asked for again has the same noise, which is then paid for once."""
 
     @field_validator("bound")
     @classmethod
@@ -380,6 +383,8 @@ class WeightedRecord(MechanismRecord):
     """How far a count is moved at most."""
     at_epsilon: PositiveRational | None = Field(default=None, exclude_if=lambda at: at is None)
     """The epsilon beside which delta is stated, of noise within a bound."""
+    repeatable: StrictBool = Field(default=False, exclude_if=lambda repeatable: not repeatable)
+    """Whether a secret key of the table draws the noise, so that it is the same each time."""
 
     @model_validator(mode="after")
     def _at_an_epsilon(self) -> Self:
@@ -390,6 +395,8 @@ class WeightedRecord(MechanismRecord):
     def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
         """Return the parameters by name, queries in words."""
         found = super().parameters(write)
+        if not self.repeatable:
+            found.pop("repeatable", None)
         if self.queries is not None:
             found["queries"] = ", ".join(query.words for query in self.queries)
         if self.optimum is not None:

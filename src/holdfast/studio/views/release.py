@@ -195,13 +195,13 @@ def _wanted(visit: Visit) -> Confirmed:
 def _takes(desk: Desk, spec: AnySpec, digest: str, wanted: Confirmed, job: Job) -> Takes:
     prepared = prepare(spec)
     job.look()
-    drawing = prepared.drawing()
+    account = Ledger.open(desk.place.inside(wanted.ledger)) if wanted.ledger else None
+    drawing = prepared.drawing(ledger=account)
     certificate = drawing.certificate
     warnings = (*release_warnings(certificate), *prepared.warnings)
     found = Takes(digest, wanted, certificate, prepared.seconds, tuple(dict.fromkeys(warnings)))
-    if not wanted.ledger:
+    if account is None:
         return found
-    account = Ledger.open(desk.place.inside(wanted.ledger))
     spent, total = account.foreseen(drawing.charge(account), spend)
     return replace(found, measure=MEASURES[account.standard], spent=spent, total=total, budget=account.budget)
 
