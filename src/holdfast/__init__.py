@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         WassersteinExponentialOptions as WassersteinExponential,
     )
     from holdfast.processing.processed import postprocess
+    from holdfast.publication.coarsening.coarsen import coarsen
     from holdfast.releases.first_spec import ProposedSpec, Wishes, first_spec, propose
     from holdfast.releases.prepare import plan, prepare, release
     from holdfast.releases.prepared import Prepared
@@ -116,6 +117,7 @@ _HOME = {
     "Weights": "spec.constraints",
     "Wishes": "releases.first_spec",
     "audit": "audit",
+    "coarsen": "publication.coarsening.coarsen",
     "compare": "comparison.compare",
     "export": "exports",
     "first_spec": "releases.first_spec",
@@ -187,6 +189,7 @@ __all__ = [
     "Wishes",
     "__version__",
     "audit",
+    "coarsen",
     "compare",
     "export",
     "first_spec",

@@ -43,7 +43,10 @@ audit cell-key ptable.csv
 audit census-2020
 audit projection --people 20 --epsilon 1/5 --design total --null 0.3 --alternative 0.7
 audit delta-z dependent.toml
-audit publication children.csv
+audit publication children.csv --out facts.json
+verify facts.json
+coarsen children.toml --out coarser
+verify coarser/rounding
 test odds-ratio 10 2 3 15 --epsilon 1
 certificate schema
 completion bash
@@ -63,6 +66,7 @@ def test_one_path_of_every_command(run: Run, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("holdfast.cli.docs.site", lambda: tmp_path / "site")
     (tmp_path / "model.toml").write_text(MODEL)
     (tmp_path / "dependent.toml").write_text(DEPENDENT)
+    (tmp_path / "children.toml").write_text('[[published]]\npath = "children.csv"\n')
     (tmp_path / "ptable.csv").write_text("i,j,p,v\n0,0,1,0\n1,0,0.5,-1\n1,2,0.5,1\n")
     lines = list(map(shlex.split, LINES.strip().splitlines()))
     assert {path for path in EVERY if any(tuple(line[: len(path)]) == path for line in lines)} == set(EVERY)

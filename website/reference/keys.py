@@ -281,7 +281,7 @@ KEYS: dict[str, dict[str, Key]] = {
     "[population]": {
         "attributes": Key('attributes = ["county", "age"]', "The cells that are asked about."),
         "group": Key('group = { facts = "age", largest = 5 }', "Small groups, and what may follow of them."),
-        "hierarchies": Key('hierarchies = { age = "ages.csv" }', "Files of nested levels."),
+        "hierarchies": Key('hierarchies = { age = "ages.hrc" }', "Files of nested levels (.hrc)."),
         "within": Key('within = { tract = "county" }', "Nested attributes."),
         "narrow": Key("narrow = 3", "The width below which an interval is told."),
     },
@@ -291,6 +291,10 @@ KEYS: dict[str, dict[str, Key]] = {
         "below": Key("below = 10", "Only cells with counts below it must reach that."),
         "attributes": Key('attributes = ["age"]', "The attributes that may be recoded."),
         "bases": Key("bases = [5, 10]", "The bases that rounding may take."),
+        "cost": Key('cost = "people"', "What is least: hidden numbers, or the people they count."),
+        "keep": Key('keep = ["states.csv"]', "Tables that stay as they are, as they are out."),
+        "totals": Key("totals = true", "Whether all totals are added to each table."),
+        "records": Key("records = true", "Whether files hold a person a row."),
     },
     "[model]": {
         "kind": Key('kind = "rates"', "How counts come about: rates, proportions or counts."),

@@ -73,7 +73,8 @@ closest name.
 """
 OTHER_FILES = """## Other files
 
-`holdfast audit publication published.toml` reads `[[published]]`, `[population]` and `[coarsen]` ([audits](../guides/audits.md));
+`holdfast audit publication published.toml` and `holdfast coarsen tables.toml` read `[[published]]` and `[population]`, the second
+`[coarsen]` as well ([what is published](../guides/publishing.md));
 `holdfast infer DIR --model model.toml` reads `[model]`, `[exposure]`, `[prior]` and `[sampler]`
 ([posteriors](../guides/inference.md#posteriors)), and constraints as above.
 """

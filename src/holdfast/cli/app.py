@@ -36,7 +36,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "verify": (
             "verify",
-            "Check a release or a processed table, and derive again all that it claims: exit 0 or 1.",
+            "Check a release, a processed table or an audit, and derive all that it claims: exit 0 or 1.",
+        ),
+        "coarsen": (
+            "coarsen",
+            "Merge, round or hide as little as keeps every asked-for cell from being known too closely.",
         ),
         "intervals": (
             "intervals",

@@ -1,5 +1,6 @@
 """`holdfast audit publication`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,10 +9,12 @@ import typer
 from holdfast import audit
 from holdfast.cli.arguments import Json, Quiet, drawing
 from holdfast.cli.console import columns
-from holdfast.cli.reports import deliver, require_new_file
+from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
+from holdfast.publication.picture import draw
 from holdfast.publication.report import PublicationReport
 from holdfast.publication.spec import rule_of
+from holdfast.publication.writing import write
 from holdfast.system.errors import SpecError
 from holdfast.system.text import counted
 
@@ -40,6 +43,10 @@ def command(
     symbol: Annotated[
         str | None, typer.Option(metavar="TEXT", help="What stands for a suppressed count in plain files.")
     ] = None,
+    secondary: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What stands for a count that is hidden to protect another one."),
+    ] = None,
     zeros: Annotated[
         str | None, typer.Option(metavar="shown|hidden", help="Whether suppression leaves zeros as they are.")
     ] = None,
@@ -56,11 +63,20 @@ def command(
 ) -> None:
     """Print what follows from published tables; no confidential data are read."""
     require_new_file(out, (".json", ".html"), picture=picture)
-    report = audit.publication(what, rule=_rule(rule, count=count, symbol=symbol, zeros=zeros))
-    deliver(report, words, as_json=as_json, out=out)
+    keys = {"count": count, "symbol": symbol, "secondary": secondary, "zeros": zeros}
+    report = audit.publication(what, rule=_rule(rule, keys))
+    if out is not None:
+        write(report, out)
+    deliver(report, words, as_json=as_json, out=None, picture=picture, draw=draw)
+    if out is not None and not as_json:
+        say_wrote(out)
+        if out.suffix.lower() == ".json":
+            terminal().print(
+                f"Whoever has the published files checks it: holdfast verify {out}", soft_wrap=True
+            )
 
 
-def _rule(rule: str | None, **keys: str | None) -> dict[str, Any]:
+def _rule(rule: str | None, keys: Mapping[str, str | None]) -> dict[str, Any]:
     found = {} if rule is None else rule_of(rule)
     for key, value in keys.items():
         if value is not None:
@@ -89,8 +105,9 @@ def words(report: PublicationReport) -> None:
                 console.print(f"    {number.words}", soft_wrap=True)
         return
     determined = report.determined
-    console.print(f"Determined: {determined.size:,} of {cells}.")
-    _list(report, determined.tolist(), fixed=True)
+    found = report.worked_out
+    console.print(f"Determined: {determined.size:,} of {cells}, {found.size:,} of which no table lists.")
+    _list(report, report.ordered.tolist(), fixed=True)
     console.print(f"Narrower than {report.narrow}: {counted(report.near.size, 'other cell')}.")
     _list(report, report.near.tolist(), fixed=False)
     others = report.asked.count - determined.size - report.near.size
@@ -155,5 +172,6 @@ def _remedies(report: PublicationReport) -> None:
     console = terminal()
     console.print("Not to publish one of these would undo findings:")
     for one in report.undone[:SHOWN]:
-        console.print(f"  {counted(one.findings, 'finding')}: {one.words}", soft_wrap=True)
+        less = "" if one.base is None else f"; so would rounding it to {one.base}"
+        console.print(f"  {counted(one.findings, 'finding')}: {one.words}{less}", soft_wrap=True)
     _more(len(report.undone))

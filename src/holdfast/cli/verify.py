@@ -11,9 +11,10 @@ from rich.console import Console
 
 from holdfast.certificate.sign import SIGNATURE
 from holdfast.certificate.text import require_release
-from holdfast.cli.arguments import QUIET, Json, Quiet, ReleaseFolder, ReportFile
+from holdfast.cli.arguments import QUIET, Json, Quiet, ReportFile
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
+from holdfast.publication.place import facts_of
 from holdfast.system.checks import Verification, ViolatedError
 from holdfast.system.errors import ReleaseError
 from holdfast.system.machine import short_of_memory
@@ -22,7 +23,12 @@ from holdfast.system.text import visible
 
 
 def command(
-    folder: ReleaseFolder,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="The folder of a release, or the facts of an audit, a .json file."
+        ),
+    ],
     quick: Annotated[
         bool, typer.Option("--quick", help="Check files and invariants only; derive no guarantee.")
     ] = False,
@@ -39,8 +45,10 @@ def command(
 ) -> None:
     """Verify a folder; exit 0 if all is kept and 1 if not."""
     require_new_file(out)
-    require_release(folder)
-    what = "checking the files" if quick else "deriving what the certificate claims"
+    facts = facts_of(folder)
+    if facts is None:
+        require_release(folder)
+    what = "checking the files" if quick or facts else "deriving what the certificate claims"
     with doing(what), remembering(folder):
         from holdfast.verification.verify import verify
 

@@ -26,6 +26,8 @@ class PublishedFile:
     name: str
     attributes: tuple[str, ...]
     columns: tuple[pl.Series, ...]
+    count: str
+    """The name of the column of counts."""
     counts: pl.Series
     first_row: int
     """The number of the first record for a reader."""
@@ -44,7 +46,7 @@ def read_published(table: PublishedTable, folder: Path) -> PublishedFile:
         raise DataError(f"{path} is no published table: name a .csv, .parquet or JSON-stat .json file.")
     try:
         source = _json_stat(path) if kind == ".json" else open_file(path, most_rows=MOST_ROWS, released=True)
-        digest = _digest(path)
+        digest = digest_of(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     names = list(source.header)
@@ -60,7 +62,8 @@ def read_published(table: PublishedTable, folder: Path) -> PublishedFile:
             raise DataError(f"{path} has no column {in_quotes(name)}: {closest(name, names)}")
     loaded = source.load([names.index(name) for name in (*attributes, count)])
     texts = [_text(one) for one in loaded]
-    found = PublishedFile(table.path, attributes, tuple(texts[:-1]), texts[-1], source.first_row, digest)
+    columns = tuple(texts[:-1])
+    found = PublishedFile(table.path, attributes, columns, count, texts[-1], source.first_row, digest)
     if texts[-1].len() == 0:
         raise DataError(f"{path} has no row: name a file with counts.")
     for name, column in zip(attributes, texts, strict=False):
@@ -92,7 +95,8 @@ def _text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String, strict=False).fill_null("").str.strip_chars()
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,4 +1,4 @@
-"""What follows beyond cells: facts about small groups, differences of tables, and what would undo them."""
+"""What follows beyond cells: facts about small groups, and differences of tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,7 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import patterns
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.publication.bounds import ContradictionError
-from holdfast.publication.conflicts import minimal_cause, point, within
-from holdfast.publication.intervals import Numbers, SumIntervals, intervals
+from holdfast.publication.intervals import SumIntervals, intervals
 from holdfast.publication.tables import Grouped, PublishedTables
 
 PAIRS = 20_000_000
@@ -160,80 +158,3 @@ def differences(publication: PublishedTables, most: int) -> list[Difference]:
     return [
         Difference(int(one[at]), int(other[at]), int(least[at]), int(largest[at])) for at in order.tolist()
     ]
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """What would undo a finding: a table, or one number of it, that is not published."""
-
-    cell: int
-    table: int
-    number: int | None
-    least: int
-    largest: int | None
-
-
-WORK = 300_000_000
-"""Entries of systems that are solved for remedies; findings beyond that have those of tables alone."""
-EXPLAINED = 20
-"""Cells for which single numbers are tried."""
-
-
-def remedies(publication: PublishedTables, cells: Grouped, found: IntArray, narrow: int) -> list[Remedy]:
-    """Return what single table or number, if it were not published, would leave an interval of that width."""
-    numbers = publication.numbers
-    if found.size == 0:
-        return []
-    asked = csr_array(cells.matrix[found])
-    told: list[Remedy] = []
-    for table in range(len(publication.files)):
-        kept = np.flatnonzero(publication.table != table)
-        if kept.size == 0:
-            told += [Remedy(int(cell), table, None, 0, None) for cell in found]
-            continue
-        left = intervals(numbers.some(kept), asked)
-        for at in np.flatnonzero(left.width >= narrow).tolist():
-            high = int(left.high[at])
-            told.append(
-                Remedy(int(found[at]), table, None, int(left.low[at]), None if high == UNBOUNDED else high)
-            )
-    work = WORK
-    for at, cell in enumerate(found[:EXPLAINED].tolist()):
-        one = csr_array(asked[[at]])
-        now = intervals(numbers, one)
-        candidates = []
-        for low, high in ((0, int(now.low[0]) - 1), (int(now.high[0]) + 1, UNBOUNDED)):
-            if high < 0 or work < 0:
-                continue
-            work -= 40 * numbers.matrix.nnz
-            candidates += explanation(numbers, one, low, high)
-        for number in dict.fromkeys(candidates):
-            work -= 4 * numbers.matrix.nnz
-            if work < 0:
-                return told
-            left = intervals(numbers.without(number), one)
-            if left.width[0] >= narrow:
-                end = int(left.high[0])
-                told.append(
-                    Remedy(
-                        cell,
-                        int(publication.table[number]),
-                        number,
-                        int(left.low[0]),
-                        None if end == UNBOUNDED else end,
-                    )
-                )
-    return told
-
-
-def explanation(numbers: Numbers, cell: csr_array, low: int, high: int) -> list[int]:
-    """Return published numbers that keep a sum from being between two, none of which can be left out."""
-
-    def enough(rows: IntArray) -> bool:
-        try:
-            return point(within(numbers.some(rows), cell, low, high)) is None
-        except ContradictionError:
-            return True
-
-    every = minimal_cause(numbers.low.size, enough)
-    return [int(one) for one in every]

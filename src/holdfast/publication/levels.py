@@ -9,7 +9,7 @@ cell of its own.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from holdfast.system.errors import SpecError
@@ -103,23 +103,27 @@ def _by_hierarchy(
 
 def _by_ranges(name: str, levels: Sequence[str]) -> Levels | None:
     """Return levels that are ranges of numbers, cut at each other's ends; None where they are none."""
-    ranges = {level: as_range(level) for level in levels}
-    known = [one for one in ranges.values() if one is not None]
-    if len(known) < len(levels):
+    if all(_ONE.fullmatch(level) for level in levels):
+        return None  # codes, or single years: none of them holds another
+    ranges = {level: span for level in levels if (span := as_range(level)) is not None}
+    if len(ranges) < len(levels):
         return None
-    ordered = sorted(known)
+    ordered = sorted(ranges.values())
     if all(a[1] < b[0] for a, b in pairwise(ordered)):
         return None  # no two overlap: they are levels as they stand
-    cuts = sorted({low for low, _ in known} | {high + 1 for _, high in known})
-    atoms = [
-        (low, high - 1) for low, high in pairwise(cuts) if any(a <= low and high - 1 <= b for a, b in known)
-    ]
-    named = {span: level for level, span in reversed(ranges.items()) if span is not None}
+    cuts = sorted({low for low, _ in ordered} | {high + 1 for _, high in ordered})
+    at = {cut: place for place, cut in enumerate(cuts)}
+    inside = [0] * len(cuts)
+    for low, high in ordered:
+        inside[at[low]] += 1
+        inside[at[high + 1]] -= 1
+    held = list(accumulate(inside))
+    place = list(accumulate((int(one > 0) for one in held), initial=0))
+    atoms = [(cuts[one], cuts[one + 1] - 1) for one in range(len(cuts) - 1) if held[one]]
+    named = {span: level for level, span in reversed(ranges.items())}
     leaves = tuple(named.get(atom, _spoken(atom)) for atom in atoms)
     members = {
-        level: tuple(at for at, (low, high) in enumerate(atoms) if span[0] <= low and high <= span[1])
-        for level, span in ranges.items()
-        if span is not None
+        level: tuple(range(place[at[low]], place[at[high + 1]])) for level, (low, high) in ranges.items()
     }
     return Levels(name, leaves, members, "ranges that overlap were cut at each other's ends")
 

@@ -1,7 +1,7 @@
 """All that follows from published tables: one frozen report, from the files alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -9,20 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.publication.bounds import ContradictionError
 from holdfast.publication.conflicts import conflicts
 from holdfast.publication.counting import TablesLeft, tables_left
-from holdfast.publication.findings import (
-    Difference,
-    GroupFact,
-    Remedy,
-    differences,
-    group_facts,
-    remedies,
-)
+from holdfast.publication.files import digest_of
+from holdfast.publication.findings import Difference, GroupFact, differences, group_facts
 from holdfast.publication.intervals import SumIntervals, intervals
+from holdfast.publication.remedies import Remedy, remedies
 from holdfast.publication.spec import PublicationSpec, read_publication_spec
 from holdfast.publication.tables import Grouped, PublishedTables, read_publication
 from holdfast.system.errors import GuaranteeError, SpecError
@@ -33,7 +28,7 @@ FORMAT = "holdfast-publication/1"
 GROUP = 5
 """People of a group that is small, where a spec does not say."""
 REMEDIED = 200
-"""Findings for which remedies are looked for, the determined ones first."""
+"""Findings for which remedies are looked for, those first that no table lists."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +66,16 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Undoing:
-    """A table, or one number of it, and how many findings it would undo not to publish it."""
+    """A table, or one number of it, and how many findings it would undo not to publish it.
+
+    To round it to ``base`` would undo all of these as well; None where no base that was tried would.
+    """
 
     table: int
     number: int | None
     words: str
     findings: int
+    base: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +111,26 @@ class PublicationReport(NotebookReport):
         return np.flatnonzero(self.known.low == self.known.high)
 
     @cached_property
+    def printed(self) -> BoolArray:
+        """Whether a table lists each asked cell as it is: its count need not be worked out."""
+        numbers = self.publication.numbers
+        exact = numbers.some(np.flatnonzero(numbers.low == numbers.high)).matrix
+        marks = np.random.default_rng(0).integers(0, 2**62, self.publication.cells)  # sums tell sets apart
+        asked = np.zeros(self.asked.count, dtype=np.int64)
+        np.add.at(asked, self.asked.of_cell, marks)
+        return np.isin(asked, exact @ marks)
+
+    @cached_property
+    def worked_out(self) -> IntArray:
+        """The determined cells that no table lists as they are."""
+        return self.determined[~self.printed[self.determined]]
+
+    @cached_property
+    def ordered(self) -> IntArray:
+        """The determined cells, those first that no table lists."""
+        return np.concatenate([self.worked_out, self.determined[self.printed[self.determined]]])
+
+    @cached_property
     def near(self) -> IntArray:
         """The asked cells with several counts, but few, the narrowest first."""
         width = self.known.width
@@ -138,30 +157,50 @@ class PublicationReport(NotebookReport):
         }
 
     def remedy(self, one: Remedy) -> dict[str, Any]:
-        """Return a remedy: what is not to be published, and what is then known of the cell."""
+        """Return a remedy: what is not to be published, or only rounded, and what is known without it."""
         drop = self.publication.files[one.table].name
         return {
             "cell": self.asked.named(one.cell),
             "drop": {"path": drop} if one.number is None else self.cited(one.number).to_dict(),
+            "round": one.base,
             "least": one.least,
             "largest": one.largest,
+        }
+
+    def seen_from(self, folder: Path) -> "PublicationReport":
+        """Return the same facts with paths that are relative to another folder."""
+        return replace(self, publication=self.publication.seen_from(folder))
+
+    @property
+    def population(self) -> dict[str, Any]:
+        """What was asked about, so that it can be asked again."""
+        spec = self.publication.spec
+        told = spec.population.model_dump(mode="json", exclude_defaults=True)
+        nested = {
+            name: {"path": path, "sha256": digest_of(spec.folder / path)}
+            for name, path in spec.population.hierarchies.items()
+        }
+        return {
+            **told,
+            **({"hierarchies": nested} if nested else {}),
+            "attributes": list(self.asked.attributes),
+            "narrow": self.narrow,
+            "cells": self.asked.count,
+            "read": {name: one.how for name, one in self.publication.levels.items() if one.how},
         }
 
     @cached_property
     def undone(self) -> "tuple[Undoing, ...]":
         """What would undo findings, what undoes most of them first."""
-        cells: dict[tuple[int, int | None], set[int]] = {}
+        cells: dict[tuple[int, int | None], dict[int, int | None]] = {}
         for one in self.remedies:
-            cells.setdefault((one.table, one.number), set()).add(one.cell)
-        found = [
-            Undoing(
-                table,
-                number,
-                self.publication.files[table].name if number is None else self.cited(number).words,
-                len(each),
-            )
-            for (table, number), each in cells.items()
-        ]
+            cells.setdefault((one.table, one.number), {})[one.cell] = one.base
+        found = []
+        for (table, number), each in cells.items():
+            name = self.publication.files[table].name if number is None else self.cited(number).words
+            bases = [base for base in each.values() if base is not None]
+            base = max(bases) if len(bases) == len(each) else None
+            found.append(Undoing(table, number, name, len(each), base))
         return tuple(sorted(found, key=lambda one: -one.findings))
 
     @property
@@ -172,7 +211,7 @@ class PublicationReport(NotebookReport):
     @property
     def numbers(self) -> Picture:
         """What its picture shows."""
-        places = (*self.determined.tolist(), *self.near.tolist())
+        places = (*self.ordered.tolist(), *self.near.tolist())
         cells = [self.cell(place) for place in places[: MOST_BARS + 1]]
         ends = [inf if one["largest"] is None else one["largest"] for one in cells]
         return Picture(
@@ -189,14 +228,12 @@ class PublicationReport(NotebookReport):
         return {
             "format": FORMAT,
             "published": self.published(),
-            "population": {
-                "attributes": list(self.asked.attributes),
-                "cells": self.asked.count,
-                "narrow": self.narrow,
-                "read": {name: one.how for name, one in self.publication.levels.items() if one.how},
-            },
+            "population": self.population,
             "cells": [self.cell(place) for place in every],
-            "determined": [self.cell(place) for place in self.determined.tolist()],
+            "determined": [
+                {**self.cell(place), "printed": bool(self.printed[place])}
+                for place in self.determined.tolist()
+            ],
             "narrow": [self.cell(place) for place in self.near.tolist()],
             "groups": [
                 {"who": g.who, "follows": g.follows, "least": g.least, "largest": g.largest}
@@ -222,13 +259,14 @@ class PublicationReport(NotebookReport):
         found = []
         for table, file in zip(self.publication.spec.published, self.publication.files, strict=True):
             told = table.model_dump(
-                mode="json", exclude_defaults=True, exclude={"path", "attributes", "rule"}
+                mode="json", exclude_defaults=True, exclude={"path", "attributes", "count", "rule"}
             )
             found.append(
                 {
                     "path": table.path,
                     "sha256": file.sha256,
                     "attributes": list(file.attributes),
+                    "count": file.count,
                     "rule": table.rule,
                     **told,
                 }
@@ -266,12 +304,11 @@ def audited(publication: PublishedTables, *, remedied: bool = True) -> Publicati
     report = PublicationReport(publication, asked, known, narrow, tuple(groups), tuple(apart), (), left, ())
     if not remedied:
         return report
-    findings = np.concatenate([report.determined, report.near])[:REMEDIED]
+    first, others = np.split(report.ordered, [report.worked_out.size])
+    findings = np.concatenate([first, report.near, others])[:REMEDIED]
     with doing("looking for what would undo the findings"):
         undone = remedies(publication, asked, findings, max(narrow, 1))
-    return PublicationReport(
-        publication, asked, known, narrow, tuple(groups), tuple(apart), (), left, tuple(undone)
-    )
+    return replace(report, remedies=tuple(undone))
 
 
 def _contradicting(publication: PublishedTables, asked: Grouped, narrow: int) -> PublicationReport:
@@ -288,9 +325,7 @@ def _contradicting(publication: PublishedTables, asked: Grouped, narrow: int) ->
         )
     if not found:
         raise GuaranteeError("the solver contradicts itself on these tables: audit fewer of them together.")
-    return PublicationReport(
-        publication, asked, known, narrow, (), (), found, TablesLeft(0, 0, exact=True), ()
-    )
+    return replace(report, contradictions=found)
 
 
 def audit_of(

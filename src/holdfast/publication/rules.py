@@ -38,12 +38,14 @@ class RuleReading:
     table: PublishedTable
     tabulation: bool | None = None
     """Which of the two rules of the board, None for both."""
+    told: bool = False
+    """Whether whole numbers are true counts, which the rule is yet to be applied to."""
 
     @classmethod
-    def of(cls, table: PublishedTable, tokens: Iterable[str]) -> "RuleReading":
+    def of(cls, table: PublishedTable, tokens: Iterable[str], *, told: bool = False) -> "RuleReading":
         """Settle which rule of the board the numbers fit."""
-        if table.method != "drb":
-            return cls(table)
+        if table.method != "drb" or told:
+            return cls(table, told=told)
         numbers = [int(float(token)) for token in tokens if _NUMBER.fullmatch(token)]
         below = any(_LESS.fullmatch(token) for token in tokens)
         few = not below and all(n in (0, 4) or (n >= 10 and n % 5 == 0) for n in numbers)
@@ -55,6 +57,9 @@ class RuleReading:
     def interval(self, token: str) -> Range:
         """Return the counts that a published token stands for; raises RuleError."""
         table = self.table
+        if self.told and _NUMBER.fullmatch(token.strip()):
+            number = _whole(token)
+            return number, number
         if table.rule == "suppressed":
             return self._suppressed(token)
         if table.rule == "rounded":
@@ -70,6 +75,8 @@ class RuleReading:
     def absent(self) -> Range:
         """What is said of a cell that is not listed among others of its levels: a zero as it is published."""
         table = self.table
+        if self.told:
+            return 0, 0
         if table.rule == "suppressed":
             return (0, (table.below or 1) - 1) if table.zeros == "hidden" else (0, 0)
         if table.rule == "rounded" and table.method != "drb":

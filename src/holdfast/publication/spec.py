@@ -15,6 +15,7 @@ narrow = 3
 """
 
 from collections.abc import Mapping, Sequence
+from os.path import relpath
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -109,7 +110,20 @@ class Population(Part):
 
 
 class Coarsen(Part):
-    """What coarsening may do, and what it must reach."""
+    """What coarsening may do, and what it must reach.
+
+    Attributes:
+        method: one way; all three are tried unless one is named.
+        narrow: the width that the interval of every asked-for cell must have.
+        below: only cells with counts below it must have that, as must those that a rule hides by itself.
+        attributes: those that may be recoded; ordered and nested ones unless some are named.
+        bases: what rounding may be to, the first that is enough is taken.
+        cost: what is lost with a hidden number: one number, or the people that it counts.
+        keep: paths of tables that stay as they are.
+        totals: whether each table is to have all its totals, as the file holds inner cells alone.
+        records: whether the files hold a person a row.
+
+    """
 
     section: ClassVar = ("coarsen",)
 
@@ -117,7 +131,11 @@ class Coarsen(Part):
     narrow: Size = 3
     below: Size | None = None
     attributes: Names | None = None
-    bases: tuple[Size, ...] = (3, 5, 10, 15, 20, 25, 50, 100)
+    bases: Annotated[tuple[Size, ...], Field(min_length=1)] = (3, 5, 10, 15, 20, 25, 50, 100)
+    cost: Literal["numbers", "people"] = "numbers"
+    keep: tuple[Text, ...] = ()
+    totals: Annotated[bool, Field(strict=True)] = False
+    records: Annotated[bool, Field(strict=True)] = False
 
 
 class PublicationSpec(Part):
@@ -140,6 +158,17 @@ class PublicationSpec(Part):
     def of_files(cls, paths: Sequence[str | Path], rule: Mapping[str, Any]) -> Self:
         """Return the spec of plain files that all follow one rule."""
         return cls(published=tuple(PublishedTable(path=str(path), **rule) for path in paths))
+
+    def seen_from(self, folder: Path) -> "PublicationSpec":
+        """Return the same with paths that are relative to another folder."""
+
+        def there(path: str) -> str:
+            return Path(relpath((self.folder / path).absolute(), folder.absolute())).as_posix()
+
+        tables = tuple(one.model_copy(update={"path": there(one.path)}) for one in self.published)
+        nested = {name: there(path) for name, path in self.population.hierarchies.items()}
+        population = self.population.model_copy(update={"hierarchies": nested})
+        return self.model_copy(update={"published": tables, "population": population, "folder": folder})
 
 
 def read_publication_spec(path: str | Path) -> PublicationSpec:

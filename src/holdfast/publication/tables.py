@@ -7,7 +7,7 @@ most, which is found by arithmetic. A cell of a margin that its table does not l
 each of its levels, is an unlisted zero; margins of totals tell nothing of what they do not list.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -51,6 +51,8 @@ class PublishedTables:
         numbers: an interval for each published sum.
         table: the file that each number is from.
         row: its record there, -1 for a cell that is not listed.
+        margin: the margin of its table that it is in.
+        margins: for each margin the levels of each attribute, which are disjoint.
 
     """
 
@@ -61,6 +63,8 @@ class PublishedTables:
     numbers: Numbers
     table: IntArray
     row: IntArray
+    margin: IntArray
+    margins: tuple[Mapping[str, tuple[str, ...]], ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -87,10 +91,17 @@ class PublishedTables:
         row = int(self.row[number])
         return "" if row < 0 else str(self.files[self.table[number]].counts[row])
 
+    def seen_from(self, folder: Path) -> "PublishedTables":
+        """Return the same with paths that are relative to another folder."""
+        spec = self.spec.seen_from(folder)
+        named = zip(self.files, spec.published, strict=True)
+        return replace(self, spec=spec, files=tuple(replace(file, name=table.path) for file, table in named))
+
     def some(self, numbers: IntArray) -> "PublishedTables":
         """Return the same cells where some numbers alone are published."""
         kept = self.numbers.some(numbers)
-        return replace(self, numbers=kept, table=self.table[numbers], row=self.row[numbers])
+        table, row, margin = (each[numbers] for each in (self.table, self.row, self.margin))
+        return replace(self, numbers=kept, table=table, row=row, margin=margin)
 
     def grouped(self, attributes: Sequence[str]) -> "Grouped":
         """Return the cells summed over all other attributes."""
@@ -135,6 +146,12 @@ class Grouped:
         entries = np.ones(cells, dtype=np.int64), (self.of_cell, np.arange(cells))
         return csr_array(entries, shape=(self.count, cells))
 
+    @property
+    def table_shape(self) -> tuple[int, int] | None:
+        """Rows and columns where sums are by one attribute or two, None by more."""
+        sizes = [len(self.leaves[name]) for name in self.attributes]
+        return (sizes[0], sizes[1] if len(sizes) > 1 else 1) if len(sizes) <= 2 else None
+
     def named(self, place: int) -> dict[str, str]:
         """Return the levels of a sum."""
         return {name: self.leaves[name][self.codes[name][place]] for name in self.attributes}
@@ -153,7 +170,13 @@ def _distinct(columns: Sequence[IntArray], size: int) -> tuple[IntArray, IntArra
 
 def read_publication(spec: PublicationSpec) -> PublishedTables:
     """Read the published tables of a spec, and say what each number tells."""
-    files = tuple(read_published(table, spec.folder) for table in spec.published)
+    return assembled(spec, tuple(read_published(table, spec.folder) for table in spec.published))
+
+
+def assembled(
+    spec: PublicationSpec, files: tuple[PublishedFile, ...], *, told: Collection[int] = ()
+) -> PublishedTables:
+    """Return tables that were read as one system; of those that are ``told`` numbers are true counts."""
     levels = _all_levels(spec, files)
     axes = _axes(spec, files, levels)
     cells = prod(axis.size for axis in axes)
@@ -163,18 +186,31 @@ def read_publication(spec: PublicationSpec) -> PublishedTables:
             f"the attributes of all tables together make {sizes} cells, more than {MOST_CELLS:,}: audit"
             " tables that share attributes, or say which attributes lie within others."
         )
-    parts, table, row = [], [], []
+    parts, table, row, margin = [], [], [], []
+    margins: list[Mapping[str, tuple[str, ...]]] = []
     for place, (asked, file) in enumerate(zip(spec.published, files, strict=True)):
-        for numbers, rows in _margins(asked, file, levels, axes):
+        for numbers, rows, families in _margins(asked, file, levels, axes, told=place in told):
             parts.append(numbers)
             table.append(np.full(rows.size, place))
             row.append(rows)
+            margin.append(np.full(rows.size, len(margins)))
+            margins.append(families)
     numbers = Numbers(
         csr_array(vstack([one.matrix for one in parts], format="csr")),
         np.concatenate([one.low for one in parts]),
         np.concatenate([one.high for one in parts]),
     )
-    found = PublishedTables(spec, files, levels, axes, numbers, np.concatenate(table), np.concatenate(row))
+    found = PublishedTables(
+        spec,
+        files,
+        levels,
+        axes,
+        numbers,
+        np.concatenate(table),
+        np.concatenate(row),
+        np.concatenate(margin),
+        tuple(margins),
+    )
     _require_known(spec, found)
     return found
 
@@ -313,10 +349,15 @@ def _unique_parent(
 
 
 def _margins(
-    table: PublishedTable, file: PublishedFile, levels: Mapping[str, Levels], axes: Sequence[NestedAxis]
-) -> Iterator[tuple[Numbers, IntArray]]:
-    """Yield the numbers of each margin of a table, with their rows in it."""
-    low, high, reading = _read_counts(table, file)
+    table: PublishedTable,
+    file: PublishedFile,
+    levels: Mapping[str, Levels],
+    axes: Sequence[NestedAxis],
+    *,
+    told: bool,
+) -> Iterator[tuple[Numbers, IntArray, Mapping[str, tuple[str, ...]]]]:
+    """Yield the numbers of each margin of a table, with their rows in it and the levels of the margin."""
+    low, high, reading = _read_counts(table, file, told=told)
     families = {
         name: _families(levels[name], column.unique(maintain_order=True).to_list())
         for name, column in zip(file.attributes, file.columns, strict=True)
@@ -360,7 +401,9 @@ def _margins(
             place = (place[:, None] * span + local[None, :]).ravel()
             outside = (outside[:, None] | out[None, :]).ravel()
         finest = all(at == 0 for at in choice)
-        yield _numbers(file, rows, key, (low, high), (place, outside), reading.absent if finest else None)
+        absent = reading.absent if finest else None
+        numbers, mine_rows = _numbers(file, rows, key, (low, high), (place, outside), absent)
+        yield numbers, mine_rows, {name: tuple(families[name][at]) for name, at in chosen.items()}
 
 
 def _numbers(
@@ -400,16 +443,21 @@ def _numbers(
     return Numbers(csr_array(matrix[kept]), low[kept], high[kept]), row[kept]
 
 
-def _read_counts(table: PublishedTable, file: PublishedFile) -> tuple[IntArray, IntArray, RuleReading]:
+def _read_counts(
+    table: PublishedTable, file: PublishedFile, *, told: bool
+) -> tuple[IntArray, IntArray, RuleReading]:
     """Return what each count of a file says; raises DataError where its rule cannot give it."""
     tokens = file.counts.unique(maintain_order=True).to_list()
-    reading = RuleReading.of(table, tokens)
+    reading = RuleReading.of(table, tokens, told=told)
     lows, highs = {}, {}
     for token in tokens:
         try:
             lows[token], highs[token] = reading.interval(token)
         except RuleError as error:
             at = int((file.counts == token).arg_max() or 0)
+            if told:  # it is confidential
+                said = "no true count: write a whole number, or name the symbol"
+                raise DataError(f"{file.place(at)} has {said}.") from None
             raise DataError(f"{file.place(at)} has {error}.") from None
     return _mapped(file.counts, lows), _mapped(file.counts, highs), reading
 

@@ -36,7 +36,7 @@ class Verification:
     derived: tuple[str, ...] = ()
     """The sections of the certificate that were derived again."""
     kind: str = "table"
-    """What is verified: a table, records, or a processed table."""
+    """What is verified: a table, records, a processed table, or what is said of a publication."""
 
     @property
     def kept(self) -> bool:
@@ -46,6 +46,8 @@ class Verification:
     @property
     def verdict(self) -> str:
         """What all checks come to, in words."""
+        if self.kind == "publication":
+            return f"these facts {'' if self.kept else 'do not '}follow from the published files"
         if not self.kept:
             return "this is not the certified release"
         if self.kind == "processed":

@@ -1,0 +1,80 @@
+"""`holdfast coarsen`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.arguments import Json, Quiet, SpecFile
+from holdfast.cli.console import columns
+from holdfast.cli.reports import say_wrote
+from holdfast.cli.terminal import print_json, terminal
+from holdfast.publication.coarsening.coarsen import coarsen
+from holdfast.publication.coarsening.report import CoarseningReport, Way
+from holdfast.system.text import counted
+
+
+def command(
+    spec: SpecFile,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="suppression, recoding or rounding; all three unless one is named."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="The new folder of the coarser tables and their audit."),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print the least coarsening and what it loses; write the coarser tables with their audit."""
+    found = coarsen(spec, method=method, out=out)
+    if as_json:
+        print_json(found)
+    else:
+        _words(found)
+        if out is not None:
+            say_wrote(*sorted(path for path in out.rglob("*") if path.is_file()))
+    if not found.reached:
+        raise typer.Exit(1)
+
+
+def _words(found: CoarseningReport) -> None:
+    console = terminal()
+    truth = found.truth
+    console.print("For the curator only: what is lost is told of confidential tables.")
+    console.print(
+        f"{counted(truth.asked.count, 'cell')} by {', '.join(truth.asked.attributes)}:"
+        f" {truth.protected.size:,} of them must not be known within less than {truth.narrow}."
+    )
+    table = columns(("method", "what is lost"), ("cost", "no less than", "mean width"))
+    for way in found.reached:
+        width = "no end" if way.lost["mean_width"] is None else f"{way.lost['mean_width']:.4g}"
+        table.add_row(way.method, _lost(way), f"{way.cost:,}", f"{way.bound:,}", width)
+    if found.reached:
+        console.print(table)
+    for way in found.ways:
+        if way.tables is None or way.evidence is None:
+            console.print(f"{way.method}: not reached, {way.why}.", soft_wrap=True)
+        else:
+            proof = (
+                "nothing less is enough" if way.optimal else f"within {way.cost - way.bound:,} of the least"
+            )
+            exact = counted(int(way.evidence.determined.size), "cell")
+            console.print(
+                f"{way.method}: {proof}; by these tables {exact} are still determined.", soft_wrap=True
+            )
+    console.print("What readers know besides, and tables that are published later, can undo this.")
+
+
+def _lost(way: Way) -> str:
+    lost = way.lost
+    if way.method == "suppression":
+        more = f"{lost['by_the_rule']:,} by the rule and {lost['with_them']:,} with them"
+        return f"{lost['hidden']:,} of {counted(lost['numbers'], 'number')} hidden, {more}"
+    if way.method == "rounding":
+        return f"rounded to {lost['base']:,}, by {lost['mean_change']:.3g} on average"
+    levels = [f"{name} {one['before']} to {one['after']}" for name, one in lost["levels"].items()]
+    return f"levels of {', '.join(levels)}" if levels else "nothing"
