@@ -1,7 +1,7 @@
 """How near noise in the shape of a workload comes to the least error, and what it costs to draw.
 
     pip install 'holdfast-dp[bench]'
-    python benchmarks/accuracy.py [--json] [--short] [--data FOLDER]
+    python benchmarks/accuracy.py [--json] [--short] [--data FOLDER] [--only PART]
 
 All at one guarantee, rho-zCDP for one record. ``optimum``: workloads of whole margins, the sum of
 variances as drawn by the lower bound that no weights beat. ``ratio_isotropic``: 58 x 2 x 23 with counties
@@ -44,6 +44,7 @@ from studies.topdown.blocks import MECHANISM, SPEC, TOPDOWN, invented
 from studies.topdown.blocks import RHODE_ISLAND as SHAPE
 
 DRAWS = 8
+PARTS = ("optimum", "ratio_isotropic", "topdown", "solver", "others", "speed")
 
 
 def optimum(draws: int) -> dict[str, Any]:
@@ -186,6 +187,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--short", action="store_true", help="fewer draws, invented blocks")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the file of blocks")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part of it, or several")
     options = parser.parse_args()
     draws = 2_000 if options.short else 20_000
     parts: dict[str, Callable[[], dict[str, Any]]] = {
@@ -197,7 +199,8 @@ def main() -> int:
         "speed": lambda: speed(short=options.short),
     }
     results = {}
-    for name, part in parts.items():
+    for name in options.only or PARTS:
+        part = parts[name]
         print(f"{name} ...", file=sys.stderr)
         results[name] = part()
         if not options.json:

@@ -59,6 +59,7 @@ def test_who_is_counted_in_two_columns_is_counted_once(tmp_path: Path, total: bo
     header, rows = wide(("pop", "vap"), total=total)
     found = propose(written(tmp_path, header, rows), Wishes(keep=("race", "total")))
     assert found.cells == ("block", "measure", "race")
+    assert set(found.left_out) == ({"pop_total", "vap_total"} if total else set())
     width = 3 + total
     expected: dict[tuple[str, ...], int] = {}
     for row in rows:
@@ -67,6 +68,15 @@ def test_who_is_counted_in_two_columns_is_counted_once(tmp_path: Path, total: bo
             expected[str(row[0]), "pop without vap", race] = people - voters
             expected[str(row[0]), "vap", race] = voters
     assert counts(found, tmp_path) == expected
+
+
+def test_a_total_of_columns_that_hold_others_is_their_sum(tmp_path: Path) -> None:
+    header, rows = wide(("pop", "vap"), total=False)
+    for row in rows:
+        row += [sum(int(str(n)) for n in row[1:4]), sum(int(str(n)) for n in row[4:7])]
+    found = propose(written(tmp_path, [*header, "persons", "voters"], rows))
+    assert found.cells == ("block", "measure", "race")
+    assert found.left_out["persons"] == "is the sum of the columns of groups"
 
 
 @pytest.mark.parametrize(

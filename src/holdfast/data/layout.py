@@ -163,16 +163,18 @@ def _groups(
     if len(grid.columns) < 2:
         return nothing
     used = set(grid.columns)
+    differences = _differences(grid, numbers)
+    inner = {said.split(" - ")[1] for said in differences.values()}
+    outer = [name for name, own in zip(grid.columns, grid.levels, strict=True) if inner.isdisjoint(own)]
     for name in measures:
         if name not in used and words_of(name) & (COUNTS | TOTALS):
-            total = np.sum([numbers[one] for one in grid.columns], axis=0)
+            total = np.sum([numbers[one] for one in outer], axis=0)
             if (whole(name) == total).all():
                 sums[name] = "is the sum of the columns of groups"
     counted = [name for name in measures if name not in used and name not in sums and words_of(name) & COUNTS]
     if len(grid.columns) == 2 and counted:  # two years of a population beside the cases that are counted
         return nothing
     names = _named(grid, head)
-    differences = _differences(grid, numbers)
     count = next(one for one in ("count", "people", "records", "counted") if one not in (*head, *names))
     doubt = (
         f"{len(grid.columns)} columns, {in_quotes(grid.columns[0])} to {in_quotes(grid.columns[-1])}, are"

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.sampling.lattice.linear_law import LinearLaws, SumLaw
+from holdfast.sampling.lattice.linear_law import LinearLaws, MixedSumLaw, SumLaw
 from holdfast.testing.goodness import lattice_law, two_way
 
 
@@ -95,7 +95,7 @@ def test_what_has_no_closed_form_is_left_to_simulation() -> None:
     assert found[1] in (SumLaw(kappa, 1, 2), SumLaw(kappa, 2, 1))
     assert laws.of(np.array([0, 1]), np.array([1, 2])) is None  # three values
     assert laws.of(np.array([0, 3]), np.array([1, 1])) is None  # two blocks
-    assert laws.of(np.array([5, 6]), np.array([1, 2])) is None  # free cells of two weights
+    assert laws.of(np.array([0, 5]), np.array([1, 1])) is None  # a block and a free cell
     assert laws.of(np.array([0, 1, 2, 3, 4]), np.array([3, 3, 3, 1, 1])) == (0, None)
     even = laws.of(np.array([0, 1, 2, 5]), np.array([3, 3, 3, 1]))
     assert even == (1, SumLaw(kappa, 1, None))  # an even block adds nothing
@@ -108,3 +108,45 @@ def test_what_has_no_closed_form_is_left_to_simulation() -> None:
     assert LinearLaws(LatticeLaplaceLaw(total, kappa, "l2"), total).of(np.array([0]), np.array([1])) is None
     wide = LatticeLaplaceLaw(total, Fraction(1, 10**6), "l1")
     assert LinearLaws(wide, total).of(np.array([0]), np.array([1])) is None
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(160, None), (300, None), (10, 290), (150, 150)])
+def test_sums_of_many_cells_are_told_at_the_precision_that_they_take(
+    inside: int, outside: int | None
+) -> None:
+    """Their series are without an end at 128 bits: deviations, sizes and shares were no numbers there."""
+    kappa, level = Fraction(1, 2), Fraction(19, 20)
+    law = SumLaw(kappa, inside, outside)
+    least = law.half_width(level)
+    with flint.ctx.workprec(1_024):
+        chances = np.array([float(law.probability(s)) * (2 if s else 1) for s in range(400)])
+    assert law.deviation == pytest.approx(np.sqrt(chances @ np.arange(400) ** 2), rel=1e-8)
+    assert law.mean_absolute == pytest.approx(chances @ np.arange(400), rel=1e-8)
+    covered = chances[:least].sum() + law.share(least, level) * chances[least]
+    assert covered == pytest.approx(0.95, rel=1e-12)
+    if outside is None:
+        a = exp(-0.5)
+        assert law.deviation == pytest.approx(np.sqrt(inside * 2 * a) / (1 - a), rel=1e-8)
+
+
+@pytest.mark.parametrize("weights", [[1] * 400, [2, -2, 2] * 150, [1, -3, 0, 2] * 90])
+def test_any_sum_of_free_cells_has_its_law(weights: list[int]) -> None:
+    """By exact convolutions: half widths are the least that cover, and deviations those of the sum."""
+    kappa, level, w = Fraction(1, 2), Fraction(19, 20), np.array(weights)
+    matrix = csr_array((0, w.size), dtype=np.int64)
+    cells = np.flatnonzero(w)
+    found = LinearLaws(LatticeLaplaceLaw(matrix, kappa, "l1"), matrix).of(cells, w[cells])
+    assert found is not None
+    step, law = found
+    assert isinstance(law, MixedSumLaw)
+    a = exp(-0.5)
+    places = np.arange(-4096, 4096)
+    logs = np.zeros(places.size)
+    for size in np.abs(w[cells]).tolist():
+        turns = np.cos(2 * np.pi * size * places / places.size)
+        logs += np.log((1 - a) ** 2 / (1 - 2 * a * turns + a * a))
+    chances = np.fft.fftshift(np.fft.ifft(np.fft.ifftshift(np.exp(logs))).real)
+    half = step * law.half_width(level)
+    assert chances[np.abs(places) <= half].sum() >= 0.95 > chances[np.abs(places) < half].sum()
+    assert step * law.deviation == pytest.approx(np.sqrt(chances @ places**2), rel=1e-6)
+    assert step * law.mean_absolute == pytest.approx(chances @ np.abs(places), rel=1e-6)

@@ -14,16 +14,17 @@ Let w be an integer query whose cells lie in one block of L [theory, 6].
                                      P(S = s) = g_m(s) g_(n-m)(s) / g_n(0);
     m cells in no invariant      if w takes one value v on them, w'z = v S, P(S = s) = (1 - a)^(2m) g_m(s).
 
-Where free cells are independent and anchors close the invariants [theory, 12], w'z is a sum of independent
-double geometric numbers with whole coefficients, for any w. Where these have one size v it is v S as above;
-elsewhere its probabilities are the Fourier sum of its characteristic function over a period that all but
-`ROUNDING` of it lies in, and what floats leave open counts as not covered.
+Where cells are in no invariant, or where anchors close the invariants [theory, 12], w'z is a sum of
+independent double geometric numbers with whole coefficients, for any w. Where few of these have one size v
+it is v S as above; elsewhere its probabilities are the Fourier sum of its characteristic function over a
+period that all but `ROUNDING` of it lies in, and what floats leave open counts as not covered.
 
 Ball arithmetic [johansson2017] encloses these numbers. A quantile asks whether P(|S| <= c) reaches a rational
 level. It is a rational function of a, and a is transcendental (kappa is rational and not 0), so the two
 are never equal and enough precision always tells.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
@@ -42,11 +43,14 @@ from holdfast.sampling.lattice.anchored import AnchoredLaw, Coefficients
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
 
 MOST_CELLS = 300
-"""Larger blocks, and laws that spread over more steps, are simulated."""
+"""Larger blocks, and laws that spread over more steps, are simulated, or told by Fourier sums where cells are
+free."""
 MOST_STEPS = 2_000
 FIRST_BITS, MOST_BITS = 128, 4_096
 ROUNDING = 1e-12
 """How far Fourier sums of probabilities may be off, and what a period may leave out."""
+CLOSE = 1e-25
+"""How wide the enclosure of a chance may be that is told as a float."""
 MOST_VALUES = 1 << 22
 """Values of a sum in one period: wider ones are simulated."""
 
@@ -78,9 +82,8 @@ class SumLaw:
 
     def share(self, c: int, level: Fraction) -> float:
         """Return how often the values -c and c must be kept for the coverage to be the level, in floats."""
-        with flint.ctx.workprec(FIRST_BITS):
-            inner = self.within(c - 1)
-            return (float(level) - float(inner)) / (2 * float(self.probability(c)))
+        inner, edge = _told(lambda: [self.within(c - 1), self.probability(c)])
+        return (float(level) - inner) / (2 * edge)
 
     @property
     def spread(self) -> float:
@@ -92,13 +95,15 @@ class SumLaw:
     @cached_property
     def _sizes(self) -> FloatArray:
         """P(|S| = s) for s = 0, 1, 2, ..., in floats."""
-        found: list[float] = []
-        with flint.ctx.workprec(FIRST_BITS):
+
+        def listed() -> Iterator[flint.arb]:
             for s in count():
-                found.append(float(self.probability(s)) * (2 if s else 1))
-                if s > self.spread and found[-1] < ROUNDING:
-                    return np.array(found)
-        raise AssertionError
+                chance = self.probability(s) * (2 if s else 1)
+                yield chance
+                if s > self.spread and chance < ROUNDING:
+                    return
+
+        return np.array(_told(listed))
 
     @property
     def deviation(self) -> float:
@@ -109,6 +114,22 @@ class SumLaw:
     def mean_absolute(self) -> float:
         """E |S|."""
         return float(self._sizes @ np.arange(self._sizes.size))
+
+
+def _told(chances: Callable[[], Iterable[flint.arb]]) -> list[float]:
+    """Return chances as floats, at the least precision that encloses each of them closely."""
+    bits = FIRST_BITS
+    while bits <= MOST_BITS:
+        with flint.ctx.workprec(bits):
+            found: list[float] = []
+            for chance in chances():
+                if not chance.rad() < CLOSE:  # without an end, where a series needs more bits
+                    break
+                found.append(float(chance))
+            else:
+                return found
+        bits *= 2
+    raise ArithmeticError("the enclosures of chances do not shrink")
 
 
 @lru_cache(maxsize=4096)
@@ -179,7 +200,7 @@ def _variance(kappa: Fraction) -> float:
     return float(2 * np.exp(-float(kappa)) / np.expm1(-float(kappa)) ** 2)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def _within(law: MixedSumLaw) -> FloatArray:
     """Return P(|S| <= c) for c = 0, 1, 2, ..., from its characteristic function."""
     period, variance = law.period, _variance(law.kappa)
@@ -217,7 +238,7 @@ class LinearLaws:
             return _of_free(self._anchored.kappa, self._anchored.coefficients(cells, weights))
         if self._laplace is None:
             return None
-        found: tuple[int, SumLaw | None] = (0, None)
+        found: tuple[int, SumLaw | MixedSumLaw | None] = (0, None)
         of_cell = self._block[cells]
         for number in np.unique(of_cell):
             part = self._of_block(int(number), weights[of_cell == number], self._laplace.epsilon)
@@ -226,9 +247,10 @@ class LinearLaws:
             found = part if part[0] else found
         return found
 
-    def _of_block(self, number: int, weights: IntArray, kappa: Fraction) -> tuple[int, SumLaw | None] | None:
+    def _of_block(
+        self, number: int, weights: IntArray, kappa: Fraction
+    ) -> tuple[int, SumLaw | MixedSumLaw | None] | None:
         values, times = np.unique(weights, return_counts=True)
-        outside: int | None = None
         if self._total[number]:
             rest = int(self._size[number]) - weights.size
             if rest:
@@ -238,12 +260,14 @@ class LinearLaws:
             if values.size != 2:
                 return None
             outside = int(times[1])
-        elif not self._free[number] or values.size != 1:
+            law = SumLaw(kappa, int(times[0]), outside)
+            if law.inside + outside > MOST_CELLS or 10 * law.spread > MOST_STEPS:
+                return None
+            return int(values[0]) - int(values[1]), law
+        if not self._free[number]:
             return None
-        law = SumLaw(kappa, int(times[0]), outside)
-        if law.inside + (outside or 0) > MOST_CELLS or 10 * law.spread > MOST_STEPS:
-            return None
-        return int(values[0]) - (int(values[1]) if outside is not None else 0), law
+        sizes, times = np.unique(np.abs(weights), return_counts=True)
+        return _of_free(kappa, tuple(zip(sizes.tolist(), times.tolist(), strict=True)))
 
 
 def _of_free(kappa: Fraction, coefficients: Coefficients) -> tuple[int, SumLaw | MixedSumLaw | None] | None:
