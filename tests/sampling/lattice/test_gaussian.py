@@ -22,6 +22,7 @@ SYSTEMS: dict[str, NDArray[np.int64]] = {
     "weights": np.array([[1, 2, 1, 0], [1, 1, 1, 1]]),
     "no unit pivot": np.array([[2, 3, 4]]),
     "two blocks": np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]]),
+    "twice a total": np.array([[2, 2, 2]]),
 }
 
 

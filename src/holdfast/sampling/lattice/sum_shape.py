@@ -186,7 +186,8 @@ class Crossing(SumShape):
         if solved is None:
             self._basis = reduced_basis(columns).T
             form = self._basis.T @ (self._basis / kinds.size[:, None])
-            self._factor = factor(form, 0.5 * float(np.linalg.eigvalsh(form)[0]), kinds.count)
+            least = np.linalg.eigvalsh(form)[0] if form.size else 1.0  # no sum is free
+            self._factor = factor(form, 0.5 * float(least), kinds.count)
             return
         free, closing = solved.free[0], solved.closing[0]
         self._basis = np.zeros((kinds.count, free.size), dtype=np.int64)
