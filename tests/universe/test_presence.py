@@ -11,7 +11,8 @@ from tests.universe.designs import random_design
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.errors import GuaranteeError
-from holdfast.universe import presence
+from holdfast.universe import limited, presence
+from holdfast.universe.limited import one_limited_table
 from holdfast.universe.limits import Limits
 from holdfast.universe.presence import (
     only_table,
@@ -199,7 +200,10 @@ def test_public_bounds_against_all_tables(seed: int, monkeypatch: pytest.MonkeyP
         sensed = presence_sensitivity(universe, distance)
         largest = tuple(max(part) for part in zip(*norms, strict=True)) if norms else (0, 0, 0)
         assert (sensed.l1, sensed.l2_squared, sensed.linf) == largest
-    monkeypatch.setattr(presence, "listed", lambda universe: None)
+    for module in (presence, limited):
+        monkeypatch.setattr(module, "listed", lambda universe: None)
+    limited.one_limited_table.cache_clear()
+    assert only_table(universe) == (len(tables) == 1)
     try:
         bound = presence_adjacency(universe)
     except GuaranteeError:
@@ -212,3 +216,15 @@ def test_a_cell_that_may_hold_one_record_takes_one() -> None:
     limits = Limits.of(csr_array(-np.eye(30, dtype=np.int64)), np.full(30, -1))
     universe = Universe.of(matrix, np.zeros(0, dtype=np.int64), limits=limits)
     assert presence_adjacency(universe).worst_case == 1
+
+
+def test_tables_of_different_sizes_are_several_where_records_come_and_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody or one: no two tables have equally many records, and still there are two."""
+    limits = Limits.of(csr_array(np.array([[-1, 0], [0, -1]])), np.array([0, -1]))
+    universe = Universe.of(csr_array((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64), limits=limits)
+    for module in (presence, limited):
+        monkeypatch.setattr(module, "listed", lambda universe: None)
+    assert one_limited_table(universe)
+    assert not only_table(universe)

@@ -175,20 +175,21 @@ def _circuits(universe: Universe, limits: Limits) -> AdjacencyBound | None:
 
 
 @lru_cache(maxsize=8)
-def one_limited_table(universe: Universe) -> bool:
-    """Whether no two different tables have equally many records.
+def one_limited_table(universe: Universe, *, alike: bool = True) -> bool:
+    """Whether no two different tables have equally many records, or, unless ``alike``, however many.
 
     Raises GuaranteeError where it cannot be decided, as a single table would be published as it is.
     """
     if (tables := listed(universe)) is not None:
-        return bool(np.unique(tables.sum(axis=1)).size == tables.shape[0])
+        sizes = np.unique(tables.sum(axis=1)).size if alike else 1
+        return bool(sizes == tables.shape[0])
     kinds = universe.kinds
     if _always_in_several(universe):
         return False
     if universe.total is not None:
         return _one_around(universe)
     if kinds.count <= PATTERNS:
-        return _none_differs(universe)
+        return _none_differs(universe, alike=alike)
     raise _undecided()
 
 
@@ -224,15 +225,15 @@ def _one_around(universe: Universe) -> bool:
     return True
 
 
-def _none_differs(universe: Universe) -> bool:
-    """Whether no pair (X, Y) of tables of one size differs, nor has a record that can move within a kind.
+def _none_differs(universe: Universe, *, alike: bool) -> bool:
+    """Whether no pair (X, Y) of tables differs, of one size if ``alike``, nor has a record that can move.
 
     The programs are over (X, Y, Y - X): some count grows where tables differ. Nothing is maximised, as
     counts may have no end.
     """
     kinds, (low, high) = universe.kinds, universe.sides
     count, rows = kinds.count, kinds.columns
-    ones = csr_array(np.ones((1, count), dtype=np.int64))
+    ones = csr_array(np.full((1, count), int(alike), dtype=np.int64))
     each = csr_array(eye_array(count, dtype=np.int64))
     blocks: list[list[csr_array | None]] = [
         [rows, None, None],

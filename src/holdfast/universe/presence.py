@@ -211,8 +211,7 @@ def _out_of_reach() -> GuaranteeError:
 def only_table(universe: Universe) -> bool:
     """Whether there are no two different tables, of whatever size; False where that is left open."""
     if universe.limits is not None and universe.dimension:
-        tables = listed(universe)
-        return one_limited_table(universe) if tables is None else tables.shape[0] == 1
+        return one_limited_table(universe, alike=False)
     if loose_cells(universe).any():
         return False
     if universe.total is not None or not one_table(universe):
