@@ -250,7 +250,7 @@ class Public:
             _whole(),
             *(() if self.whom.presence else (_as_many(self.whom),)),
             *([_structural_zeros(zeros)] if zeros else []),
-            *(_nested(inner, outer) for inner, outer in self.schema.within.items()),
+            *(_nested(one.attribute, one.within) for one in self.schema.nestings),
             *([_bounded(number)] if number else []),
         )
 

@@ -46,6 +46,8 @@ KEYS: dict[str, dict[str, Key]] = {
     "[data.geography]": {
         "column": Key('column = "block"'),
         "prefixes": Key("prefixes = { state = 2, county = 5, tract = 11 }"),
+        "areas": Key('areas = { place = "places.csv" }'),
+        "regroup": Key('regroup = ["tract"]'),
         "columns": Key('columns = ["state", "county", "tract"]', "A column for each level, root first."),
     },
     "[data.wide]": {

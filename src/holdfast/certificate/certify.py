@@ -391,11 +391,12 @@ def _goal(goal: Goal) -> GoalSection:
 
 
 def _caveats(public: Public, mechanism: AnyMechanism, *, secure: bool) -> tuple[Claim, ...]:
-    within = public.schema.within
+    nested = public.schema.nestings
+    inner, outer = tuple(one.attribute for one in nested), tuple(one.within for one in nested)
     return (
         *(() if secure else (seeded("release"),)),
         *mechanism.caveats(public),
         *((levels_from_data(public.inferred),) if public.inferred else ()),
-        *((nesting_from_data(tuple(within), tuple(within.values())),) if within else ()),
+        *((nesting_from_data(inner, outer),) if nested else ()),
         *((invariants_exact(),) if public.invariants else ()),
     )

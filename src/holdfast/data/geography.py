@@ -75,6 +75,22 @@ WHOLE = "table"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Areas:
+    """Areas of one kind, off the spine: unions of leaves, no two of which share one."""
+
+    name: str
+    codes: tuple[str, ...]
+    of: IntArray
+    """The place of the area of each leaf."""
+
+    def sums(self, leaves: IntArray) -> IntArray:
+        """Return the tables of all areas, from those of the leaves."""
+        found = np.zeros((len(self.codes), leaves.shape[1]), dtype=np.int64)
+        np.add.at(found, self.of, leaves)
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Regions:
     """The spine of a geography, and a schema of the cells of each node; None where a node is one count.
 
@@ -86,18 +102,24 @@ class Regions:
     cells: Schema | None
     possible: BoolArray
     """Which cells each leaf can have: those that are no structural zeros."""
+    areas: tuple[Areas, ...] = ()
+    """Areas off the spine, by kind."""
 
     @classmethod
     def of(cls, schema: Schema, levels: Sequence[str]) -> "Regions":
         """Return the regions of a schema whose first attributes are the levels of a geography, root first."""
-        others = [each for each in schema.attributes if each.name not in levels]
+        beside = [one for one in schema.areas if one.attribute in levels]
+        names = [one.within for one in beside]
+        others = [each for each in schema.attributes if each.name not in (*levels, *names)]
         nestings = tuple(one for one in schema.nestings if one.attribute not in levels)
         cells = None
         if others:
             cells = Schema(Attributes.of({each.name: each.levels for each in others}), nestings=nestings)
-        spine = _spine(schema, levels)
+        spine = _spine(schema, levels, names)
         leaves = len(spine.levels.each[-1].levels)
-        return cls(spine, cells, schema.possible.reshape(leaves, -1))
+        axis = schema.grid.axes[0]
+        areas = tuple(Areas(name, schema.attribute(name).levels, axis.column(name)) for name in names)
+        return cls(spine, cells, schema.possible.reshape(leaves, -1), areas)
 
     def __repr__(self) -> str:
         return f"<regions: {self.spine.levels.in_words}, {self.width:,} cells each>"
@@ -122,6 +144,29 @@ class Regions:
         """The attributes of the cells of a node."""
         return () if self.cells is None else self.cells.names
 
+    @cached_property
+    def places(self) -> dict[str, tuple[str, ...]]:
+        """The codes of the nodes of each level, root first, then those of each kind of areas."""
+        spine = {level.name: level.levels for level in self.spine.levels}
+        return {**spine, **{each.name: each.codes for each in self.areas}}
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """How many nodes, or areas, each of these has."""
+        return tuple(map(len, self.places.values()))
+
+    def in_one_area(self, level: str, kind: int) -> IntArray:
+        """Return the area of a kind that each node of a level lies in, -1 where areas cut it."""
+        node, of = self.spine.ancestors(level), self.areas[kind].of
+        starts = np.searchsorted(node, np.arange(node[-1] + 1))
+        low, high = np.minimum.reduceat(of, starts), np.maximum.reduceat(of, starts)
+        return np.where(low == high, low, -1)
+
+    def tables(self, counts: IntArray) -> tuple[IntArray, ...]:
+        """Return the tables of these, from the counts of all cells."""
+        spine = self.sums(counts)
+        return (*spine, *(each.sums(spine[-1]) for each in self.areas))
+
     def sums(self, counts: IntArray) -> tuple[IntArray, ...]:
         """Return the tables of the nodes of each level, root first, from the counts of all cells."""
         found = [np.asarray(counts).reshape(-1, self.width)]
@@ -131,14 +176,15 @@ class Regions:
         return tuple(reversed(found))
 
 
-def _spine(schema: Schema, levels: Sequence[str]) -> Spine:
+def _spine(schema: Schema, levels: Sequence[str], areas: Sequence[str]) -> Spine:
     if not levels:
         return Spine(Attributes.of({WHOLE: [WHOLE]}), ())
     axis = schema.grid.axes[0]
-    if axis.names != tuple(levels):
+    if axis.names != (*levels, *areas):
+        others = [name for name in axis.names if name not in (*levels, *areas)]
         raise SpecError(
             f"the levels of the geography, {', '.join(levels)}, share their axis with"
-            f" {', '.join(name for name in axis.names if name not in levels) or 'nothing'}: take these out of"
+            f" {', '.join(others) or 'nothing'}: take these out of"
             f" {setting('data', 'within')}."
         )
     # entries stand in the order of their paths, so a node begins wherever its path changes

@@ -174,8 +174,9 @@ def count(levels: Mapping[str, int], nestings: Sequence[Nesting] = ()) -> int:
     """Return the number of cells without making any; raises ValueError on a false nesting."""
     below = {name: np.ones(size) for name, size in levels.items()}
     cells = 1
+    tree, _ = tree_and_areas(nestings)
     for group in _groups(levels, nestings):
-        order = _from_the_root(group, nestings)
+        order = _from_the_root(group, tree)
         for nesting in reversed(order):  # the entries below each level, from the leaves up
             parents, weights = np.array(nesting.parents), below[nesting.attribute]
             below[nesting.within] *= np.bincount(parents, weights, levels[nesting.within])
@@ -184,11 +185,21 @@ def count(levels: Mapping[str, int], nestings: Sequence[Nesting] = ()) -> int:
     return cells
 
 
+def tree_and_areas(nestings: Iterable[Nesting]) -> tuple[list[Nesting], list[Nesting]]:
+    """Return the first nesting of each attribute, and those beside it."""
+    tree: dict[str, Nesting] = {}
+    areas = [one for one in nestings if tree.setdefault(one.attribute, one) is not one]
+    return list(tree.values()), areas
+
+
 def _groups(levels: Mapping[str, int], nestings: Sequence[Nesting]) -> list[list[str]]:
     """Return the attributes of each axis, in order of the first of them."""
-    within = {nesting.attribute: nesting.within for nesting in nestings}
-    if len(within) < len(nestings):
-        raise ValueError("an attribute lies in two others")
+    tree, areas = tree_and_areas(nestings)
+    within = {nesting.attribute: nesting.within for nesting in tree}
+    named = [name for one in nestings for name in (one.attribute, one.within)]
+    for area in areas:
+        if named.count(area.within) > 1:
+            raise ValueError(f"{area.within!r} is beside a tree and in it")
     for nesting in nestings:
         if nesting.attribute not in levels or nesting.within not in levels:
             raise ValueError(f"{nesting.attribute!r} in {nesting.within!r} is not of the table")
@@ -196,9 +207,10 @@ def _groups(levels: Mapping[str, int], nestings: Sequence[Nesting]) -> list[list
             type(parent) is int and 0 <= parent < levels[nesting.within] for parent in nesting.parents
         ):
             raise ValueError(f"not every level of {nesting.attribute!r} lies in one of {nesting.within!r}")
+    leaf = {area.within: area.attribute for area in areas}
     groups: dict[str, list[str]] = {}
     for name in levels:
-        groups.setdefault(root_of(name, within), []).append(name)
+        groups.setdefault(root_of(leaf.get(name, name), within), []).append(name)
     return list(groups.values())
 
 
@@ -221,7 +233,8 @@ def ancestors(name: str, within: Mapping[str, str]) -> list[str]:
 
 
 def _axis(levels: Mapping[str, int], group: list[str], nestings: Sequence[Nesting]) -> Axis:
-    order = _from_the_root(group, nestings)
+    tree, areas = tree_and_areas(nestings)
+    order = _from_the_root(group, tree)
     if not order:
         return Axis.whole(group[0], levels[group[0]])
     root = order[0].within
@@ -237,6 +250,9 @@ def _axis(levels: Mapping[str, int], group: list[str], nestings: Sequence[Nestin
         places = np.repeat(start, times) + np.arange(times.sum())
         entries = {name: np.repeat(column, times) for name, column in entries.items()}
         entries[nesting.attribute] = children[places]
+    for area in areas:
+        if area.within in group:
+            entries[area.within] = np.array(area.parents, dtype=np.int64)[entries[area.attribute]]
     return Axis.of(group, [entries[name] for name in group], [levels[name] for name in group])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from holdfast.data.areas import with_areas
 from holdfast.data.columns import Columns, closed, unmet
 from holdfast.data.files import MOST_ROWS, PLAIN, TIMES, Source, Writing, open_file, open_frame
 from holdfast.data.geography import unfolded
@@ -94,7 +95,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
         source = open_source(located(spec) if data is None else data, most_rows=rows, writing=writing)
     numbers = (*(() if asked.count is None else (asked.count,)), *((TIMES,) if source.grouped else ()))
     names = asked.attributes
-    source = unfolded(shaped(source, asked), asked.geography)
+    source = with_areas(unfolded(shaped(source, asked), asked.geography), spec)
     columns = Columns.of(source, names, numbers, missing=asked.missing, recode=asked.recode)
     if columns.frame.is_empty():
         raise DataError(
@@ -106,7 +107,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     records = columns.records(attributes)
     times = columns.integers(TIMES) if source.grouped else None
     said = _warnings(spec, columns, records, times)
-    schema = schema_of(spec, attributes, nestings(columns, records, asked.nested, asked.regions))
+    schema = schema_of(spec, attributes, nestings(columns, records, asked.nestings, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     if asked.count is None:
         times = np.ones(records.size, dtype=np.int64) if times is None else times
@@ -148,12 +149,13 @@ def _warnings(spec: Spec, columns: Columns, records: Records, times: IntArray | 
                 f"{setting('data.recode', name)} lists {in_quotes(absent[0])}, which no row has: check its"
                 " spelling."
             )
-    pairs = nested_pairs(records, asked.nested, listed=asked.count is not None, times=times)
+    within = {**asked.nested, **dict.fromkeys(asked.areas, "")}
+    pairs = nested_pairs(records, within, listed=asked.count is not None, times=times)
     if pairs:
         levels = {attribute.name: len(attribute.levels) for attribute in attributes}
-        known = nestings(columns, records, asked.nested, asked.regions)
+        known = nestings(columns, records, asked.nestings, asked.regions)
         cells = cells_of(levels, known)
-        seen = _parents(records, dict(pairs))
+        seen = _parents(records, pairs)
         words = nested_in_words(pairs, cells, cells_of(levels, (*known, *seen)))
         if cells > MOST_CELLS:
             raise SpecError(f"{setting('data', 'cells')}: {words}")
@@ -161,10 +163,10 @@ def _warnings(spec: Spec, columns: Columns, records: Records, times: IntArray | 
     return tuple(said)
 
 
-def _parents(records: Records, within: Mapping[str, str]) -> tuple[Nesting, ...]:
+def _parents(records: Records, within: Sequence[tuple[str, str]]) -> tuple[Nesting, ...]:
     """Return what each level lies in by the last row that has it; those that no row has lie in the first."""
     found = []
-    for inner, outer in within.items():
+    for inner, outer in within:
         parents = np.zeros(len(records.attributes.attribute(inner).levels), dtype=np.int64)
         parents[records.column(inner)] = records.column(outer)
         found.append(Nesting(inner, outer, tuple(parents.tolist())))
@@ -172,7 +174,7 @@ def _parents(records: Records, within: Mapping[str, str]) -> tuple[Nesting, ...]
 
 
 def nestings(
-    columns: Columns, records: Records, within: Mapping[str, str], regions: Sequence[str] = ()
+    columns: Columns, records: Records, within: Sequence[tuple[str, str]], regions: Sequence[str] = ()
 ) -> tuple[Nesting, ...]:
     """Return what each level of nested attributes lies in, as the rows say; all must say the same.
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from holdfast.data.grid import Grid, Nesting, count
+from holdfast.data.grid import Grid, Nesting, count, tree_and_areas
 from holdfast.data.levels import quoted
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.system.errors import SpecError
@@ -160,8 +160,13 @@ class Schema:
 
     @property
     def within(self) -> dict[str, str]:
-        """What each nested attribute lies in."""
-        return {nesting.attribute: nesting.within for nesting in self.nestings}
+        """What each nested attribute lies in; where that is several, the first."""
+        return {nesting.attribute: nesting.within for nesting in tree_and_areas(self.nestings)[0]}
+
+    @property
+    def areas(self) -> tuple[Nesting, ...]:
+        """What attributes lie in beside that: areas off the spine of a geography."""
+        return tuple(tree_and_areas(self.nestings)[1])
 
     @property
     def _levels(self) -> dict[str, int]:

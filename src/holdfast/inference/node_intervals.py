@@ -18,8 +18,10 @@ from holdfast.data.invariants import margin_levels, margin_matrix
 from holdfast.inference.notebook import FramedReport
 from holdfast.inference.tree_intervals import NodeIntervals, NodeLaws
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.mechanisms.topdown.area_estimates import AreaEstimates
 from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
 from holdfast.system.errors import SpecError
+from holdfast.system.progress import steps
 from holdfast.system.text import closest
 from holdfast.system.ways import option
 
@@ -105,19 +107,39 @@ def node_intervals(
     """
     regions = nodes.regions
     names, queries, cells = _queries(regions, margin, where)
-    number = queries.shape[0] * (1 if codes else regions.sizes[_place(regions, level)])
+    names_of = tuple(regions.places)
+    at = _place(names_of, level, len(regions.levels) - 1)
+    number = queries.shape[0] * (1 if codes else regions.numbers[at])
     each = 1 - (1 - probability) / number if together else probability
     laws = laws_of(nodes)
-    if codes:
+    if not codes and at >= len(regions.levels):
+        place = names_of[at]
+        found = _of_areas(laws, nodes.areas[place], queries, each)
+        labels = regions.places[place]
+    elif codes:
         one = laws.union(_nodes(regions, codes, level), queries, each)
         found = NodeIntervals(one.estimate[None], one.variance[None], one.half_width[None], one.exact[None])
         place = "geography"
-        labels: tuple[str, ...] = (" ".join(codes),)
+        labels = (" ".join(codes),)
     else:
-        place = regions.levels[_place(regions, level)]
+        place = names_of[at]
         found = laws.at(place, queries, each)
         labels = regions.spine.codes(place)
     return NodeReport(place, labels, names, cells, where, found, probability, together)
+
+
+def _of_areas(
+    laws: NodeLaws, areas: AreaEstimates, queries: FloatArray, probability: Fraction
+) -> NodeIntervals:
+    """Return the intervals of all areas of a kind, one line each."""
+    every = steps(range(len(areas.codes)), "working out the laws of errors", len(areas.codes))
+    found = [laws.area(areas, area, queries, probability) for area in every]
+    return NodeIntervals(
+        np.stack([one.estimate for one in found]),
+        np.stack([one.variance for one in found]),
+        np.stack([one.half_width for one in found]),
+        np.stack([one.exact for one in found]),
+    )
 
 
 def laws_of(nodes: MeasuredNodes) -> NodeLaws:
@@ -148,19 +170,19 @@ def _queries(
     return names, matrix.toarray().astype(np.float64), margin_levels(schema, names, kept)
 
 
-def _place(regions: Regions, level: str | None) -> int:
+def _place(names: Sequence[str], level: str | None, lowest: int) -> int:
     if level is None:
-        return len(regions.levels) - 1
-    if level not in regions.levels:
-        raise SpecError(
-            f"{option('level')} is {level!r}, which is no level: {closest(level, regions.levels)}"
-        )
-    return regions.levels.index(level)
+        return lowest
+    if level not in names:
+        raise SpecError(f"{option('level')} is {level!r}, which is no level: {closest(level, names)}")
+    return names.index(level)
 
 
 def _nodes(regions: Regions, codes: Sequence[str], level: str | None) -> dict[str, IntArray]:
     """Return the places of nodes by level; the highest level that has a code is meant, if none is named."""
-    known = regions.levels if level is None else (regions.levels[_place(regions, level)],)
+    known = regions.levels
+    if level is not None:
+        known = (known[_place(known, level, 0)],)
     places: dict[str, list[int]] = {}
     for code in codes:
         for name in known:

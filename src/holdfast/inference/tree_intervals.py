@@ -13,11 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.estimation.hierarchy.coefficients import EstimateTree
+from holdfast.estimation.hierarchy.coefficients import Coefficients, EstimateTree
 from holdfast.estimation.hierarchy.linear import Estimates
 from holdfast.estimation.hierarchy.variances import NodeWeights, combined, union, variances
 from holdfast.inference.noise_sums import NoiseSum
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.mechanisms.topdown.area_estimates import AreaEstimates, DirectEstimates
 from holdfast.mechanisms.topdown.measurements import Measurement
 from holdfast.system.errors import SpecError
 from holdfast.system.progress import steps
@@ -113,6 +114,17 @@ class NodeLaws:
         half, exact = self._half_widths(self._tree, parts, variance, probability)
         return self._widened(estimate, variance, half, exact)
 
+    def area(
+        self, areas: AreaEstimates, area: int, queries: FloatArray, probability: Fraction
+    ) -> NodeIntervals:
+        """Return an interval for each query of an area, from its nodes and from its own measurements."""
+        _check(probability)
+        parts = union(self.estimates, areas.nodes(area), queries)
+        direct = areas.direct(area, queries)
+        estimate, variance, part = direct.beside(*combined(self.estimates, parts))
+        half, exact = self._half_widths(self._tree, parts, variance, probability, (direct, part))
+        return self._widened(estimate, variance, half, exact)
+
     def _widened(
         self, estimate: FloatArray, variance: FloatArray, half: FloatArray, exact: BoolArray
     ) -> NodeIntervals:
@@ -123,7 +135,12 @@ class NodeLaws:
         return NodeIntervals(estimate, variance, np.where(some, half + slack, half), exact)
 
     def _half_widths(
-        self, tree: EstimateTree, parts: Sequence[NodeWeights], variance: FloatArray, probability: Fraction
+        self,
+        tree: EstimateTree,
+        parts: Sequence[NodeWeights],
+        variance: FloatArray,
+        probability: Fraction,
+        beside: tuple[DirectEstimates, FloatArray] | None = None,
     ) -> tuple[FloatArray, BoolArray]:
         half = np.where(variance == 0, 0.0, np.inf)
         exact = variance == 0
@@ -133,7 +150,7 @@ class NodeLaws:
             some = [NodeWeights(each.level, each.nodes, each.weights[:, open_]) for each in parts]
             left = []
             for query, law in zip(
-                open_, self._sums(tree, some, negligible) if open_.size else (), strict=True
+                open_, self._sums(tree, some, negligible, open_, beside) if open_.size else (), strict=True
             ):
                 key = (*law.key, probability)
                 found = self._known.get(key) or law.half_width(probability)
@@ -145,8 +162,15 @@ class NodeLaws:
             open_ = np.array(left, dtype=np.int64)
         return half, exact
 
-    def _sums(self, tree: EstimateTree, parts: Sequence[NodeWeights], negligible: float) -> list[NoiseSum]:
-        """Return the law of the error of each query."""
+    def _sums(
+        self,
+        tree: EstimateTree,
+        parts: Sequence[NodeWeights],
+        negligible: float,
+        queries: IntArray,
+        beside: tuple[DirectEstimates, FloatArray] | None,
+    ) -> list[NoiseSum]:
+        """Return the law of the error of each query; estimates ``beside`` have the other part of it."""
         levels = len(self.estimates.tables)
         offsets, by_level = [], []
         for place in range(levels):
@@ -157,7 +181,32 @@ class NodeLaws:
         each = np.array([law.variance for law in self.measurements])
         found = tree.coefficients(parts, tuple(each[some] for some in by_level), negligible)
         starts = np.array(offsets)
-        return [NoiseSum.of(self.measurements, which[starts[one.level] + one.row], one) for one in found]
+        laws = [which[starts[one.level] + one.row] for one in found]
+        if beside is None:
+            return [NoiseSum.of(self.measurements, law, one) for law, one in zip(laws, found, strict=True)]
+        direct, of_spine = beside
+        return [
+            NoiseSum.of(self.measurements, *_both(law, one, of_spine[query], direct, query))
+            for query, law, one in zip(queries.tolist(), laws, found, strict=True)
+        ]
+
+
+def _both(
+    which: IntArray, found: Coefficients, part: float, direct: DirectEstimates, query: int
+) -> tuple[IntArray, Coefficients]:
+    """Return the noises of a part of one estimate, and of what is left of another one."""
+    own, size = direct.which[query], (1 - part) * direct.size[query]
+    own, size = (own, size) if part < 1 else (own[:0], size[:0])
+    some = slice(None) if part > 0 else slice(0)
+    none = np.zeros(size.size, dtype=np.int64)
+    return np.concatenate([which[some], own]), Coefficients(
+        np.concatenate([found.level[some], none]),
+        np.concatenate([found.row[some], none]),
+        np.concatenate([part * found.size[some], size]),
+        np.concatenate([found.times[some], np.ones_like(none)]),
+        part**2 * found.rest,
+        part**2 * found.largest,
+    )
 
 
 def _check(probability: Fraction) -> None:

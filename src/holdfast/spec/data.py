@@ -26,6 +26,10 @@ class Geography(Part):
     prefixes: Mapping[str, StrictInt] = Field(default_factory=dict)
     """How many characters name a level; 0 is a root that has all."""
     columns: tuple[Text, ...] = ()
+    areas: Mapping[str, Text] = Field(default_factory=dict)
+    """Areas off the spine by kind, each with the public file that says which nodes are in which of them."""
+    regroup: tuple[Text, ...] = ()
+    """Levels whose nodes are parts of their parents by area, wherever areas cut these."""
 
     @field_validator("prefixes")
     @classmethod
@@ -48,6 +52,22 @@ class Geography(Part):
             if not name or columns.count(name) > 1:
                 raise ValueError(f"names {name!r} twice: keep one" if name else "has an empty name")
         return columns
+
+    @model_validator(mode="after")
+    def _areas_beside(self) -> Self:
+        for name in self.areas:
+            if not name or name in self.levels or name == self.column:
+                said = f"has the areas {name!r}, which is a level" if name else "has areas without a name"
+                raise ValueError(f"{said}: give them a name of their own")
+        if self.regroup and not self.areas:
+            raise ValueError("regroup is for areas, and there are none: name them, or leave it out")
+        for name in self.regroup:
+            if name not in self.levels[1:-1]:
+                raise ValueError(
+                    f"regroup names {name!r}, and nodes are put together between the root and the leaves:"
+                    f" {closest(name, self.levels[1:-1])}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -131,13 +151,23 @@ class Data(Part):
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The attributes of the table: the levels of its geography, then the cells."""
-        return (*self.regions, *self.cells)
+        """The attributes of the table: the levels of its geography, its areas, then the cells."""
+        return (*self.regions, *self.areas, *self.cells)
+
+    @property
+    def areas(self) -> tuple[str, ...]:
+        """The kinds of areas off the spine of the geography."""
+        return () if self.geography is None else tuple(self.geography.areas)
 
     @property
     def nested(self) -> dict[str, str]:
         """What each nested attribute lies in, levels of the geography included."""
         return {**({} if self.geography is None else self.geography.within), **self.within}
+
+    @property
+    def nestings(self) -> tuple[tuple[str, str], ...]:
+        """The same in pairs, with those of the leaves in areas after them."""
+        return (*self.nested.items(), *((self.regions[-1], name) for name in self.areas))
 
     @field_validator("separator")
     @classmethod
@@ -228,7 +258,7 @@ class Data(Part):
     def _columns_agree(self) -> Self:
         if self.count is not None and self.count in self.cells:
             raise ValueError(f"count is {self.count!r}, which is also among cells: take it out of one")
-        for level in self.regions:
+        for level in (*self.regions, *self.areas):
             if level in self.cells or level == self.count:
                 other = "count" if level == self.count else "cells"
                 raise ValueError(

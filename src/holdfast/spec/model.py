@@ -233,7 +233,7 @@ class Spec(Part):
     def _among_its_cells(self, asked: Invariant | Inequality, section: str, number: int) -> None:
         self._among_cells(asked.margin or (), setting(section, number, "margin"))
         self._among_cells(tuple(asked.where or ()), setting(section, number, "where"))
-        level, known = asked.level, self.data.regions
+        level, known = asked.level, (*self.data.regions, *self.data.areas)
         if level is not None and level not in known:
             said = closest(level, known) if known else f"add {setting('data.geography')}, or leave it out."
             raise SpecError(

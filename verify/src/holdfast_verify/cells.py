@@ -166,17 +166,35 @@ class Claim:
         return found
 
 
-def _axes(levels: dict[str, list[str]], nestings: Any) -> list[Axis]:
-    """Return the axes of attributes, of which some lie in others."""
-    within: dict[str, tuple[str, list[int]]] = {}
+Nested = dict[str, tuple[str, list[int]]]
+"""For each attribute another one, and a level of one for each level of the other."""
+
+
+def _nested(levels: dict[str, list[str]], nestings: Any) -> tuple[Nested, Nested]:
+    """Return what each attribute lies in, and what is beside that: what each area is made of."""
+    within: Nested = {}
+    areas: Nested = {}
     for one in nestings if isinstance(nestings, list) else [None]:
         inner, outer, parents = text_of(one, "attribute"), text_of(one, "within"), wholes(one, "parents")
-        if inner in within or inner not in levels or outer not in levels:
+        if inner not in levels or outer not in levels:
             raise DamagedError("attributes are not nested as it is said")
         if len(parents) != len(levels[inner]) or any(not 0 <= at < len(levels[outer]) for at in parents):
             raise DamagedError("attributes are not nested as it is said")
-        within[inner] = (outer, parents)
-    above = {name: _above(name, within) for name in levels}
+        if inner not in within:
+            within[inner] = (outer, parents)
+        elif outer in areas:
+            raise DamagedError("attributes are not nested as it is said")
+        else:  # beside the tree: a column that tells no entries apart
+            areas[outer] = (inner, parents)
+    if any(name in within or name in [outer for outer, _ in within.values()] for name in areas):
+        raise DamagedError("attributes are not nested as it is said")
+    return within, areas
+
+
+def _axes(levels: dict[str, list[str]], nestings: Any) -> list[Axis]:
+    """Return the axes of attributes, of which some lie in others."""
+    within, areas = _nested(levels, nestings)
+    above = {name: _above(areas[name][0] if name in areas else name, within) for name in levels}
     groups: dict[str, list[str]] = {}
     for name in levels:
         groups.setdefault(above[name][-1], []).append(name)
@@ -185,7 +203,7 @@ def _axes(levels: dict[str, list[str]], nestings: Any) -> list[Axis]:
         found: list[tuple[int, ...]] = [(code,) for code in range(len(levels[root]))]
         order = [root]
         for name in sorted(names, key=lambda one: len(above[one])):
-            if name == root:
+            if name == root or name in areas:
                 continue
             outer, parents = within[name]
             children: list[list[int]] = [[] for _ in levels[outer]]
@@ -196,6 +214,12 @@ def _axes(levels: dict[str, list[str]], nestings: Any) -> list[Axis]:
                 raise DamagedError("the levels of the table are of no table")
             found = [(*entry, code) for entry in found for code in children[entry[place]]]
             order.append(name)
+        for name in names:
+            if name in areas:
+                inner, parents = areas[name]
+                at = order.index(inner)
+                found = [(*entry, parents[entry[at]]) for entry in found]
+                order.append(name)
         places = [order.index(name) for name in names]
         axes.append(Axis(tuple(names), sorted(tuple(entry[at] for at in places) for entry in found)))
     return axes

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.estimation.hierarchy.level import Level, LevelQuery
+from holdfast.estimation.hierarchy.level import Level, LevelQuery, SumsByArea
 from holdfast.lattice.arrays import IntArray
 from holdfast.programs.solver import UNBOUNDED
 
@@ -71,6 +71,11 @@ def beside(levels: Sequence[Level], across: Sequence[RowsAcross] = ()) -> Level:
         most=np.hstack([*(one.most for one in levels), *(each.most for each in spans)]),
         low=low,
         high=high,
+        by_area=tuple(
+            SumsByArea(each.columns + at, placed(each.classes, at, cells), each.of)
+            for one, at in pairs
+            for each in one.by_area
+        ),
     )
 
 

@@ -46,6 +46,8 @@ class FamilySolver:
 
     def solve(self, family: Level, parent: IntArray) -> WholeCounts | None:
         """Return the counts of a parent's children, None where none are found that keep everything."""
+        if family.by_area and all(each.whole for each in family.by_area):
+            return self._in_one_area(family, parent)
         if self._passes.several(parent):
             return self._passes.solve(family, parent, solved_alone)
         return self.at_once(family, parent)
@@ -71,6 +73,24 @@ class FamilySolver:
             return None
         reals = alone.by_level(found.estimate.counts)[0]
         return WholeCounts(found.counts[0], replace(found.estimate, counts=reals))
+
+    def _in_one_area(self, family: Level, parent: IntArray) -> WholeCounts | None:
+        """Return the counts of children that no area tells apart: sums by area are those of the cells."""
+        solver, own = self._without_areas
+        found = solver.solve(family.without_areas(), parent[own])
+        if found is None:
+            return None
+        counts = np.zeros((family.nodes, family.cells), dtype=np.int64)
+        reals = np.zeros(counts.shape)
+        counts[:, own], reals[:, own] = found.counts, found.estimate.counts
+        for each in family.by_area:
+            each.spread(counts)
+            each.spread(reals)
+        return WholeCounts(counts, replace(found.estimate, counts=reals))
+
+    @cached_property
+    def _without_areas(self) -> "tuple[FamilySolver, IntArray]":
+        return FamilySolver(self.level.without_areas()), self.level.own
 
     def estimate(self, family: Level, parent: IntArray) -> BoundedEstimate:
         """Return the best real counts of the children; where there are none, what is returned is off."""

@@ -47,6 +47,31 @@ class LevelQuery:
         return self.picked is not None
 
 
+@dataclass(frozen=True, eq=False)
+class SumsByArea:
+    """Cells that are sums of others, told apart by areas of which no two have a leaf in common.
+
+    Attributes:
+        columns: areas by classes: the cell of each.
+        classes: rows over the cells, the sums that are told apart.
+        of: the area of each node, -1 where it has leaves of several.
+
+    """
+
+    columns: IntArray
+    classes: csr_array
+    of: IntArray
+
+    @property
+    def whole(self) -> bool:
+        """Whether all nodes lie in one and the same area."""
+        return bool(self.of.size and self.of[0] >= 0 and (self.of == self.of[0]).all())
+
+    def spread(self, counts: NDArray[NumberT]) -> None:
+        """Set the sums of nodes that lie in one area, by their other cells."""
+        counts[:, self.columns[self.of[0]]] = Level.sums(self.classes, counts)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Level:
     """Measurements and constraints of all nodes of a level, over the same cells.
@@ -64,6 +89,7 @@ class Level:
         most: the most they may be, UNBOUNDED where there is no bound.
         low: the least counts, one line a node; None where all are 0.
         high: the largest counts, UNBOUNDED where there is no bound; None where there is none at all.
+        by_area: cells that are sums of others by area.
 
     """
 
@@ -79,6 +105,7 @@ class Level:
     most: IntArray
     low: IntArray | None
     high: IntArray | None
+    by_area: tuple[SumsByArea, ...] = ()
 
     @classmethod
     def of(
@@ -96,6 +123,7 @@ class Level:
         most: IntArray | None = None,
         low: IntArray | None = None,
         high: IntArray | None = None,
+        by_area: tuple[SumsByArea, ...] = (),
     ) -> "Level":
         """Return what is known of so many nodes over so many cells; what is not given is not known."""
         rows, spans = _rows(invariants, cells, name), _rows(ranges, cells, name)
@@ -113,6 +141,7 @@ class Level:
             most=np.full(wide, UNBOUNDED) if most is None else _whole(most),
             low=None if low is None else np.maximum(_whole(low), 0),
             high=None if high is None else _whole(high),
+            by_area=by_area,
         )
         level._check()
         return level
@@ -164,6 +193,39 @@ class Level:
             most=self.most[here],
             low=None if self.low is None else self.low[here],
             high=None if self.high is None else self.high[here],
+            by_area=tuple(replace(each, of=each.of[here]) for each in self.by_area),
+        )
+
+    @property
+    def own(self) -> IntArray:
+        """The cells that are no sums of others by area."""
+        sums = [each.columns.ravel() for each in self.by_area]
+        return np.setdiff1d(np.arange(self.cells), np.concatenate([np.zeros(0, dtype=np.int64), *sums]))
+
+    def without_areas(self) -> "Level":
+        """Return the level of the cells that are no sums by area, and of what is of them alone."""
+        own = self.own
+        queries = [query.matrix[:, own].nnz == query.matrix.nnz for query in self.queries]
+        kept, ranged = (
+            np.diff(rows[:, own].indptr) == np.diff(rows.indptr) for rows in (self.invariants, self.ranges)
+        )
+        return replace(
+            self,
+            cells=own.size,
+            queries=tuple(
+                replace(query, matrix=csr_array(query.matrix[:, own]))
+                for query, mine in zip(self.queries, queries, strict=True)
+                if mine
+            ),
+            answers=tuple(part for part, mine in zip(self.answers, queries, strict=True) if mine),
+            invariants=csr_array(self.invariants[:, own][kept]),
+            values=self.values[:, kept],
+            ranges=csr_array(self.ranges[:, own][ranged]),
+            least=self.least[:, ranged],
+            most=self.most[:, ranged],
+            low=None if self.low is None else self.low[:, own],
+            high=None if self.high is None else self.high[:, own],
+            by_area=(),
         )
 
     @property

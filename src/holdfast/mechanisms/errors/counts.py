@@ -52,7 +52,14 @@ class Counts:
 
 
 def usual(public: Public) -> Iterator[Counts]:
-    """Yield the total, margins of up to two attributes, levels of a geography among them, and cells."""
+    """Yield the total, margins of up to two attributes, levels of a geography among them, and cells.
+
+    Areas off its spine are told whole, and not by the nodes that they cut.
+    """
+    areas = {one.within for one in public.schema.areas}
     for margin in margins(public.schema, public.universe):
+        named = set(margin.attributes)
+        if named & areas and (named & set(public.geography) or len(named & areas) > 1):
+            continue
         yield Counts(margin.attributes)
     yield Counts(public.schema.names)

@@ -68,34 +68,36 @@ def levels_of(
     design: MeasurementDesign, weights: Weights, asked: Mapping[str, Fraction] | Literal["equal"]
 ) -> tuple[Fraction, ...]:
     """Return the share of each level, root first; raises SpecError where they do not fit the geography."""
-    names = design.regions.levels
+    names, spine = tuple(design.regions.places), len(design.regions.levels)
     measured = measured_levels(design, weights)
-    if not measured:
+    if not any(level < spine for level in measured):
         raise SpecError(
             f"{setting('mechanism.queries')} asks for nothing but what the invariants fix: ask for a larger"
             " marginal."
         )
     if asked == "equal":
-        return tuple(Fraction(int(level in measured), len(measured)) for level in range(len(names)))
-    _require_levels(names, asked)
+        levels = [level for level in measured if level < spine]
+        return tuple(Fraction(int(level in levels), len(levels)) for level in range(len(names)))
+    _require_levels(names, asked, spine)
     for level, name in enumerate(names):
-        if asked[name] and level not in measured:
+        if asked.get(name) and level not in measured:
             raise SpecError(
                 f"{setting('mechanism', 'allocation')} gives {name} {asked[name]}, and all that is asked of"
                 f' it is fixed by the invariants or has no weight there: give {name} "0", and its'
                 " share to other levels."
             )
-    return tuple(asked[name] for name in names)
+    return tuple(asked.get(name, Fraction(0)) for name in names)
 
 
-def _require_levels(names: Sequence[str], asked: Mapping[str, Fraction]) -> None:
+def _require_levels(names: Sequence[str], asked: Mapping[str, Fraction], spine: int) -> None:
+    """Raise where a name is that of no level or areas, or a level of the spine has no share."""
     for name in asked:
         if name not in names:
             raise SpecError(
                 f"{setting('mechanism', 'allocation')} names {name!r}, which is no level of the geography:"
                 f" {closest(name, names)}"
             )
-    for name in names:
+    for name in names[:spine]:
         if name not in asked:
             raise SpecError(
                 f"{setting('mechanism', 'allocation')} has no share for the level {name!r}: give one, as"
@@ -118,7 +120,7 @@ def optimised(design: MeasurementDesign, weights: Weights, aims: Sequence[Aim]) 
                 f" are, and {query.name} puts levels together or leaves some out: give shares by level."
             )
     asked = _weighted_queries(design, aims)
-    measured = measured_levels(design, weights)
+    measured = [level for level in measured_levels(design, weights) if level < len(design.regions.levels)]
     if len(measured) < 2:
         return levels_of(design, weights, "equal")  # nothing to choose
     tree = _Tree.of(design)
@@ -140,7 +142,7 @@ def optimised(design: MeasurementDesign, weights: Weights, aims: Sequence[Aim]) 
     found = least_variance(program, sums[~known], np.array([weight for *_, weight in asked])[~known]).weights
     parts = np.maximum(np.rint(PARTS * found / found.sum()).astype(int), 1)
     parts[int(np.argmax(parts))] += PARTS - int(parts.sum())
-    shares = [Fraction(0)] * len(design.regions.sizes)
+    shares = [Fraction(0)] * len(design.regions.numbers)
     for level, part in zip(measured, parts.tolist(), strict=True):
         shares[level] = Fraction(part, PARTS)
     return tuple(shares)

@@ -1,6 +1,6 @@
 """The best linear unbiased estimates of all nodes of a geography, from the measurements of a release."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.data.geography import Regions
 from holdfast.estimation.hierarchy.linear import Estimates, LevelMeasurements, estimate
+from holdfast.mechanisms.topdown.area_estimates import AreaEstimates, MeasuredArea
 from holdfast.mechanisms.topdown.measurements import Measurement, Values
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class MeasuredNodes:
         estimates: the best linear unbiased estimates of all of them.
         measurements: those that they were made of, with their noise.
         rows: how many numbers each of these has at a node.
+        areas: those off the spine, by kind.
 
     """
 
@@ -31,13 +33,29 @@ class MeasuredNodes:
     estimates: Estimates
     measurements: Sequence[Measurement]
     rows: Sequence[int]
+    areas: Mapping[str, AreaEstimates]
 
     @classmethod
     def of(cls, mechanism: "TopDown", values: Values) -> "MeasuredNodes":
         """Return what the values of a mechanism's measurements say."""
         queries, taken = mechanism.design.queries, mechanism.measurements
         rows = [int(queries[each.of.query].rows.shape[0]) for each in taken]
-        return cls(mechanism.design.regions, best_linear(mechanism, values), taken, rows)
+        regions = mechanism.design.regions
+        return cls(regions, best_linear(mechanism, values), taken, rows, areas_of(mechanism, values))
+
+
+def areas_of(mechanism: "TopDown", values: Values) -> dict[str, AreaEstimates]:
+    """Return what is known of areas off the spine, by kind."""
+    design, regions, found = mechanism.design, mechanism.design.regions, {}
+    for kind, areas in enumerate(regions.areas):
+        measured = [
+            MeasuredArea(at, each, design.queries[each.of.query].rows.toarray().astype(np.float64), part)
+            for at, (each, part) in enumerate(zip(mechanism.measurements, values, strict=True))
+            if each.of.level == len(regions.sizes) + kind
+        ]
+        known = [each for each in design.of_areas if each.kind == kind]
+        found[areas.name] = AreaEstimates(regions, kind, measured, known)
+    return found
 
 
 def best_linear(mechanism: "TopDown", values: Values, *, invariants: bool = True) -> Estimates:

@@ -12,8 +12,9 @@ tables that are compared, but unless an invariant publishes it a total gets nois
 Invariants and bounds stand by level as well: rows over the cells of a node, and their values at every node.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +25,7 @@ from holdfast.data.invariants import InvariantBlock, margin_matrix
 from holdfast.data.node_queries import NodeQuery, QueryRows
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
+from holdfast.mechanisms.topdown.area_sums import AreaSums, in_areas, of_areas
 from holdfast.mechanisms.topdown.options import QueryChoice
 from holdfast.mechanisms.topdown.queries import Passes, QueryRecord, passes_of, query_of
 from holdfast.public import Public
@@ -53,6 +55,8 @@ def kept_by_level(public: Public, regions: Regions) -> tuple[LevelInvariants, ..
     """Return what is invariant at each level, root first, as the spec has it there."""
     found: list[list[LevelInvariants]] = [[] for _ in regions.sizes]
     for held in public.invariants:
+        if in_areas(held.block, regions) is not None:
+            continue
         level, rows = local(held.block, regions)
         found[level].append(LevelInvariants(rows, _values(held.block, held.values, level, rows, regions)))
     return tuple(
@@ -76,6 +80,8 @@ def bounded_by_level(public: Public, regions: Regions) -> tuple[tuple[LevelBound
     """Return the inequalities at each level, root first."""
     found: list[list[LevelBounds]] = [[] for _ in regions.sizes]
     for floor in public.inequalities:
+        if in_areas(floor.block, regions) is not None:
+            continue
         level, rows = local(floor.block, regions)
         found[level].append(LevelBounds(rows, floor.at_least, floor.at_most))
     return tuple(map(tuple, found))
@@ -161,10 +167,10 @@ def _known(kept: Sequence[LevelInvariants], sizes: Sequence[int], level: int) ->
 
 @dataclass(frozen=True, eq=False)
 class MeasuredQuery:
-    """A query that is measured at every node of a level.
+    """A query that is measured at every node of a level, or of every area of a kind.
 
     Attributes:
-        level: the place of the level, root first.
+        level: the place of the level, root first, or of the kind after all levels.
         query: the place of the query.
         sensitivity: by how many counts one record moves it at most: the l1 norm, and the square of the l2.
         attained: whether some change of one record that keeps all invariants moves it so much.
@@ -195,6 +201,10 @@ class MeasurementDesign:
     """What each of these numbers counts, by level."""
     before: tuple[LevelInvariants, ...] = ()
     """What was published before, at each level: it binds what is estimated, not what is measured."""
+    of_areas: tuple[AreaSums, ...] = ()
+    """What is known, or bounded, of areas off the spine."""
+    areas_measured: tuple[frozenset[int], ...] = ()
+    """The queries that are measured of each kind of these."""
 
     @classmethod
     def of(
@@ -202,8 +212,12 @@ class MeasurementDesign:
         public: Public,
         asked: Sequence[QueryChoice] | Sequence[QueryRecord],
         passes: Sequence[Sequence[str]] = (),
+        shares: Mapping[str, Fraction] | None = None,
     ) -> "MeasurementDesign":
-        """Return the design of some queries for what is public: those of a spec, or of a certificate."""
+        """Return the design of some queries for what is public: those of a spec, or of a certificate.
+
+        Areas off the spine are measured where they have a share of their own.
+        """
         regions = Regions.of(public.schema, public.geography)
         queries = tuple(
             each.query(regions) if isinstance(each, QueryRecord) else query_of(each, regions)
@@ -239,7 +253,10 @@ class MeasurementDesign:
             )
             for level in regions.levels
         )
-        return cls(regions, queries, kept, bounded, public.whom.presence, turns, costs, said, before)
+        areas = of_areas(public, regions)
+        presence = public.whom.presence
+        measured = _areas_measured(regions, asked, shares or {})
+        return cls(regions, queries, kept, bounded, presence, turns, costs, said, before, areas, measured)
 
     def asked(self, level: int) -> LevelInvariants:
         """Return what the counts of a level keep: what is invariant there, and what was published before."""
@@ -261,27 +278,44 @@ class MeasurementDesign:
         """What is measured, level by level: the queries that the invariants do not fix."""
         return tuple(
             MeasuredQuery(level, place, self._sensitivity(level, query), self._attained(level, query))
-            for level in range(len(self.regions.sizes))
+            for level in range(len(self.regions.numbers))
             for place, query in enumerate(self.queries)
-            if not self._fixed(level, query)
+            if self._asked(level, place) and not self._fixed(level, query)
         )
+
+    def _asked(self, level: int, query: int) -> bool:
+        """Whether a query is asked of a level, or of a kind of areas."""
+        kind = level - len(self.regions.sizes)
+        return kind < 0 or (kind < len(self.areas_measured) and query in self.areas_measured[kind])
 
     def _fixed(self, level: int, query: NodeQuery) -> bool:
         """Whether invariants say all answers of a query on a level, decided exactly."""
-        known = below(self.kept, self.regions.sizes, level)
+        known = self._rows_known(level)
         if known.shape[0] == 0 or query.rows.shape[0] > known.shape[0]:
             return False  # the rows of a query are independent
         rank = independent_rows(known).size
         return independent_rows(csr_array(vstack([known, query.rows], format="csr"))).size == rank
 
+    def _rows_known(self, level: int) -> QueryRows:
+        """Return the rows that invariants tell of every node of a level, or of every area of a kind."""
+        regions = self.regions
+        if level < len(regions.sizes):
+            return below(self.kept, regions.sizes, level)
+        none = csr_array((0, regions.width), dtype=np.int64)
+        whole = regions.numbers[level]
+        mine = (each for each in self.of_areas if each.kind == level - len(regions.sizes))
+        rows = (each.rows for each in mine if each.values is not None and each.areas.size == whole)
+        return csr_array(vstack([none, *rows], format="csr"))
+
     def _sensitivity(self, level: int, query: NodeQuery) -> int:
         """Return the l1 norm, which is the square of the l2 norm, of what one record moves at most."""
-        moved = self.regions.sizes[level] > 1 or query.rows.shape[0] > 1
+        moved = self.regions.numbers[level] > 1 or query.rows.shape[0] > 1
         return 2 if moved and not self.presence else 1  # one row at the root: in or out of it
 
     def _attained(self, level: int, query: NodeQuery) -> bool:
         """Whether one record that changes, and no invariant with it, can move a query by its sensitivity."""
-        everything = csr_array(vstack([each.rows for each in self.kept], format="csr"))
+        areas = [each.rows for each in self.of_areas if each.values is not None]
+        everything = csr_array(vstack([*(each.rows for each in self.kept), *areas], format="csr"))
         row, possible = query.row_of, self.regions.possible
         counted = row >= 0
         if self.presence:  # a record comes to a cell that no invariant counts
@@ -297,13 +331,34 @@ class MeasurementDesign:
         if most == 1:
             return False
         # to a node apart on this level: a cell that no invariant below their common ancestor counts
-        for above in range(level):
+        for above in range(level if level < len(self.regions.sizes) else 0):
             if self.regions.sizes[above] < self.regions.sizes[above + 1]:
-                lower = csr_array(vstack([each.rows for each in self.kept[above + 1 :]], format="csr"))
-                free = counted & (np.diff(lower.tocsc().indptr) == 0)
+                lower = [*(each.rows for each in self.kept[above + 1 :]), *areas]
+                free = counted & (np.diff(csr_array(vstack(lower, format="csr")).tocsc().indptr) == 0)
                 if possible[:, free].all(axis=0).any():
                     return True
         return False
+
+
+def _areas_measured(
+    regions: Regions, asked: Sequence[QueryChoice] | Sequence[QueryRecord], shares: Mapping[str, Fraction]
+) -> tuple[frozenset[int], ...]:
+    """Return the queries with a weight on each kind of areas that has a share.
+
+    Raises SpecError where a query names areas that have none.
+    """
+    weights, names = [each.on(tuple(regions.places)) for each in asked], tuple(regions.places)
+    found = []
+    for place, name in enumerate(names[len(regions.sizes) :], start=len(regions.sizes)):
+        some = frozenset(at for at, own in enumerate(weights) if own[place])
+        named = any(isinstance(each, QueryChoice) and name in each.named_levels for each in asked)
+        if named and not shares.get(name):
+            raise SpecError(
+                f"{setting('mechanism.queries', 'weight')} names {name!r}, which has no share of the budget:"
+                f" give it one in {setting('mechanism', 'allocation')}, or leave it out."
+            )
+        found.append(some if shares.get(name) else frozenset())
+    return tuple(found)
 
 
 def _alike(rows: QueryRows) -> list[IntArray]:

@@ -133,10 +133,10 @@ def check_files(
         return
     yield Check("measurements", holds=True, detail=f"{counted(number, 'value')} as claimed; {VOUCHED}")
     regions = mechanism.design.regions
-    tables = regions.sums(files.table.counts)
+    tables = regions.tables(files.table.counts)
     design = mechanism.design
-    every = map(design.asked, range(len(tables)))
-    for level, table, kept, bounded in zip(regions.levels, tables, every, design.bounded, strict=True):
+    every = map(design.asked, range(len(regions.sizes)))
+    for level, table, kept, bounded in zip(regions.levels, tables, every, design.bounded, strict=False):
         sums = [table @ kept.rows.T == kept.values, table >= 0]
         for each in bounded:
             within = table @ each.rows.T
@@ -145,8 +145,13 @@ def check_files(
         same = all(bool(part.all()) for part in sums)
         told = f"{counted(len(table), 'node')}, {counted(kept.values.size, 'number')} kept"
         yield Check(f"level {level}", holds=same, detail=told if same else "a node does not keep it")
+    for known in design.of_areas:
+        found = np.asarray(tables[len(regions.sizes) + known.kind][known.areas] @ known.rows.T)
+        kept_there, name = known.kept(found), regions.areas[known.kind].name
+        told = f"{counted(found.size, 'number')} of areas kept" if kept_there else "an area does not keep it"
+        yield Check(f"areas {name}", holds=kept_there, detail=told)
     if whole:
-        yield _estimate_check(mechanism, values, tables[-1])
+        yield _estimate_check(mechanism, values, tables[len(regions.sizes) - 1])
     if MICRODATA in files.names:
         yield _records_check(public, files)
 

@@ -22,6 +22,7 @@ from holdfast.estimation.hierarchy.descent import descend
 from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.run import Run, here
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.topdown.areas import area_tables, with_areas
 from holdfast.mechanisms.topdown.design import LevelBounds, LevelInvariants, MeasurementDesign
 from holdfast.mechanisms.topdown.measurements import Measurement, MeasurementLaw, Values
 from holdfast.programs.solver import UNBOUNDED
@@ -34,7 +35,8 @@ def estimated(
 ) -> tuple[IntArray, ...]:
     """Return the counts of all nodes, by level and root first: nodes by cells."""
     levels = [level_of(design, place, measurements, values) for place in range(len(design.regions.sizes))]
-    return descend(design.regions.spine.parent, levels, run=run).counts
+    found = descend(design.regions.spine.parent, levels, run=run).counts
+    return tuple(each[:, : design.regions.width] for each in found)
 
 
 def require_counts(design: MeasurementDesign) -> None:
@@ -43,7 +45,8 @@ def require_counts(design: MeasurementDesign) -> None:
     try:
         descend(design.regions.spine.parent, levels)
     except UnmetError as error:
-        raise named(error, design.regions, [design.sums(place) for place in range(len(levels))]) from None
+        sums = [sums_of(design, place) for place in range(len(levels))]
+        raise named(error, design.regions, sums) from None
 
 
 def named(error: UnmetError, regions: Regions, sums: Sequence[Sequence[str]]) -> InvariantError:
@@ -60,10 +63,24 @@ def named(error: UnmetError, regions: Regions, sums: Sequence[Sequence[str]]) ->
     return InvariantError(f"no counts keep all of these at once: {'; '.join(found)}: correct one of them.")
 
 
+def sums_of(design: MeasurementDesign, place: int) -> tuple[str, ...]:
+    """Return in words where each sum that the counts of a level keep is from."""
+    tables = area_tables(design)
+    leaves = place == len(design.regions.sizes) - 1
+    added = ("the sums of areas",) * (leaves * sum(int(each.classes.shape[0]) for each in tables))
+    return (*design.sums(place), *(said for each in tables for said in each.said(place)), *added)
+
+
 def level_of(
     design: MeasurementDesign, place: int, measurements: Sequence[Measurement], values: Values
 ) -> Level:
-    """Return what was measured of a level, and what is known of it."""
+    """Return what was measured of a level, and what is known of it, with areas beside it."""
+    return with_areas(_on_spine(design, place, measurements, values), design, place, measurements, values)
+
+
+def _on_spine(
+    design: MeasurementDesign, place: int, measurements: Sequence[Measurement], values: Values
+) -> Level:
     regions, kept, nodes = design.regions, design.asked(place), design.regions.sizes[place]
     measured = [pair for pair in zip(measurements, values, strict=True) if pair[0].of.level == place]
     leaves = place == len(regions.sizes) - 1
@@ -124,12 +141,17 @@ def bias(
     """Return the errors of cells and totals of leaves by their size, on a stand-in."""
     some = _part(design)
     counts = stand_in(some.regions, USUAL if records is None else records / design.regions.sizes[-1])
-    tables = some.regions.sums(counts.ravel())
+    tables = some.regions.tables(counts.ravel())
     kept = tuple(
         LevelInvariants(each.rows, np.asarray(table @ each.rows.T))
-        for each, table in zip(some.kept, tables, strict=True)
+        for each, table in zip(some.kept, tables, strict=False)
     )
-    ready = replace(some, kept=kept, bounded=((),) * len(kept), before=())
+    areas = tuple(
+        replace(each, values=np.asarray(tables[len(kept) + each.kind][each.areas] @ each.rows.T))
+        for each in some.of_areas
+        if each.values is not None
+    )
+    ready = replace(some, kept=kept, bounded=((),) * len(kept), before=(), of_areas=areas)
     law = MeasurementLaw(ready, measurements, counts.ravel())
     truth, errors = [], []
     for seed in range(DRAWS):
@@ -169,7 +191,8 @@ def _part(design: MeasurementDesign) -> MeasurementDesign:
         {level.name: level.levels[:n] for level, n in zip(regions.spine.levels, numbers, strict=True)}
     )
     parents = tuple(parent[:n] for parent, n in zip(regions.spine.parent, numbers[1:], strict=True))
-    part = Regions(Spine(levels, parents), regions.cells, regions.possible[:leaves])
+    areas = tuple(replace(each, of=each.of[:leaves]) for each in regions.areas)
+    part = Regions(Spine(levels, parents), regions.cells, regions.possible[:leaves], areas)
     return replace(design, regions=part)
 
 

@@ -14,11 +14,12 @@ import numpy as np
 
 from holdfast.data.invariants import margin_matrix
 from holdfast.estimation.hierarchy.linear import Estimates, responses
-from holdfast.estimation.hierarchy.variances import variances
+from holdfast.estimation.hierarchy.variances import combined, union, variances
 from holdfast.lattice.arrays import FloatArray
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.laws import NORMAL, CountErrors, NearNormal, Shape
-from holdfast.mechanisms.topdown.best_linear import best_linear
+from holdfast.mechanisms.topdown.area_estimates import AreaEstimates
+from holdfast.mechanisms.topdown.best_linear import areas_of, best_linear
 from holdfast.mechanisms.topdown.measurements import Values
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SpecError
@@ -33,36 +34,58 @@ NUMBERS, MOST_DRAWS, FEWEST_DRAWS = 4_000_000, 400, 8
 def estimate_errors(mechanism: "TopDown", asked: Sequence[Counts]) -> tuple[CountErrors, ...]:
     """Return the errors of counts at nodes of the lowest level that each names."""
     places = [_place(mechanism, counts) for counts in asked]
-    still = _still(mechanism)
+    still, spine = _still(mechanism), len(mechanism.design.regions.levels)
     estimates = best_linear(still, _zeros(still))
     simulated = _simulated(still, estimates)
     found: list[CountErrors | None] = [None] * len(asked)
+    areas = areas_of(still, _zeros(still))
     for place in sorted({level for level, _ in places}):
         mine = [at for at, (level, _) in enumerate(places) if level == place]
         every = np.vstack([places[at][1] for at in mine])
-        level = mechanism.design.regions.levels[place]
-        variance = variances(estimates, level, every)
+        level = tuple(mechanism.design.regions.places)[place]
+        if place >= spine:
+            variance = _of_areas(estimates, areas[level], every)
+        else:
+            variance = variances(estimates, level, every)
         starts = np.cumsum([0, *(len(places[at][1]) for at in mine)])
         for at, begin, end in zip(mine, starts, starts[1:], strict=False):
             part = variance[:, begin:end]
-            shape = _shape(simulated[place] if simulated else None, places[at][1], part)
+            drawn = simulated[place] if simulated and place < spine else None
+            shape = _shape(drawn, places[at][1], part)
             found[at] = CountErrors.of(part.ravel(), partial(NearNormal, shape=shape))
     return tuple(one for one in found if one is not None)
 
 
+def _of_areas(estimates: Estimates, areas: AreaEstimates, queries: FloatArray) -> FloatArray:
+    """Return the variances of queries of all areas of a kind, one line each."""
+    found = []
+    for area in range(len(areas.codes)):
+        on_spine = combined(estimates, union(estimates, areas.nodes(area), queries))
+        found.append(areas.direct(area, queries).beside(*on_spine)[1])
+    return np.array(found)
+
+
 def _place(mechanism: "TopDown", counts: Counts) -> tuple[int, FloatArray]:
-    """Return the place of the level of counts, and their rows over the cells of a node."""
+    """Return the place of the level or the areas of counts, and their rows over the cells of a node."""
     regions = mechanism.design.regions
     for name, _ in counts.where:
-        if name in regions.levels:
+        if name in regions.places:
             raise SpecError(
                 f"{counts.words} selects places of {name}, and estimates are told for every node of a level:"
                 " ask for that level."
             )
-    level = max((regions.levels.index(name) for name in counts.names if name in regions.levels), default=0)
+    known = tuple(regions.places)
+    levels = [known.index(name) for name in counts.names if name in regions.levels]
+    areas = [known.index(name) for name in counts.names if name in known and name not in regions.levels]
+    if (areas and levels != [] and regions.levels[-1] not in counts.names) or (len(areas) > 1 and not levels):
+        raise SpecError(
+            f"{counts.words} are parts of areas, and estimates are told for whole areas and nodes: ask for"
+            " one of these alone."
+        )
+    level = max(levels, default=areas[0] if areas else 0)
     if regions.cells is None:
         return level, np.ones((1, regions.width))
-    names = [name for name in counts.names if name not in regions.levels]
+    names = [name for name in counts.names if name not in known]
     return level, margin_matrix(regions.cells, names, dict(counts.where))[0].toarray().astype(np.float64)
 
 
@@ -75,7 +98,7 @@ def _still(mechanism: "TopDown") -> "TopDown":
 def _sizes(mechanism: "TopDown") -> list[tuple[int, int]]:
     design = mechanism.design
     return [
-        (design.regions.sizes[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
+        (design.regions.numbers[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
         for each in mechanism.measurements
     ]
 

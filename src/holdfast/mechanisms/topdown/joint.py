@@ -15,11 +15,11 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 
 from holdfast.data.across import AcrossTables
 from holdfast.data.geography import Regions
-from holdfast.estimation.hierarchy.beside import RowsAcross, beside, emptied
+from holdfast.estimation.hierarchy.beside import RowsAcross, beside, emptied, placed
 from holdfast.estimation.hierarchy.conflict import UnmetError
 from holdfast.estimation.hierarchy.descent import descend
 from holdfast.estimation.hierarchy.level import Level
@@ -29,9 +29,10 @@ from holdfast.lattice.rows import echelons
 from holdfast.mechanisms.details import ReleasedFiles
 from holdfast.mechanisms.jointly import JointTables, TableOnTree
 from holdfast.mechanisms.mechanism import Law, Making
+from holdfast.mechanisms.topdown.areas import area_tables
 from holdfast.mechanisms.topdown.design import MeasurementDesign
 from holdfast.mechanisms.topdown.engine import workers
-from holdfast.mechanisms.topdown.estimate import level_of, named
+from holdfast.mechanisms.topdown.estimate import level_of, named, sums_of
 from holdfast.mechanisms.topdown.measurements import (
     MeasurementLaw,
     MeasurementsOutput,
@@ -109,7 +110,8 @@ class JointTopDown(JointTables):
     def estimated(self, values: Mapping[str, Values], run: Run = here) -> Mapping[str, IntArray]:
         """Return the counts of the leaves of every table."""
         found = descend(self._regions.spine.parent, self.levels(values), run=run).counts[-1]
-        return dict(zip(self.tables, np.split(found, self._starts[1:-1], axis=1), strict=True))
+        parts = zip(self.tables, np.split(found, self._starts[1:-1], axis=1), strict=True)
+        return {name: part[:, : self._designs[name].regions.width] for name, part in parts}
 
     def checked(self) -> None:
         """Raise where what is 0 with another sum is not told by it, or nothing keeps what was published."""
@@ -125,7 +127,9 @@ class JointTopDown(JointTables):
 
     def _sums(self, place: int) -> list[str]:
         """Return in words where each sum that the counts of a level keep is from."""
-        own = [f"{said} of {name}" for name, design in self._designs.items() for said in design.sums(place)]
+        own = [
+            f"{said} of {name}" for name, design in self._designs.items() for said in sums_of(design, place)
+        ]
         level = self._regions.levels[place]
         regions = {name: design.regions for name, design in self._designs.items()}
         equal = [each for each in self.across if each.level == level and each.sense == "=="]
@@ -193,7 +197,10 @@ class JointTopDown(JointTables):
 
     @cached_property
     def _starts(self) -> list[int]:
-        widths = [design.regions.width for design in self._designs.values()]
+        widths = [
+            design.regions.width + sum(each.width for each in area_tables(design))
+            for design in self._designs.values()
+        ]
         return list(np.cumsum([0, *widths]).tolist())
 
     def _joined(self, place: int, own: Sequence[Level]) -> Level:
@@ -262,11 +269,4 @@ class JointTopDown(JointTables):
 
     def _wide(self, rows: csr_array, table: str) -> csr_array:
         """Return rows over the cells of a table as rows over those of all tables."""
-        names = list(self.tables)
-        parts = [
-            rows
-            if name == table
-            else csr_array((rows.shape[0], self._designs[name].regions.width), dtype=np.int64)
-            for name in names
-        ]
-        return csr_array(hstack(parts, format="csr"))
+        return placed(rows, self._starts[list(self.tables).index(table)], self._starts[-1])

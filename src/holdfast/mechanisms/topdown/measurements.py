@@ -118,7 +118,7 @@ class MeasurementLaw:
     @cached_property
     def answers(self) -> tuple[IntArray, ...]:
         """The true answers, one table of nodes by rows for each measurement: confidential."""
-        tables = self.design.regions.sums(self.counts)
+        tables = self.design.regions.tables(self.counts)
         return tuple(
             np.asarray(tables[each.of.level] @ self.design.queries[each.of.query].rows.T)
             for each in self.measurements
@@ -171,11 +171,11 @@ def long_form(design: MeasurementDesign, measurements: Sequence[Measurement], va
 
 def _part(design: MeasurementDesign, measurement: Measurement, values: IntArray) -> pl.DataFrame:
     regions, query = design.regions, design.queries[measurement.of.query]
-    level = regions.levels[measurement.of.level]
+    level = tuple(regions.places)[measurement.of.level]
     nodes, rows = values.shape
     columns = {
         "level": pl.repeat(level, values.size, dtype=pl.String, eager=True),
-        "geocode": pl.Series(regions.spine.codes(level), dtype=pl.String).gather(
+        "geocode": pl.Series(regions.places[level], dtype=pl.String).gather(
             np.repeat(np.arange(nodes), rows)
         ),
         "query": pl.repeat(query.name, values.size, dtype=pl.String, eager=True),
@@ -195,7 +195,7 @@ def _part(design: MeasurementDesign, measurement: Measurement, values: IntArray)
 def read_measurements(path: Path, design: MeasurementDesign, measurements: Sequence[Measurement]) -> Values:
     """Read what was measured; raises DataError where the file is not one of these measurements."""
     sizes = [
-        (design.regions.sizes[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
+        (design.regions.numbers[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
         for each in measurements
     ]
     try:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from holdfast.data.geography import Regions
 from holdfast.estimation.hierarchy.run import Run, here
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.details import MechanismDetails, ReleasedFiles
@@ -179,11 +180,11 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     def answer(cls, public: Public, target: Target, options: TopDownOptions) -> "TopDown":
         """Share the budget among levels and queries as the spec says."""
         premises = premises_for(public, target)
-        asked = options.measured_queries(
-            tuple(name for name in public.schema.names if name not in public.geography)
-        )
-        design = MeasurementDesign.of(public, asked, options.passes)
-        weights = tuple(query.weights(design.regions.levels) for query in asked)
+        asked = options.measured_queries(Regions.of(public.schema, public.geography).names)
+        given = options.allocation
+        shares = given if isinstance(given, Mapping) else {}
+        design = MeasurementDesign.of(public, asked, options.passes, shares)
+        weights = tuple(query.on(tuple(design.regions.places)) for query in asked)
         if options.allocation == "optimise":
             from holdfast.mechanisms.topdown.allocation import optimised  # noqa: PLC0415 - few ask for it
 
@@ -205,8 +206,8 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     @classmethod
     def of(cls, record: TopDownRecord, public: Public, unit: Unit) -> "TopDown":
         """Return the mechanism that a certificate records."""
-        design = MeasurementDesign.of(public, record.queries, record.passes)
         shares = {each.level: each.share for each in record.allocation}
+        design = MeasurementDesign.of(public, record.queries, record.passes, shares)
         weights = tuple(query.weights for query in record.queries)
         allocation = Allocation.of(design, levels_of(design, weights, shares), weights)
         return cls(premises_at(public, unit), design, record.noise, record.per_record, allocation)
@@ -231,7 +232,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     def parameters(self) -> dict[str, object]:
         """What the law is made of."""
         design = self.design
-        levels = design.regions.levels
+        levels = tuple(design.regions.places)
         return {
             "noise": self.noise_law,
             "per_record": self.per_record,
@@ -248,7 +249,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
                 {
                     "level": levels[each.of.level],
                     "query": design.queries[each.of.query].name,
-                    "nodes": design.regions.sizes[each.of.level],
+                    "nodes": design.regions.numbers[each.of.level],
                     "rows": int(design.queries[each.of.query].rows.shape[0]),
                     "sensitivity": each.of.sensitivity,
                     "attained": each.of.attained,
@@ -314,7 +315,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     @property
     def methods(self) -> tuple[Claim, ...]:
         """How a release is drawn."""
-        levels = self.design.regions.levels
+        levels = tuple(self.design.regions.places)
         at = dict.fromkeys(levels[each.of.level] for each in self.measurements)
         return _measured(self.noise_law, tuple(at)), _nearest(), _rounded()
 
@@ -439,7 +440,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     def file_size(self) -> int:
         """About as many bytes as the file of measurements takes."""
         return PER_MEASUREMENT * sum(
-            self.design.regions.sizes[each.of.level] * int(self.design.queries[each.of.query].rows.shape[0])
+            self.design.regions.numbers[each.of.level] * int(self.design.queries[each.of.query].rows.shape[0])
             for each in self.measurements
         )
 

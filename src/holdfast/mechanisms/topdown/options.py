@@ -104,7 +104,12 @@ class QueryChoice(Part):
                 raise ValueError(f"recodes {name!r} to nothing: name its new levels, each with those it has")
         return self
 
-    def weights(self, levels: Sequence[str]) -> tuple[Fraction, ...]:
+    @property
+    def named_levels(self) -> tuple[str, ...]:
+        """The levels, and areas, that its weights name."""
+        return tuple(self.weight) if isinstance(self.weight, Mapping) else ()
+
+    def on(self, levels: Sequence[str]) -> tuple[Fraction, ...]:
         """Return its weight on each level; raises SpecError where it names another one."""
         if not isinstance(self.weight, Mapping):
             return (Fraction(self.weight),) * len(levels)

@@ -40,6 +40,15 @@ class QueryRecord(BaseModel):
             weights=tuple(weights),
         )
 
+    def on(self, levels: Sequence[str]) -> tuple[Fraction, ...]:
+        """Return its part in each of as many levels and areas."""
+        if len(self.weights) != len(levels):
+            raise SpecError(
+                f"the description of the query {self.name!r} is damaged: take it from the certificate as it"
+                " was written."
+            )
+        return self.weights
+
     def query(self, regions: Regions) -> NodeQuery:
         """Return the query that is recorded."""
         return NodeQuery.of(self.marginal, regions, name=self.name, recode=self.recode, where=self.where)

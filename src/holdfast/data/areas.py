@@ -1,0 +1,121 @@
+"""Areas off the spine of a geography: unions of its nodes that are nodes of no level.
+
+A public file says which nodes, of any level, are in which area. Areas of one kind have no node in common;
+leaves in none of them are in the area ``none``. So a kind of areas is an attribute in which each leaf lies,
+beside the levels [holdfast, data/grid.py].
+
+Levels may be **regrouped**: where areas cut a node, its children on such a level are its parts by area, so
+that an area is made of few nodes. Where none does they stay as they are. A level below that a new node cuts
+is split. Codes and areas are public, and so is what is made of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from holdfast.data.columns import as_text
+from holdfast.data.files import Source, Writing, open_file
+from holdfast.spec.data import Geography
+from holdfast.spec.model import Spec
+from holdfast.system.errors import DataError
+from holdfast.system.text import in_quotes
+from holdfast.system.ways import setting
+
+NONE = "none"
+"""The area of leaves that are in no other."""
+_CUT = "\0cut"
+
+
+def with_areas(source: Source, spec: Spec) -> Source:
+    """Return a source with a column for each kind of areas, and with levels regrouped.
+
+    A column of the source that has the name of a kind gives way to it.
+    """
+    geography = spec.data.geography
+    if geography is None or not geography.areas:
+        return source
+    levels, names = geography.levels, tuple(geography.areas)
+    lacking = [level for level in levels if level not in source.header]
+    if lacking:
+        return source  # which is told where columns are looked for
+    places = [source.header.index(level) for level in levels]
+    codes = source.load(places)
+    rows = pl.DataFrame([as_text(source, each.alias(name)) for name, each in zip(levels, codes, strict=True)])
+    nodes = rows.unique(maintain_order=True)
+    writing = Writing(spec.data.separator, spec.data.encoding)
+    for name, file in geography.areas.items():
+        nodes = _joined(nodes, geography, name, spec.resolve(file), writing)
+    found = _regrouped(nodes, geography)
+    keys = [f"\0{level}" for level in levels]
+    found = pl.concat(
+        [nodes.select(levels).rename(dict(zip(levels, keys, strict=True))), found], how="horizontal"
+    )
+    told = rows.rename(dict(zip(levels, keys, strict=True))).join(
+        found, on=keys, how="left", nulls_equal=True
+    )
+    own = len(source.header)
+    renamed = (f"{name} in the file" if name in names else name for name in source.header)
+    at = {place: level for place, level in zip(places, levels, strict=True) if geography.regroup}
+    at |= {own + place: name for place, name in enumerate(names)}
+
+    def load(wanted: Sequence[int]) -> list[pl.Series]:
+        plain = [place for place in wanted if place not in at]
+        loaded = dict(zip(plain, source.load(plain), strict=True)) if plain else {}
+        return [told[at[place]] if place in at else loaded[place] for place in wanted]
+
+    return replace(source, header=(*renamed, *names), load=load)
+
+
+def _joined(
+    nodes: pl.DataFrame, geography: Geography, name: str, path: Path, writing: Writing
+) -> pl.DataFrame:
+    """Return nodes with a column that has the area of each."""
+    source = open_file(path, writing=writing)
+    leaf = geography.levels[-1]
+    header = [leaf if each == geography.column else each for each in source.header]
+    told = [level for level in geography.levels if level in header]
+    if not told or name not in header:
+        said = f"no column {in_quotes(name)}" if told else "no column with the codes of a level"
+        raise DataError(
+            f"{path} has {said}: {setting('data.geography', 'areas')} takes a file with a column"
+            f" {in_quotes(name)}, and one of {', '.join(geography.levels)} whose nodes are in each area."
+        )
+    columns = dict(zip(header, source.load(range(len(header))), strict=True))
+    listed = pl.DataFrame([as_text(source, columns[each].alias(each)) for each in (*told, name)])
+    listed = listed.filter(pl.col(name).is_not_null() & (pl.col(name) != "")).unique(maintain_order=True)
+    twice = listed.select(told).is_duplicated()
+    if twice.any():
+        row = listed.row(int(twice.arg_true()[0]), named=True)
+        some = listed.filter(pl.all_horizontal(pl.col(each) == row[each] for each in told))[name].to_list()
+        raise DataError(
+            f"{path} has the {told[-1]} {in_quotes(row[told[-1]])} in the areas {in_quotes(some[0])} and"
+            f" {in_quotes(some[1])}: areas of one kind have no node in common, so correct one, or make two"
+            " kinds."
+        )
+    found = nodes.join(listed, on=told, how="left", maintain_order="left")
+    if not found[name].is_not_null().any():
+        raise DataError(
+            f"{path} has no {told[-1]} of the data: write codes there as the data have them, in full."
+        )
+    return found.with_columns(pl.col(name).fill_null(NONE))
+
+
+def _regrouped(nodes: pl.DataFrame, geography: Geography) -> pl.DataFrame:
+    """Return the codes of all levels and the areas of leaves, with levels regrouped."""
+    levels, names = geography.levels, tuple(geography.areas)
+    if not geography.regroup:
+        return nodes
+    by_area = pl.concat_str([pl.col(name) for name in names], separator=" and ")
+    found = nodes.with_columns(by_area.alias(_CUT))
+    first = min(levels.index(level) for level in geography.regroup)
+    for above, level in zip(levels[first - 1 : -2], levels[first:-1], strict=True):
+        part = pl.concat_str([pl.col(above), pl.col(_CUT)], separator=" in ")
+        if level in geography.regroup:
+            cut = pl.col(_CUT).n_unique().over(above) > 1
+            found = found.with_columns(pl.when(cut).then(part).otherwise(pl.col(level)).alias(level))
+        parts = pl.col(above).n_unique().over(level) > 1
+        own = pl.concat_str([pl.col(level), pl.col(_CUT)], separator=" in ")
+        found = found.with_columns(pl.when(parts).then(own).otherwise(pl.col(level)).alias(level))
+    return found.select(*levels, *names)
