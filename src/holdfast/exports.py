@@ -7,6 +7,7 @@ from shutil import copyfileobj
 from typing import Any
 
 from holdfast.certificate.model import Certificate
+from holdfast.certificate.parts import ProcessedPart, RecordsPart
 from holdfast.certificate.public import public_of
 from holdfast.certificate.quick import CertifiedCells, read_column
 from holdfast.certificate.read import certificate_of, read_certificate
@@ -19,7 +20,7 @@ from holdfast.formats.attestation import envelope
 from holdfast.formats.catalogue import FORMATS
 from holdfast.formats.cells import PublishedCells
 from holdfast.formats.crate import CRATE, crate
-from holdfast.mechanisms.catalogue import NAMED
+from holdfast.mechanisms.catalogue import NAMED, named
 from holdfast.processing.processed import RELEASE, TABLE
 from holdfast.system.checks import ViolatedError
 from holdfast.system.drafts import drafted
@@ -69,6 +70,7 @@ def export(
         wanted = f"give {option('sign')}" if form.signed else f"leave out {option('sign')}"
         raise ReleaseError(f"{to} is {'signed' if form.signed else 'not signed'}: {wanted}.")
     if form.of_cells is not None:
+        _require_table(source, to)
         return ExportReport(
             to, _write_cells(form.of_cells, cells_of(source, table), target, csvw=to == "csvw")
         )
@@ -105,6 +107,20 @@ def cells_of(folder: str | Path, table: str | None = None) -> PublishedCells:
         tuple(map(str, published.table.counts.tolist())),
         published.public.cell_status(estimated=estimated),
     )
+
+
+def _require_table(source: Path, to: str) -> None:
+    """Raise ReleaseError where a folder has no table: its records or statistics leave as they are."""
+    part = read_certificate(source).parts[0]
+    if isinstance(part, ProcessedPart):
+        return
+    if isinstance(part, RecordsPart) or "table" not in named(part.mechanism.name).published():
+        *others, last = (name for name, form in FORMATS.items() if form.of_cells is None)
+        what = "swapped records" if isinstance(part, RecordsPart) else "a statistic"
+        raise ReleaseError(
+            f"{source} holds {what} and no table, and {to} is of tables: take its files as they are, or"
+            f" export {', '.join(others)} or {last}."
+        )
 
 
 def _processed(folder: Path, certificate: Certificate) -> PublishedCells:

@@ -20,13 +20,16 @@ import yaml
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jsonstat_validator import validate_jsonstat
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
+from tests.verifier.folders import good
 
 import holdfast
+import holdfast_verify
 from holdfast.certificate.read import read_certificate
 from holdfast.exports import cells_of, export
 from holdfast.formats.attestation import encoded
-from holdfast.formats.catalogue import FORMATS
+from holdfast.formats.catalogue import FORMATS, Format
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.spec.model import OF_TABLES
 from holdfast.system.checks import ViolatedError
 from holdfast.system.errors import ReleaseError
 
@@ -210,6 +213,61 @@ def test_a_processed_table_leaves_as_an_estimate(release: Path, tmp_path: Path) 
     frame = pl.read_csv(out)
     assert frame["n"].to_list() == pl.read_csv(tmp_path / "tidy" / "table.csv")["n"].to_list()
     assert set(frame["status"]) == {"estimated", "forced"}
+
+
+def test_releases_of_every_kind_leave_in_every_format_or_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    key, _ = holdfast.generate_keys(tmp_path / "key")
+    refused, told = set(), []
+    (tmp_path / "made").mkdir()
+    for number, folder in enumerate(good(tmp_path / "made")):
+        kinds = {part.name: part.kind for part in read_certificate(folder).parts}
+        for name, form in FORMATS.items():
+            whole = form.of_cells is None or len(kinds) == 1
+            for table in [None] if whole else kinds:
+                out = tmp_path / f"f{number}{name}{table}".replace("-", "").lower()
+                out = out.with_suffix(form.ending)
+                try:
+                    export(folder, name, out, table=table, key=key if form.signed else None)
+                except ReleaseError as error:
+                    told.append(str(error))
+                    refused.add((*set(kinds.values()), name))
+                    assert not out.exists()
+                    continue
+                _read_back(folder, table or next(iter(kinds)), name, form, out)
+    assert refused == {("table", "rocrate"), *product(("records", "table"), OF_TABLES)}
+    assert all(re.search(r"as they are, or export|copy the folder as it is", text) for text in told)
+
+
+def _read_back(folder: Path, table: str, name: str, form: Format, out: Path) -> None:
+    """Compare what a reader of its own finds with the released file."""
+    if name == "rocrate":
+        assert holdfast_verify.verify(out).kept
+    if name == "registry":
+        assert yaml.safe_load(out.read_text(encoding="utf-8"))["status"] == "Draft"
+    if form.of_cells is None:
+        return
+    (source,) = [file for file in (f"{table}.csv", f"{table}.parquet") if (folder / file).exists()]
+    frame = pl.read_parquet(folder / source) if source.endswith("t") else pl.read_csv(folder / source)
+    frame = frame.drop("status", strict=False)
+    *names, count = frame.columns
+    numbers = [float(number) for number in frame[count]]
+    if name == "json-stat":
+        content = json.loads(out.read_text(encoding="utf-8"))
+        assert validate_jsonstat(content) is True
+        assert [value for value in content["value"] if value is not None] == numbers
+        return
+    if name == "sdmx-csv":
+        (data,) = sdmx.read(out.read_text(encoding="utf-8"))
+        assert [float(value) for value in data.data["OBS_VALUE"]] == numbers
+        return
+    if name == "xlsx":
+        head, *rows = openpyxl.load_workbook(out)["Table"].iter_rows(values_only=True)
+        found = pl.DataFrame(rows, schema=[str(each) for each in head], orient="row")
+    else:
+        found = pl.read_parquet(out) if name == "parquet" else pl.read_csv(out)
+    assert found.columns == [*names, count, "status"]
+    assert found.select(pl.col(names).cast(pl.String)).equals(frame.select(pl.col(names).cast(pl.String)))
+    assert [float(number) for number in found[count]] == numbers
 
 
 def test_what_was_changed_is_not_handed_on(release: Path, tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 from tests.mechanisms.topdown.small import spec
+from tests.small_releases import released
 
 import holdfast
 from holdfast.inference.reading import Reading
 from holdfast.system.checks import ViolatedError
-from holdfast.system.errors import SpecError
+from holdfast.system.errors import ReleaseError, SpecError
 
 mpl.use("Agg")
 ROWS = "county,sex,age,n\nA,f,0,3\nA,f,18,5\nA,m,0,2\nA,m,18,9\nB,f,0,4\nB,f,18,6\nB,m,0,1\nB,m,18,0\n"
@@ -101,3 +102,14 @@ def test_nodes_are_read_from_their_measurements(tmp_path: Path) -> None:
     (tmp_path / "out" / "table.csv").write_text("")
     with pytest.raises(ViolatedError):
         holdfast.read(tmp_path / "out")
+
+
+def test_a_release_whose_law_depends_on_the_table_is_read_without_it(tmp_path: Path) -> None:
+    found = holdfast.read(released("conditioned, inequalities").write(tmp_path / "out"))
+    assert found.table.columns == ["sex", "age", "n", "exact"]
+    assert not found.table["exact"].any()
+    assert "<td>young</td>" in found._repr_html_()
+    with pytest.raises(ReleaseError, match="its law is not public"):
+        _ = found.law
+    with pytest.raises(ReleaseError, match="its law is not public"):
+        found.interval("sex=f")

@@ -27,6 +27,10 @@ from holdfast.system.ways import option
 
 JOINT = (*HEAD, "joined")
 """The sections of all tables together that must equal what follows."""
+_INSTEAD = {
+    "records": "swapped records, whose law depends on the data: read its files as they are",
+    "processed": "a processed table, whose law depends on the data: take the release that it was made of",
+}
 
 
 class TablesVerifier:
@@ -199,8 +203,8 @@ def verified(folder: str | Path, table: str | None = None) -> Published:
     found = Verifying.of(Path(folder))
     if found.kind not in ("table", ""):
         raise ReleaseError(
-            f"{folder} holds {'swapped records' if found.kind == 'records' else 'a processed table'}, whose"
-            " law depends on the data: intervals and processed tables are made of tables with noise."
+            f"{folder} holds {_INSTEAD[found.kind]}, as intervals and processed tables are made of tables"
+            " with noise of a public law."
         )
     verification = found.run({"table": TablesVerifier()}, whole=False)
     if not verification.kept:

@@ -6,16 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
-from scipy.sparse import csr_array, eye_array
 
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.read import read_certificate
 from holdfast.data.table import PublicTable
-from holdfast.estimation.hierarchy.variances import variances
 from holdfast.inference.contrasts import Contrast, EstimateReport
-from holdfast.inference.intervals import fixed
 from holdfast.inference.labels import Selection
 from holdfast.inference.node_intervals import NodeReport
 from holdfast.inference.notebook import as_html
@@ -80,15 +76,8 @@ class Reading:
 
     def _exact(self) -> BoolArray:
         """Return which cells the invariants fix, structural zeros among them."""
-        public, nodes = self._estimator.released.public, self._estimator.nodes
-        if nodes is not None:  # a query that invariants fix is estimated without an error
-            leaves, width = nodes.regions.levels[-1], nodes.regions.width
-            known = variances(nodes.estimates, leaves, np.eye(width)).ravel() == 0
-            return np.asarray(known | ~public.schema.possible)
-        found = ~public.schema.possible
-        each = csr_array(eye_array(public.universe.cells, dtype=np.int64))
-        found[public.possible] = fixed(self.law, public.universe.matrix, each)
-        return found
+        status = self._estimator.released.public.cell_status(estimated=False)
+        return status.is_in(["exact", "structural zero"]).to_numpy()
 
     def intervals(self, **asked: Any) -> IntervalReport | NodeReport:
         """Return what `holdfast.intervals` does: for all cells, a margin, or every place of a level."""
