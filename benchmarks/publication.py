@@ -51,13 +51,15 @@ def table(
     folder: Path, name: str, names: Sequence[str], levels: Sequence[Sequence[str]], counts: Ints, rule: Rule
 ) -> Rule:
     base, below = rule.get("base"), rule.get("below", 0)
+    with_them = np.random.default_rng(len(name)).random(counts.size) < rule.pop("share", 0)
 
-    def shown(count: int) -> str:
+    def shown(count: int, hidden: bool) -> str:
         if base:
             return str(base * ((count + base // 2) // base))
-        return "*" if 0 < count < below else str(count)
+        return "*" if 0 < count < below or (hidden and count) else str(count)
 
-    rows = ([*cell, shown(int(count))] for cell, count in zip(product(*levels), counts.ravel(), strict=True))
+    cells = zip(product(*levels), counts.ravel(), with_them, strict=True)
+    rows = ([*cell, shown(int(count), bool(hidden))] for cell, count, hidden in cells)
     return {"path": written(folder, name, [*names, "people"], rows), **rule}
 
 
@@ -80,15 +82,18 @@ def state(folder: Path, counties: int) -> PublicationSpec:
 
 
 def hierarchies(folder: Path, regions: int) -> PublicationSpec:
-    """Cells by region (in tens), branch (in fours) and size, with all margins; counts below 5 are hidden."""
+    """Cells by region (in tens), branch (in fours) and size, with all margins; small counts are hidden.
+
+    With them every fourth inner count is hidden, and every tenth of a margin, all by one symbol.
+    """
     rng = np.random.default_rng(2)
     shape = (regions, 20, 5)
     grid = rng.poisson(np.exp(rng.normal(1.8, 1.0, shape)))
     codes = [[f"{k // 10}{k % 10}" for k in range(regions)], [f"{k // 4}{k % 4}" for k in range(20)]]
     levels = [*codes, [f"s{k}" for k in range(5)]]
     names = ["region", "branch", "size"]
-    rule = {"rule": "suppressed", "below": 5}
-    listed = [table(folder, "inner", names, levels, grid, rule)]
+    rule: Rule = {"rule": "suppressed", "below": 5, "secondary": "*"}
+    listed = [table(folder, "inner", names, levels, grid, {**rule, "share": 0.25})]
     upper = [sorted({code[0] for code in one}) for one in codes]
     for at, by in enumerate(product((0, 1, 2), (0, 1, 2), (0, 1))):
         if by == (0, 0, 0):
@@ -107,7 +112,7 @@ def hierarchies(folder: Path, regions: int) -> PublicationSpec:
                 own.append(levels[axis])
                 called.append(names[axis])
         if called:
-            listed.append(table(folder, f"m{at}", called, own, sums, rule))
+            listed.append(table(folder, f"m{at}", called, own, sums, {**rule, "share": 0.1}))
     return PublicationSpec.of({"published": listed, "population": {"attributes": names}}, folder=folder)
 
 

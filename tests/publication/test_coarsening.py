@@ -168,3 +168,57 @@ def test_the_least_is_lost(first: int, tmp_path: Path) -> None:
         near = found(small, folder, "rounding", {"rule": "exact"}, bases=bases)
         least = least_base(small, bases)
         assert (near.cost if near.tables is not None else None) == least, seed
+
+
+NESTED = "b0\n@a0\n@a1\nb1\n@a2\n@a3\n"
+CHOICES = (
+    (0, ((0,), (1,), (2,), (3,))),
+    (1, ((0, 1), (2,), (3,))),
+    (1, ((0,), (1,), (2, 3))),
+    (2, ((0, 1), (2, 3))),
+    (3, ((0, 1, 2, 3),)),
+)
+"""What is lost of four leaves in two branches, and the levels that are left."""
+
+
+def test_branches_of_a_nested_attribute_are_merged_from_below(tmp_path: Path) -> None:
+    lost = []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        people, narrow, below = int(rng.integers(4, 9)), int(rng.integers(2, 5)), int(rng.integers(2, 5))
+        truth = np.bincount(rng.integers(0, 8, people), minlength=8)
+        every = tables([4, 2], people)
+        every = every[every.sum(axis=1) == people].reshape(-1, 4, 2)
+        grid = truth.reshape(4, 2)
+        (folder / "a.hrc").write_text(NESTED)
+        rows = [f"a{i},s{j},{grid[i, j]}" for i in range(4) for j in range(2)]
+        (folder / "t.csv").write_text("\n".join(["code,sex,n", *rows]) + "\n")
+        (folder / "all.csv").write_text(f"code,n\nTotal,{people}\n")
+        (folder / "up.csv").write_text(f"code,n\nb0,{grid[:2].sum()}\nb1,{grid[2:].sum()}\n")
+        spec = PublicationSpec.of(
+            {
+                "published": [{"path": path} for path in ("t.csv", "up.csv", "all.csv")],
+                "population": {"attributes": ["code", "sex"], "hierarchies": {"code": "a.hrc"}},
+                "coarsen": {"narrow": narrow, "below": below, "attributes": ["code"], "keep": ["all.csv"]},
+            },
+            folder=folder,
+        )
+        asked = [(i, j) for i in range(4) for j in range(2) if 0 < grid[i, j] < below]
+        least = None
+        for cost, groups in CHOICES:
+            fits = np.ones(len(every), dtype=np.bool_)
+            for group in groups:
+                fits &= (every[:, group].sum(axis=1) == grid[list(group)].sum(axis=0)).all(axis=1)
+            if len(groups) > 1:
+                fits &= every[:, :2].sum(axis=(1, 2)) == grid[:2].sum()
+            left = every[fits]
+            widths = [int(left[:, i, j].max() - left[:, i, j].min()) for i, j in asked]
+            if all(width >= narrow for width in widths):
+                least = cost
+                break
+        way = coarsen(spec, method="recoding").ways[0]
+        assert (way.cost if way.tables is not None else None) == least, seed
+        lost.append(least)
+    assert len(set(lost)) >= 4

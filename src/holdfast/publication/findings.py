@@ -50,6 +50,8 @@ def group_facts(
     possible = np.flatnonzero(known.high != 0)
     found: list[GroupFact] = []
     for fact in facts:
+        if len(cells.leaves[fact]) < 2:
+            continue  # everybody has it
         others = [name for name in cells.attributes if name != fact]
         told: dict[tuple[str, ...], list[int]] = {}
         for size in range(len(others), -1, -1):

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import canonical, components, linked_rows, patterns
+from holdfast.lattice.product import product_features
 from holdfast.programs.extremes import Extremes, NoPointError
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.publication.bounds import ContradictionError, SumSystem, propagated, reduced
@@ -143,8 +144,10 @@ class _Search:
         if not np.array_equal(block.low, block.high):
             return None
         closed = frechet(block.matrix, block.low)
-        if closed is not None and (closed[0] > closed[1]).any():
-            raise ContradictionError
+        if closed is not None:
+            totals = {int(one.count.sum()) for one in product_features(block.matrix, block.low) or ()}
+            if len(totals) > 1 or (block.low < 0).any():
+                raise ContradictionError
         return closed
 
     def _asked(self, part: SumSystem, rows: IntArray, columns: IntArray, free: IntArray) -> csr_array:

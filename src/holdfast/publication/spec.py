@@ -57,6 +57,14 @@ class PublishedTable(Part):
     top: Size | None = None
     merged: Mapping[str, Mapping[str, Names]] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, values: Any) -> Any:
+        """Take the rule of the board for the method of rounding that it is."""
+        if isinstance(values, Mapping) and values.get("rule") == "drb":
+            return {**values, "rule": "rounded", "method": values.get("method", "drb")}
+        return values
+
     @field_validator("rule", mode="before")
     @classmethod
     def _spelled(cls, value: Any) -> Any:

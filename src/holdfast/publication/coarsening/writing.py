@@ -140,12 +140,13 @@ def recoded(recoding: Recoding, chosen: BoolArray) -> Coarser:
                 called = np.array(names(margin, name), dtype=object)
                 columns[name][rows] = called[recoding.codes[name][first[rows]]]
         counts = merged.numbers.low[merged.of_number[first]]
-        return PublishedTable(path="-"), pl.DataFrame(
+        frame = pl.DataFrame(
             [
                 *(pl.Series(name, column.tolist(), dtype=pl.String) for name, column in columns.items()),
                 pl.Series(file.count, counts.astype(str).tolist(), dtype=pl.String),
             ]
-        )
+        )  # a branch that became one level is its own total: it is listed once
+        return PublishedTable(path="-"), frame.unique(file.attributes, keep="first", maintain_order=True)
 
     for place, file in enumerate(tables.files):
         for name in stands.keys() & set(file.attributes):
