@@ -106,6 +106,27 @@ def test_where_no_single_number_frees_a_cell_those_are_told_that_do_together(vis
     )
 
 
+def test_a_table_of_one_attribute_is_a_strip_of_cells(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("sex,n\nf,3\nm,4\nx,5\n")
+    spec = '[data]\npath = "t.csv"\ncells = ["sex"]\ncount = "n"\n[privacy]\nunit = "record"\nepsilon = "1"\n'
+    (tmp_path / "holdfast.toml").write_text(spec)
+    visitor = Visitor.at(tmp_path)
+    for level in ("f", "m"):
+        text = visitor.post("/exact/where", {"in_0": level}).text
+    assert text.count('<li><button id="cell-') == 3
+    assert 'id="cell-1" class="exposed" aria-pressed="true"' in text
+    assert 'id="cell-3" class="free" aria-pressed="false"' in text
+    text = visitor.post("/exact/total").text
+    while "still looked for" in text:
+        text = visitor.post("/exact/look").text
+    assert 'id="cell-3" class="exposed"' in text  # it follows from the others
+    assert "there is one possible table" in text
+    for level in ("f", "m"):
+        visitor.post("/exact/where", {"in_0": level})
+    visitor.post("/exact/margin", {"names": "sex"})
+    assert "exact, as one of all" in visitor.get("/exact").text
+
+
 def test_counts_are_hidden_until_they_are_asked_for(tmp_path: Path) -> None:
     secret = [48271, 69621, 16807, 40014]
     pl.DataFrame({"sex": ["f", "f", "m", "m"], "age": ["a", "b"] * 2, "n": secret}).write_csv(

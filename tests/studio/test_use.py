@@ -7,12 +7,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.example import written
 from tests.studio.visitor import Visitor, words
 
 import holdfast as hf
 from holdfast.inference.posterior.infer import infer
-from holdfast.studio.answers import DRAWS, MODEL, Question, belief, ranges, said
+from holdfast.studio.answers import DRAWS, MODEL, Question, belief, ranges, said, told
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def test_a_cell_a_margin_and_two_places_are_those_of_the_commands(visitor: Visit
         more = {"pick": "yes", "down_level": "Beta", "across_level": "Low", "kind": kind, "first": first}
         text = asked(visitor, **more)
         two = getattr(reading, kind)("county=Alpha,education=Low", "county=Beta,education=Low")
-        assert said_of(text)[:3] == [said(two.estimate), said(two.low), said(two.high)]
+        assert said_of(text)[:3] == list(told(two.estimate, two.low, two.high))
         assert "Alpha, Low" in text
         assert "Do not say" in text
         command = (
@@ -71,7 +73,7 @@ def test_a_cell_a_margin_and_two_places_are_those_of_the_commands(visitor: Visit
         assert command in unescape(text)
     by = reading.interval("education=Low", margin=("county",))
     text = asked(visitor, pick="yes", across_level="Low", kind="count", by="county")
-    flat = [said(value) for row in by.rows for value in (row.estimate, row.low, row.high)]
+    flat = [value for row in by.rows for value in told(row.estimate, row.low, row.high)]
     assert said_of(text) == flat
 
 
@@ -98,8 +100,9 @@ def test_the_posterior_is_that_of_infer(visitor: Visitor, place: Path) -> None:
     posterior = visitor.desk.jobs["posterior"].result
     text = asked(visitor, **CELL)
     question = Question("count", {"county": ("Alpha",), "education": ("Low",)}, None, Fraction(9, 10))
-    told = belief(question, posterior)
-    assert said_of(text)[3:6] == [said(told.mean), said(told.low), said(told.high)]
+    found = belief(question, posterior)
+    own = hf.read(place / "out").interval("county=Alpha,education=Low")
+    assert said_of(text)[3:6] == list(told(found.mean, found.low, found.high, own.high - own.low))
     seeded = infer(place / "out", MODEL, draws=DRAWS, seed=1)
     cell = seeded.quantities[1].named.levels.index(("Alpha", "Low"))
     summary = seeded.summaries["count"]
@@ -174,7 +177,7 @@ def test_places_that_were_measured_are_asked_each(tmp_path: Path) -> None:
     assert "01011" in text
     text = asked(visitor, pick="yes", across_level="adult", by="tract")
     report = hf.read(tmp_path / "out").interval("age=adult", place="tract")
-    flat = [said(value) for row in report.rows for value in (row.estimate, row.low, row.high)]
+    flat = [value for row in report.rows for value in told(row.estimate, row.low, row.high)]
     assert said_of(text) == flat
     assert "holdfast intervals out --term age=adult --level tract" in unescape(text)
 
@@ -197,3 +200,15 @@ def test_ranges_share_an_axis_and_what_has_no_bound_ends_with_it() -> None:
     assert one.point is not None
     assert two.point is not None
     assert one.point < two.point
+
+
+@given(st.floats(1e-3, 1e9), st.floats(1e-6, 0.5), st.floats(0, 1))
+def test_ends_round_outwards_and_differ(low: float, share: float, between: float) -> None:
+    high = low * (1 + share)
+    texts = told(low + between * (high - low), low, high)
+    middle, first, last = (float(text.replace(",", "")) for text in texts)
+    assert first <= low * (1 + 1e-12)
+    assert last >= high * (1 - 1e-12)
+    assert first < last
+    assert first <= middle <= last
+    assert last - first <= 1.5 * (high - low)

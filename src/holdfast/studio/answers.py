@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isfinite, isnan
+from math import ceil, floor, inf, isfinite, isnan, log10
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -129,12 +129,13 @@ def avoid(question: Question, report: EstimateReport) -> str:
     one, other = name_of(question.first), name_of(question.second or {})
     if row.kept_exactly:
         return "It is exact and nothing protects it: do not say that noise was added to this number."
-    between = f"{said(row.low)} to {said(row.high)}"
+    estimate, low, high = told(row.estimate, row.low, row.high)
+    between = f"{low} to {high}"
     held = f"intervals made like this one hold the truth in {100 * float(question.level):g} of 100 releases"
     match question.kind:
         case "count":
             empty = ", nor that anybody is there" if row.low <= 0 else ""
-            return f"Do not say: there are {said(row.estimate)}{empty}. Say: {between}; {held}."
+            return f"Do not say: there are {estimate}{empty}. Say: {between}; {held}."
         case "difference" if row.low <= 0 <= row.high:
             more = one if row.estimate >= 0 else other
             return f"Do not say that {more} has more: noise alone could make this difference. {_held(held)}"
@@ -143,7 +144,7 @@ def avoid(question: Question, report: EstimateReport) -> str:
             return f"Do not say that {more} has more: noise alone could make this ratio. {_held(held)}"
         case "ratio" if not isfinite(row.high):
             return f"Do not say any ratio: {other} may be empty, and the ratio has no bound. {_held(held)}"
-    return f"Do not say: it is {said(row.estimate)}. Say: {between}; {held}."
+    return f"Do not say: it is {estimate}. Say: {between}; {held}."
 
 
 def _held(held: str) -> str:
@@ -172,6 +173,31 @@ def said(value: Number) -> str:
         return "none" if isnan(value) else "no bound"
     text = f"{int(value):,}" if value == int(value) else plain_number(float(value))
     return text.replace("-", "\u2212")
+
+
+def told(middle: Number, low: Number, high: Number, wide: Number | None = None) -> tuple[str, str, str]:
+    """Return an estimate and its ends for people: ends round outwards, in places enough to tell them apart.
+
+    ``wide`` is the width by which places are chosen where that is not the one of these ends.
+
+    >>> told(8.14566, 8.14098, 8.15031), told(18.73, 15, 23), told(0.4, 0, inf)
+    (('8.1457', '8.1409', '8.1504'), ('18.7', '15', '23'), ('0.4', '0', 'no bound'))
+    """
+    wide = high - low if wide is None else wide
+    if not (isfinite(wide) and wide > 0):
+        return said(middle), said(low), said(high)
+    places = max(0, 1 - floor(log10(wide)))
+    step = 10**places
+    ends = (low, high)
+    if low < high and isfinite(low) and isfinite(high):
+        ends = floor(low * step) / step, ceil(high * step) / step
+    return _rounded(middle, places), _rounded(ends[0], places), _rounded(ends[1], places)
+
+
+def _rounded(value: Number, places: int) -> str:
+    if not isfinite(value) or value == int(value):
+        return said(value)
+    return f"{value:,.{places}f}".replace("-", "\u2212")
 
 
 @dataclass(frozen=True)

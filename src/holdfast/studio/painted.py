@@ -17,6 +17,8 @@ MOST_SQUARES = 40_000
 """Entries of a painted picture."""
 MOST_PAIRS, MOST_LISTED = 15, 30
 """Pairs of attributes that have a picture; cells that are named."""
+MOST_LINES = 60
+"""Columns, and rows, of a picture that has lines between them."""
 PAINTS = {FREE: "free", NEARLY: "nearly", EXPOSED: "exposed", NEVER: "never"}
 
 
@@ -115,6 +117,28 @@ def grid(public: Public, seen: Revealed | None, spec: Spec, table: Table | None)
     return {"down": down.name, "across": across.name, "rows": rows, "heads": heads, "total": total}
 
 
+def _lines(across: int, down: int) -> str:
+    """Return the path of the lines of a grid, where they can be told apart."""
+    lines = "".join(f"M{x} 0v{down}" for x in range(across + 1)) if across <= MOST_LINES else ""
+    return lines + ("".join(f"M0 {y}h{across}" for y in range(down + 1)) if down <= MOST_LINES else "")
+
+
+def strip(public: Public, seen: Revealed | None, spec: Spec, table: Table | None) -> Sequence[Square]:
+    """Return a table of one attribute, each cell of which can be clicked."""
+    (only,) = public.schema.attributes
+    paint = np.full(len(only.levels), FREE) if seen is None else seen.paint
+    every = place_of_margin(spec, (only.name,)) is not None
+    found = []
+    for place, level in enumerate(only.levels):
+        where = {only.name: level}
+        own = place_of_selection(spec, where) is not None
+        kept = every and not own and paint[place] == EXPOSED
+        words = "exact, as one of all" if kept else _words(int(paint[place]))
+        count = None if table is None else int(table.counts[place])
+        found.append(Square(level, "kept" if kept else PAINTS[int(paint[place])], words, where, own, count))
+    return found
+
+
 def _words(paint: int) -> str:
     return {FREE: "open", NEARLY: "one of two counts", EXPOSED: "revealed", NEVER: "cannot occur"}[paint]
 
@@ -143,6 +167,7 @@ def _picture(paint: Any, shape: tuple[int, ...]) -> dict[str, Any]:
         paths[PAINTS[value]] = "".join(f"M{x} {y}h1v1h-1z" for y, x in at.tolist())
     return {
         "size": (grid.shape[1], grid.shape[0]),
+        "lines": _lines(grid.shape[1], grid.shape[0]),
         "paths": paths,
         "exposed": int((grid == EXPOSED).sum()),
         "nearly": int((grid == NEARLY).sum()),

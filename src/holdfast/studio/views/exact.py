@@ -57,6 +57,7 @@ def _of_table(desk: Desk, one: Looked, *, counts: bool) -> dict[str, Any]:
     seen = revealed_of(desk, spec)
     schema = public.schema
     two = len(schema.names) == 2 and schema.size <= MOST_BUTTONS and not schema.nestings
+    lone = len(schema.names) == 1 and schema.size <= MOST_BUTTONS
     table = desk.reading(spec).table if counts else None
     return {
         "figures": found,
@@ -65,6 +66,7 @@ def _of_table(desk: Desk, one: Looked, *, counts: bool) -> dict[str, Any]:
         "choices": choices_of(spec, public),
         "sentence": sentence(found, seen),
         "grid": painted.grid(public, seen, spec, table) if two else None,
+        "strip": painted.strip(public, seen, spec, table) if lone else None,
         "singles": [
             painted.margin(public, spec, (name,)) for name in schema.names if name not in public.geography
         ],

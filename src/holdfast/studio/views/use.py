@@ -14,7 +14,7 @@ from holdfast.inference.posterior.infer import infer
 from holdfast.inference.posterior.results import Posterior
 from holdfast.inference.released_intervals import Estimator
 from holdfast.studio import answers, elsewhere
-from holdfast.studio.answers import DRAWS, KINDS, MODEL, MOST_ROWS, Kind, Question, Where, name_of, said
+from holdfast.studio.answers import DRAWS, KINDS, MODEL, MOST_ROWS, Kind, Question, Where, name_of, told
 from holdfast.studio.desk import Desk
 from holdfast.studio.pages import Scene, View, Visit, action, page
 from holdfast.studio.views.check import stamp_of
@@ -225,13 +225,13 @@ def _answered(desk: Desk, estimator: Estimator, question: Question, key: tuple[A
     if question.by:
         rows = report.rows[:MOST_ROWS]
         drawn = answers.ranges([(row.estimate, row.low, row.high) for row in rows])
-        told = [
-            (row.cell[0], one, said(row.estimate), said(row.low), said(row.high), row.kept_exactly)
+        each_level = [
+            (row.cell[0], one, *told(row.estimate, row.low, row.high), row.kept_exactly)
             for row, one in zip(rows, drawn, strict=True)
         ]
         avoid = answers.avoid_of_margin(report)
         more = len(report.rows) - len(rows)
-        return values | {"answer": {"rows": told, "avoid": avoid, "more": more, "by": question.by}}
+        return values | {"answer": {"rows": each_level, "avoid": avoid, "more": more, "by": question.by}}
     row = report.rows[0]
     plain = answers.naive(question, estimator.released.table)
     posterior, state = _posterior(desk, estimator, question, key)
@@ -241,7 +241,7 @@ def _answered(desk: Desk, estimator: Estimator, question: Question, key: tuple[A
     lines.append(("The naive answer", plain, plain, plain))
     placed = answers.ranges([(middle, low, high) for _, middle, low, high in lines])
     each = [
-        (name, one, said(middle), said(low), said(high))
+        (name, one, *told(middle, low, high, row.high - row.low))
         for (name, middle, low, high), one in zip(lines, placed, strict=True)
     ]
     avoid = answers.avoid(question, report)
