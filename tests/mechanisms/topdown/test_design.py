@@ -123,3 +123,18 @@ def test_optimised_shares_have_less_error_than_equal_ones(tmp_path: Path) -> Non
         values = best.law(prepared.counts).measure(SeededEntropy(1))
         found[allocation] = variances(best_linear(best, values), "tract", np.ones((1, 4))).mean()
     assert found["optimise"] < 0.9 * found["equal"]
+
+
+def test_what_is_kept_at_two_levels_is_known_once(tmp_path: Path) -> None:
+    """Ages of counties tell those of the state: to keep them there, too, changes no best shares."""
+    best = {"name": "topdown", "allocation": "optimise"}
+    shares = [
+        mechanism(
+            tmp_path,
+            invariants=[{"margin": ["age"], "level": level} for level in levels],
+            mechanism=best,
+        ).allocation.levels
+        for levels in (["county"], ["state", "county"])
+    ]
+    assert shares[0] == shares[1]
+    assert all(shares[0])

@@ -18,6 +18,7 @@ import numpy as np
 from holdfast.data.node_queries import NodeQuery
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.topdown.design import MeasurementDesign, below
 from holdfast.mechanisms.topdown.options import Aim
 from holdfast.mechanisms.weights.optimum import Variances, WeightProgram, least_variance
@@ -219,7 +220,7 @@ class _Tree:
         """Return what is known of nodes: a sum of their cells as if it were the total, or all cells."""
         sizes, found = design.regions.sizes, []
         for level, place in enumerate(self.levels):
-            if rows := below(design.kept, sizes, level).shape[0]:
-                whole = rows >= design.regions.width
+            if rank := independent_rows(below(design.kept, sizes, level)).size:
+                whole = rank >= design.regions.width
                 found.append((place, *(one.depth * whole for one in self.axes[1:])))
         return MarginStrategy(self.axes, tuple(found), ())
