@@ -28,7 +28,8 @@ def init(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Persons and units of the 2020 redistricting data: pl94 with its 2,016 cells, or small.",
+            help="Persons and units of the 2020 redistricting data: pl94 with its 2,016 cells, or small;"
+            " or dhc, by sex and age on top of that.",
         ),
     ] = None,
     file: Annotated[

@@ -4,7 +4,8 @@ The shares of rho by level and query are those of the production code for person
 0.07), as the bureau published them with the data [swapping-slides]. Weights here are numerators: those of a
 level have one denominator, 4097 at most levels, 4102 at tracts and 4099 at block groups.
 
-The small one has the same form with four races and wider shares, and is released in a minute.
+The small one has the same form with four races and wider shares, and is released in a minute; on top of it
+comes a release by sex and age [holdfast, spec/census_after.py].
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from itertools import combinations, product
 from pathlib import Path
 from random import Random
 
+from holdfast.spec.census_after import after_redistricting
 from holdfast.spec.example import write_files
 from holdfast.system.errors import SpecError
 
@@ -51,7 +53,8 @@ OTHER = ("college", "military", "other-noninstitutional")
 FACILITIES = (*INSTITUTIONAL, *OTHER)
 RACES = "WBIAPO"
 """White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other race."""
-KINDS = ("pl94", "small")
+PLACES = ("household", *FACILITIES)
+KINDS = ("pl94", "small", "dhc")
 
 
 def write_topdown(folder: Path, kind: str) -> tuple[Path, ...]:
@@ -60,12 +63,18 @@ def write_topdown(folder: Path, kind: str) -> tuple[Path, ...]:
     Nothing is overwritten; raises SpecError for another kind.
     """
     if kind not in KINDS:
-        raise SpecError(f"--topdown is {kind!r}: write {' or '.join(KINDS)}.")
-    small = kind == "small"
+        raise SpecError(f"--topdown is {kind!r}: write {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
+    small = kind != "pl94"
     races = _races(4 if small else 63)
     persons, units = _invented(races, tracts=2 if small else 1)
+    if kind == "dhc":
+        return write_files(folder, after_redistricting(persons, PLACES, _prefixes()))
     files = {"topdown.toml": _spec(races, small=small), "persons.csv": persons, "units.csv": units}
     return write_files(folder, files)
+
+
+def _prefixes() -> str:
+    return ", ".join(f"{level} = {length}" for level, length in LEVELS.items())
 
 
 def _races(number: int) -> tuple[str, ...]:
@@ -79,7 +88,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _spec(races: tuple[str, ...], *, small: bool) -> str:
-    prefixes = ", ".join(f"{level} = {length}" for level, length in LEVELS.items())
+    prefixes = _prefixes()
     shares, others = (
         ", ".join(f'{level} = "{share}"' for level, share in each.items()) for each in (SHARES, UNIT_SHARES)
     )
@@ -106,7 +115,7 @@ path = "persons.csv"
 count = "people"
 
 [tables.data.levels]
-hhgq = {_listed(("household", *FACILITIES))}
+hhgq = {_listed(PLACES)}
 votingage = ["0-17", "18+"]
 hispanic = ["no", "yes"]
 cenrace = {_listed(races)}
