@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from holdfast.certificate.sign import generate_keys
     from holdfast.comparison.compare import compare
     from holdfast.comparison.tables import Comparison
+    from holdfast.data.nmf.opening import open_measurements
     from holdfast.data.table import PublicTable
     from holdfast.exports import export
     from holdfast.inference.odds_ratio import odds_ratio
+    from holdfast.inference.opened.counts import estimate
+    from holdfast.inference.opened.written import write_measurements
     from holdfast.inference.posterior.infer import forecast_infer, infer
     from holdfast.inference.reading import read
     from holdfast.inference.released_intervals import intervals
@@ -119,6 +122,7 @@ _HOME = {
     "audit": "audit",
     "coarsen": "publication.coarsening.coarsen",
     "compare": "comparison.compare",
+    "estimate": "inference.opened.counts",
     "export": "exports",
     "first_spec": "releases.first_spec",
     "forecast_infer": "inference.posterior.infer",
@@ -126,6 +130,7 @@ _HOME = {
     "infer": "inference.posterior.infer",
     "intervals": "inference.released_intervals",
     "odds_ratio": "inference.odds_ratio",
+    "open_measurements": "data.nmf.opening",
     "plan": "releases.prepare",
     "postprocess": "processing.processed",
     "prepare": "releases.prepare",
@@ -136,6 +141,7 @@ _HOME = {
     "verify": "verification.verify",
     "verify_ledger": "ledger.verify",
     "write_example": "spec.example",
+    "write_measurements": "inference.opened.written",
 }
 
 __all__ = [
@@ -191,6 +197,7 @@ __all__ = [
     "audit",
     "coarsen",
     "compare",
+    "estimate",
     "export",
     "first_spec",
     "forecast_infer",
@@ -198,6 +205,7 @@ __all__ = [
     "infer",
     "intervals",
     "odds_ratio",
+    "open_measurements",
     "plan",
     "postprocess",
     "prepare",
@@ -208,6 +216,7 @@ __all__ = [
     "verify",
     "verify_ledger",
     "write_example",
+    "write_measurements",
 ]
 
 

@@ -18,6 +18,20 @@ weight = { median = 1, factor = 3 }
 draws = 80
 warmup = 20
 """
+BLOCKS = """[data]
+path = "blocks.csv"
+cells = []
+count = "people"
+geography = { column = "block", prefixes = { all = 0, county = 1, block = 2 } }
+
+[privacy]
+standard = "zcdp"
+rho = "1/2"
+adjacency = "unit"
+
+[mechanism]
+name = "topdown"
+"""
 DEPENDENT = '[model]\nfamily = "dependent-counts"\nn = 50\nz0 = "1/10"\nz1 = "9/10"\n'
 LINES = """
 init
@@ -53,6 +67,10 @@ completion bash
 doctor
 docs --out site-copy
 demo --out demo
+release blocks.toml --out measured
+nmf write measured --as files
+nmf open files --as opened
+estimate opened
 studio --no-browser
 """
 
@@ -65,6 +83,8 @@ def test_one_path_of_every_command(run: Run, tmp_path: Path, monkeypatch: pytest
     (tmp_path / "site" / "index.html").write_text("a page")
     monkeypatch.setattr("holdfast.cli.docs.site", lambda: tmp_path / "site")
     (tmp_path / "model.toml").write_text(MODEL)
+    (tmp_path / "blocks.csv").write_text("block,people\n11,4\n12,9\n21,6\n")
+    (tmp_path / "blocks.toml").write_text(BLOCKS)
     (tmp_path / "dependent.toml").write_text(DEPENDENT)
     (tmp_path / "children.toml").write_text('[[published]]\npath = "children.csv"\n')
     (tmp_path / "ptable.csv").write_text("i,j,p,v\n0,0,1,0\n1,0,0.5,-1\n1,2,0.5,1\n")

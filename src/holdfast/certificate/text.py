@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.data.nmf.folder import is_opened
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import special
 from holdfast.system.text import read_json
@@ -34,6 +35,12 @@ def require_release(folder: Path) -> None:
     """Raise ReleaseError unless there is a folder with a certificate, which nobody need be able to read."""
     if not folder.is_dir():
         raise ReleaseError(f"{folder} is not a folder: name the folder of a release.")
+    if is_opened(folder):
+        raise ReleaseError(
+            f"{folder} holds measurements that were opened, and no release: intervals, infer and"
+            " estimate work on"
+            " it."
+        )
     path = folder / CERTIFICATE
     try:
         kind = special(path, links=False)

@@ -50,6 +50,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "infer",
             "Draw rates, proportions and counts from their posterior given a release: no cost.",
         ),
+        "estimate": (
+            "estimate",
+            "Give whole counts from measurements of others that were opened: no cost, but biased.",
+        ),
         "postprocess": (
             "postprocess",
             "Take negative counts out of a release, keeping the invariants: no cost, but biased.",
@@ -112,6 +116,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "census-2020": ("census", "Tell what the 2020 US census guarantees under its invariants."),
     },
+    "nmf": {
+        "open": (
+            "nmf:open_",
+            "Read noisy measurement files into a folder for intervals, infer and estimate.",
+        ),
+        "write": ("nmf:write", "Write the measurements of a top-down release as noisy measurement files."),
+    },
     "ledger": {
         "open": (
             "ledger:open_ledger",
@@ -132,6 +143,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 """By group and name: the file of a command, with its function unless that is `command`, and its help."""
 GROUPS = {
     "audit": "Say what invariants leave to protect.",
+    "nmf": "Read and write noisy measurement files, in the layout of the 2020 census products.",
     "ledger": "Keep an account of the privacy budget of a population.",
     "certificate": "Say what certificates are made of.",
     "test": "Test a hypothesis about a confidential table.",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 """Whether a command is to print nothing but warnings, errors and what machines read."""
-SEVERAL = {"--geography": None, "--difference": 2, "--ratio": 2, "--keep": 1_000}
+SEVERAL = {"--geography": None, "--within": None, "--difference": 2, "--ratio": 2, "--keep": 1_000}
 """Options that take several words, any number or so many, which the parser takes one at a time.
 
 Of many no last word is a folder."""

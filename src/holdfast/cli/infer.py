@@ -12,6 +12,7 @@ from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver
 from holdfast.cli.terminal import print_json, terminal, warn_each
 from holdfast.cli.verify import violations
+from holdfast.data.nmf.folder import is_opened
 from holdfast.system.errors import SpecError
 from holdfast.system.files import require_file
 from holdfast.system.progress import doing
@@ -47,7 +48,8 @@ def command(
     asked = number("--level", level)
     if asked >= 1:
         raise SpecError(f"--level is {level}: give a probability below 1, such as 0.9.")
-    require_release(folder)
+    if not is_opened(folder):
+        require_release(folder)
     require_file(model, "model")
     if plan:
         with violations(as_json=as_json), doing("timing a few sweeps"):

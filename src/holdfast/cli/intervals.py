@@ -15,6 +15,7 @@ from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
+from holdfast.data.nmf.folder import is_opened
 from holdfast.system.errors import SpecError
 from holdfast.system.progress import doing
 from holdfast.system.text import counted, in_quotes
@@ -88,15 +89,16 @@ def command(
     asked, place = _levels(level or [])
     named = None if margin is None else _margin(margin)
     selection = ",".join(where or [])
-    require_release(folder)
+    if not is_opened(folder):
+        require_release(folder)
     contrasts = _contrasts(difference or [], ratio or [], term or [])
     if contrasts and geography:
         raise SpecError('--geography is for counts: name places in the selections, as in "county=12".')
-    from holdfast.inference.released_intervals import Estimator
+    from holdfast.inference.released_intervals import estimator_of
 
     report: Report
     with violations(as_json=as_json), doing("working out the intervals"):
-        estimator = Estimator.of(folder, table)
+        estimator = estimator_of(folder, table)
         if contrasts:
             report = estimator.contrasts(
                 contrasts,

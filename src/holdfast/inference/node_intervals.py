@@ -144,7 +144,7 @@ def _of_areas(
 
 def laws_of(nodes: MeasuredNodes) -> NodeLaws:
     """Return the laws of the errors of estimates."""
-    return NodeLaws(nodes.estimates, nodes.measurements, nodes.rows)
+    return NodeLaws(nodes.estimates, nodes.measurements, nodes.rows, nodes.times)
 
 
 def _queries(

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from holdfast.certificate.public import Published, mechanism_of
 from holdfast.data.invariants import margin_levels, margin_matrix
+from holdfast.data.nmf.folder import is_opened
 from holdfast.data.schema import Attribute, Schema
 from holdfast.derivation.several import verified
 from holdfast.inference.contrasts import Contrast, EstimateReport, settled
@@ -21,6 +22,7 @@ from holdfast.inference.labels import Selection, selected
 from holdfast.inference.node_contrasts import attributes_of, node_contrasts
 from holdfast.inference.node_intervals import NodeReport, laws_of, node_intervals
 from holdfast.inference.notebook import FramedReport
+from holdfast.inference.opened.estimator import OpenedEstimator, probability
 from holdfast.inference.table_contrasts import table_contrasts
 from holdfast.inference.tree_intervals import NodeLaws
 from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
@@ -105,7 +107,7 @@ def intervals(
     >>> hf.intervals(folder, margin=["county"]).to_frame()["estimate"].to_list()
     [21, 22]
     """
-    return Estimator.of(folder, table).intervals(
+    return estimator_of(folder, table).intervals(
         margin=margin,
         where=where,
         level=level,
@@ -113,6 +115,11 @@ def intervals(
         place=place,
         codes=codes,
     )
+
+
+def estimator_of(folder: str | Path, table: str | None = None) -> "Estimator | OpenedEstimator":
+    """Return what works out intervals of a folder: of a release, or of measurements that were opened."""
+    return OpenedEstimator.of(folder, table) if is_opened(Path(folder)) else Estimator.of(folder, table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +167,7 @@ class Estimator:
         codes: Sequence[str] = (),
     ) -> IntervalReport | NodeReport:
         """Return what the function of this name does [holdfast, inference/released_intervals.py]."""
-        exact, chosen = _probability(level), self._selected(where)
+        exact, chosen = probability(level), self._selected(where)
         if self.nodes is not None:
             return node_intervals(
                 self.nodes,
@@ -184,7 +191,7 @@ class Estimator:
         place: str | None = None,
     ) -> EstimateReport:
         """Return differences, ratios and other sums of selections, as a whole or by a margin or level."""
-        exact, chosen = _probability(level), self._selected(where)
+        exact, chosen = probability(level), self._selected(where)
         for name in (*margin, *(() if place is None else (place,))):
             if name not in self.attributes:
                 raise SpecError(
@@ -242,13 +249,6 @@ class Estimator:
             level,
         )
         return IntervalReport(names, where, margin_levels(schema, names, kept), found, together)
-
-
-def _probability(level: Fraction | float) -> Fraction:
-    exact = level if isinstance(level, Fraction) else Fraction(str(level))
-    if not 0 < exact < 1:
-        raise SpecError(f"the level is {level}: give a probability between 0 and 1, such as 0.9.")
-    return exact
 
 
 def _twice(names: Sequence[str]) -> SpecError:

@@ -7,7 +7,7 @@ the root are alike have the same law, which is worked out once.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -71,14 +71,16 @@ class NodeLaws:
 
     Attributes:
         estimates: of all nodes.
-        measurements: with their noise, in the order of the queries of each level.
+        measurements: with their noise, in the order of the queries of each level, kind of nodes after kind.
         rows: how many queries each has at a node.
+        times: for each row of each of them, how many independent noises it is the sum of; one where None.
 
     """
 
     estimates: Estimates
     measurements: Sequence[Measurement]
     rows: Sequence[int]
+    times: Sequence[IntArray] | None = None
     _known: dict[object, tuple[float, bool]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -172,16 +174,26 @@ class NodeLaws:
     ) -> list[NoiseSum]:
         """Return the law of the error of each query; estimates ``beside`` have the other part of it."""
         levels = len(self.estimates.tables)
-        offsets, by_level = [], []
+        offsets, by_level, alike = [], [], []
         for place in range(levels):
             mine = [at for at, each in enumerate(self.measurements) if each.of.level == place]
             by_level.append(np.repeat(mine, [self.rows[at] for at in mine]).astype(np.int64))
             offsets.append(sum(map(len, by_level[:-1])))
-        which = np.concatenate(by_level)
+            multiples = [
+                np.ones(self.rows[at], dtype=np.int64) if self.times is None else self.times[at]
+                for at in mine
+            ]
+            alike.append(np.concatenate([np.zeros(0, dtype=np.int64), *multiples]))
+        which, times = np.concatenate(by_level), np.concatenate(alike)
         each = np.array([law.variance for law in self.measurements])
-        found = tree.coefficients(parts, tuple(each[some] for some in by_level), negligible)
+        variances = tuple(each[some] * number for some, number in zip(by_level, alike, strict=True))
+        found = tree.coefficients(parts, variances, negligible)
         starts = np.array(offsets)
-        laws = [which[starts[one.level] + one.row] for one in found]
+        rows = [starts[one.level] + one.row for one in found]
+        laws = [which[some] for some in rows]
+        found = [
+            replace(one, times=one.times * times[some]) for one, some in zip(found, rows, strict=True)
+        ]
         if beside is None:
             return [NoiseSum.of(self.measurements, law, one) for law, one in zip(laws, found, strict=True)]
         direct, of_spine = beside

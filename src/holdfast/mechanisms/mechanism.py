@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.errors.laws import CountErrors
     from holdfast.mechanisms.jointly import JointTables, TableOnTree
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+    from holdfast.mechanisms.topdown.nmf import MeasurementFiles
     from holdfast.mechanisms.truncation.laws import AnyLikelihood, Observed
 
 DrawArray = NDArray[Any]
@@ -403,6 +404,15 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
 
     def require_counts(self) -> None:
         """Raise where no counts keep the invariants and what was published before."""
+
+    def measurement_files(
+        self,
+        folder: Path,  # noqa: ARG002 - most measure nothing
+        public: Public,  # noqa: ARG002
+        table: str | None = None,  # noqa: ARG002
+    ) -> "MeasurementFiles | None":
+        """Return what a release in a folder measured as files of noisy measurements, if it measured."""
+        return None
 
     def measured_nodes(self, folder: Path, table: str | None = None) -> "MeasuredNodes | None":  # noqa: ARG002 - most measure none
         """Return what the release in a folder measured of the nodes of a geography, if it measured them.

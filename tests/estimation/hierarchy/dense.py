@@ -67,7 +67,8 @@ def dense(spine: Spine, measured: list[LevelMeasurements]) -> Dense:
     pairs = list(zip(names, measured, strict=True))
     M = np.vstack([over_leaves(spine, name, level.queries.toarray()) for name, level in pairs])
     y = np.concatenate([level.values.ravel() for level in measured])
-    V = np.concatenate([np.tile(level.variances, len(level.values)) for level in measured])
+    V = np.concatenate([level.variances[level.kind].ravel() for level in measured])
+    M, y, V = M[np.isfinite(V)], y[np.isfinite(V)], V[np.isfinite(V)]
     B = np.vstack([over_leaves(spine, name, level.invariants.toarray()) for name, level in pairs])
     b = np.concatenate([level.exact.ravel() for level in measured])
     first = np.linalg.lstsq(B, b, rcond=None)[0] if b.size else np.zeros(B.shape[1])
@@ -99,6 +100,7 @@ class Problem:
                 queries=each.queries,
                 values=each.values,
                 variances=each.variances,
+                kind=each.kind,
             )
             for each in self.measured
         ]
@@ -110,8 +112,11 @@ def truth(spine: Spine, leaves: Floats, level: str) -> Floats:
     return found
 
 
-def problem(seed: int, *, detailed: bool) -> Problem:
-    """Return a random problem; where all leaves are measured in detail no query is open."""
+def problem(seed: int, *, detailed: bool, kinds: int = 1) -> Problem:
+    """Return a random problem; where all leaves are measured in detail no query is open.
+
+    Nodes of several ``kinds`` have other variances; above leaves in detail some queries have none at some.
+    """
     rng = np.random.default_rng(seed)
     spine, cells = tree(rng, int(rng.integers(1, 5))), int(rng.integers(1, 6))
     leaves = rng.integers(0, 50, size=(len(spine.levels.each[-1].levels), cells)).astype(np.float64)
@@ -122,8 +127,12 @@ def problem(seed: int, *, detailed: bool) -> Problem:
         if detailed and place == len(spine.levels) - 1:
             W = np.vstack([np.eye(cells), W])
         A = rng.integers(0, 2, size=(int(rng.integers(0, 3)), cells)).astype(np.float64)
-        v = rng.uniform(0.5, 30, size=len(W))
-        values = x @ W.T + rng.normal(size=(len(x), len(W))) * np.sqrt(v)
+        v = rng.uniform(0.5, 30, size=(min(kinds, len(x)), len(W)))
+        kind = np.arange(len(x)) % len(v)
+        values = x @ W.T + rng.normal(size=(len(x), len(W))) * np.sqrt(v[kind])
+        if detailed and kinds > 1 and place < len(spine.levels) - 1:
+            v[rng.random(v.shape) < 0.3] = np.inf
+            values = np.where(np.isfinite(v[kind]), values, 0)
         measured.append(
             LevelMeasurements.of(
                 len(x),
@@ -133,6 +142,7 @@ def problem(seed: int, *, detailed: bool) -> Problem:
                 variances=v,
                 invariants=csr_array(A),
                 exact=x @ A.T,
+                kind=kind,
             )
         )
     return Problem(spine, leaves, measured)

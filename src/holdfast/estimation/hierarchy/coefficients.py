@@ -31,7 +31,8 @@ class Coefficients:
 
     Attributes:
         level: the place of the level of each listed noise.
-        row: its place among the queries that were measured on this level.
+        row: its place among the queries that were measured on this level, those of each kind of nodes after
+            those of the kind before it.
         size: the absolute value of its coefficient, above 0.
         times: how many independent noises there are like this one.
         rest: the variance of all noises that are not listed.
@@ -75,13 +76,13 @@ class EstimateTree:
 
     @cached_property
     def kinds(self) -> tuple[IntArray, ...]:
-        """The kind of each node, by level and root first: leaves are alike, others if their children are."""
-        siblings = self.estimates.siblings
-        found = [np.zeros(len(self.estimates.tables[-1]), dtype=np.int64)]
-        for children in reversed(siblings):
-            known: dict[bytes, int] = {}
-            parts = np.split(found[-1], children.starts[1:])
-            kinds = [known.setdefault(np.sort(part).tobytes(), len(known)) for part in parts]
+        """The kind of each node, root first: alike if they and their children were measured alike."""
+        siblings, upward = self.estimates.siblings, self.estimates.upward
+        found = [upward[-1].kind]
+        for children, level in zip(reversed(siblings), reversed(upward[:-1]), strict=True):
+            known: dict[tuple[int, bytes], int] = {}
+            parts = zip(level.kind.tolist(), np.split(found[-1], children.starts[1:]), strict=True)
+            kinds = [known.setdefault((own, np.sort(part).tobytes()), len(known)) for own, part in parts]
             found.append(np.array(kinds, dtype=np.int64))
         return tuple(reversed(found))
 
@@ -103,7 +104,8 @@ class EstimateTree:
 
         Args:
             parts: weights on some nodes; what measurements leave open must have no weight.
-            variances: those of the noises, for each level one a row of its queries.
+            variances: those of the noises, for each level one a row of its queries, kind after kind; anything
+                for what a kind was not measured by.
             negligible: the part of the variance up to which a subtree is not entered.
 
         """
@@ -126,7 +128,7 @@ class EstimateTree:
             entered |= np.isin(front.nodes, here.nodes) if here is not None else False
             rest = rest + front.times[~entered] @ share[~entered]
             largest = np.maximum(largest, share[~entered].max(axis=0, initial=0))
-            own = Pu[entered] @ level.weighted
+            own = _by_kind(Pu[entered], level.weighted, level.kind[front.nodes[entered]])
             found.append((place, np.abs(own), front.times[entered]))
             if place + 1 == len(asked) or not entered.any():
                 break
@@ -218,6 +220,16 @@ class EstimateTree:
         if apart is None:
             self._families[place, parent] = found
         return found
+
+
+def _by_kind(Pu: FloatArray, weighted: FloatArray, kind: IntArray) -> FloatArray:
+    """Return the coefficients of measurements of some nodes: those of other kinds are 0."""
+    if len(weighted) == 1:
+        return np.asarray(Pu @ weighted[0])
+    nodes, queries, rows = *Pu.shape[:2], weighted.shape[2]
+    found = np.zeros((nodes, queries, len(weighted), rows))
+    found[np.arange(nodes), :, kind] = Pu @ weighted[kind]
+    return found.reshape(nodes, queries, -1)
 
 
 def _joined(nodes: IntArray, weights: FloatArray) -> tuple[IntArray, FloatArray]:

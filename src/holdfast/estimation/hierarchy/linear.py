@@ -22,10 +22,12 @@ sum of its children's, so with the same rows at all nodes of a level
 
     F = rows of A + F of the level below,      E = F + rows of W + E of the level below.
 
-Both depend on the level alone, and grow from the leaves to the root. Orthonormal bases of F, of the rest of E
-and of the rest of all queries come from singular values; rows are scaled to length 1 first. With coordinates
-in these bases every information matrix is positive definite: an invariant is never a measurement with a small
-variance, and what is not measured is never one with a large one.
+Both depend on the level alone, and grow from the leaves to the root. Orthonormal bases of F, of the rest of
+E and of the rest of all queries come from singular values; rows are scaled to length 1 first. With
+coordinates in these bases every information matrix is positive definite: an invariant is never a
+measurement with a small variance, and what is not measured is never one with a large one. Nodes of a level
+may be of several kinds, which differ in the variances of their measurements; a query that was not measured
+at a kind has no information there, and what a node then lacks has to follow from the nodes below it.
 
 Fixed queries have their values put in, as in least squares with equality constraints. Where children leave
 queries open that their parent knows, each gets an equal part, so that sums hold; such a part is no estimate,
@@ -52,9 +54,11 @@ class LevelMeasurements:
     Attributes:
         queries: W, one row a query over the cells; no row for a level without measurements.
         values: the noisy values, one row a node and one column a query.
-        variances: the variance of the noise of each query, above 0; the noise is independent, with mean 0.
+        variances: the variance of the noise of each query, above 0, one row a kind of nodes; infinite where a
+            kind was not measured. The noise is independent, with mean 0.
         invariants: A, one row an invariant over the cells.
         exact: the values of the invariants, one row a node.
+        kind: the kind of each node.
 
     """
 
@@ -63,6 +67,7 @@ class LevelMeasurements:
     variances: FloatArray
     invariants: csr_array
     exact: FloatArray
+    kind: IntArray
 
     @classmethod
     def of(
@@ -75,29 +80,39 @@ class LevelMeasurements:
         variances: FloatArray | None = None,
         invariants: csr_array | None = None,
         exact: IntArray | FloatArray | None = None,
+        kind: IntArray | None = None,
     ) -> "LevelMeasurements":
-        """Return what is known of so many nodes over so many cells; what is not given is not known."""
+        """Return what is known of so many nodes over so many cells; what is not given is not known.
+
+        Without kinds all nodes are alike, and a query has one variance.
+        """
         W = csr_array((0, cells)) if queries is None else queries
         A = csr_array((0, cells)) if invariants is None else invariants
         y = np.zeros((nodes, 0)) if values is None else np.asarray(values, dtype=np.float64)
-        v = np.zeros(0) if variances is None else np.asarray(variances, dtype=np.float64)
+        v = np.atleast_2d(np.zeros(0) if variances is None else np.asarray(variances, dtype=np.float64))
+        of = np.zeros(nodes, dtype=np.int64) if kind is None else np.asarray(kind, dtype=np.int64)
         a = np.zeros((nodes, 0)) if exact is None else np.asarray(exact, dtype=np.float64)
         if W.shape[1] != cells or A.shape[1] != cells:
             raise DataError(
                 f"the queries have {W.shape[1]} cells and the invariants {A.shape[1]}, the tables {cells}:"
                 " give all of them over the same cells."
             )
-        if y.shape != (nodes, W.shape[0]) or a.shape != (nodes, A.shape[0]) or v.shape != (W.shape[0],):
+        if (
+            y.shape != (nodes, W.shape[0])
+            or a.shape != (nodes, A.shape[0])
+            or v.shape != (int(of.max()) + 1, W.shape[0])
+            or of.shape != (nodes,)
+        ):
             raise DataError(
                 f"{nodes:,} nodes with {W.shape[0]} queries and {A.shape[0]} invariants have values of shapes"
                 f" {y.shape} and {a.shape} and {v.size} variances: give one value a node and query, and one"
                 " variance a query."
             )
-        if not (v > 0).all() or not np.isfinite(v).all():
+        if not (v > 0).all() or (kind is None and not np.isfinite(v).all()):
             raise DataError("a query has no positive variance: give what is exact as an invariant.")
         if not np.isfinite(y).all() or not np.isfinite(a).all():
             raise DataError("a measured value is missing or not a number: leave out its query.")
-        return cls(W, y, v, A, a)
+        return cls(W, y, v, A, a, of)
 
     @property
     def cells(self) -> int:
@@ -200,7 +215,8 @@ class Upward:
         covariance: P, one matrix a node.
         total: S, one matrix a parent on the level above; none at the root.
         inverse: S^-1.
-        weighted: W'V^-1, the same for all nodes: one column a measured query of a node.
+        weighted: W'V^-1 of each kind of nodes: one column a measured query of a node.
+        kind: the kind of each node.
 
     """
 
@@ -211,6 +227,11 @@ class Upward:
     total: FloatArray
     inverse: FloatArray
     weighted: FloatArray
+    kind: IntArray
+
+    def scored(self, values: FloatArray) -> FloatArray:
+        """Return W'V^-1 y of each node, from values whose last axes are nodes and queries."""
+        return _scored(self.weighted, self.kind, values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -268,7 +289,7 @@ def responses(estimates: Estimates, noise: Sequence[FloatArray]) -> tuple[FloatA
     means: list[FloatArray] = []
     for place in reversed(range(len(upward))):
         level = upward[place]
-        score = noise[place] @ level.weighted.T
+        score = level.scored(noise[place])
         if means:
             below = upward[place + 1]
             onto = below.spaces.measured.T @ level.spaces.measured
@@ -290,22 +311,33 @@ def _combined(
     """Return the estimates of a level from its own measurements and those of the level below."""
     bases = spaces(measured, below[0].spaces if below else None)
     fixed = _fixed(measured, bases, below, names)
-    # the level's own measurements, the same information for all nodes
-    weighted = (measured.queries @ bases.measured).T / measured.variances
+    # the level's own measurements, the same information for all nodes of a kind
+    rows, kind = np.asarray(measured.queries @ bases.measured), measured.kind
+    weighted = rows.T / measured.variances[:, None, :]
     rest = measured.values - fixed @ (measured.queries @ bases.fixed).T
-    information = weighted @ (measured.queries @ bases.measured)
-    score = rest @ weighted.T
+    information = weighted @ rows
+    score = _scored(weighted, kind, rest)
     if below is None:
-        covariance = np.broadcast_to(_inverse(information), (len(fixed), *information.shape))
+        if not np.isfinite(measured.variances).all():
+            _require_known(information, kind, names)
+        found = _inverse(information)
+        covariance = (
+            np.broadcast_to(found, (len(fixed), *found.shape[1:])) if len(found) == 1 else found[kind]
+        )
     else:
         level, children = below
         onto = level.spaces.measured.T @ bases.measured
         rest = children.sum(level.mean) - fixed @ (level.spaces.measured.T @ bases.fixed).T
         score = score + _times(level.inverse, rest) @ onto
-        covariance = _inverse(onto.T @ level.inverse @ onto + information)
+        every = onto.T @ level.inverse @ onto + (
+            information[0] if len(information) == 1 else information[kind]
+        )
+        if not np.isfinite(measured.variances).all():
+            _require_known(every, np.arange(len(every)), names)
+        covariance = _inverse(every)
     mean = _times(covariance, score)
     total = covariance[:0] if above is None else above.sum(covariance, axis=0)
-    return Upward(bases, fixed, mean, covariance, total, _inverse(total), np.asarray(weighted))
+    return Upward(bases, fixed, mean, covariance, total, _inverse(total), np.asarray(weighted), kind)
 
 
 def _fixed(
@@ -339,6 +371,29 @@ def _distributed(
     final = mean + _times(level.covariance, children.each(_times(level.inverse, missing)))
     even = children.each((parents @ bases.open) / children.count[:, None])
     return np.asarray(fixed + final @ bases.measured.T + even @ bases.open.T)
+
+
+def _scored(weighted: FloatArray, kind: IntArray, values: FloatArray) -> FloatArray:
+    if len(weighted) == 1:
+        return np.asarray(values @ weighted[0].T)
+    found = np.empty((*values.shape[:-1], weighted.shape[1]))
+    for each, own in enumerate(weighted):
+        found[..., kind == each, :] = values[..., kind == each, :] @ own.T
+    return found
+
+
+def _require_known(information: FloatArray, kind: IntArray, names: tuple[str, tuple[str, ...]]) -> None:
+    """Raise where a node has no information on what others of its level measure."""
+    if not information.shape[-1]:
+        return
+    sizes = np.linalg.eigvalsh(information)
+    lacking = np.flatnonzero((sizes[:, 0] <= NEGLIGIBLE * sizes[:, -1].max(initial=0))[kind])
+    if lacking.size:
+        level, codes = names
+        raise DataError(
+            f"{level} {codes[lacking[0]]!r} was not measured as others of its level are, and nothing below it"
+            " makes up for that: leave the level out, or what others alone have."
+        )
 
 
 def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:

@@ -11,15 +11,20 @@ from scipy.sparse import csr_array, vstack
 from holdfast.certificate.parts import ProcessedPart, RecordsPart
 from holdfast.certificate.public import mechanism_of, public_of
 from holdfast.certificate.read import read_certificate
+from holdfast.data.nmf.folder import is_opened
+from holdfast.data.nmf.opened import read_opened
 from holdfast.derivation.several import verified
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.integers import integers_l1
+from holdfast.inference.opened.counts import COUNT
+from holdfast.inference.opened.observed import observed_counts
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.mechanisms.catalogue import NAMED
 from holdfast.mechanisms.truncation.laws import Observed
 from holdfast.public import Floor, Public
 from holdfast.system.checks import ViolatedError
 from holdfast.system.errors import DataError, ReleaseError
+from holdfast.system.ways import option
 from holdfast.universe.tables import few_tables
 from holdfast.verification.verify import verify
 
@@ -173,6 +178,8 @@ class ReleasedTable:
 
 def is_records(folder: Path) -> bool:
     """Whether a folder holds records; a processed table is sent back to its release."""
+    if is_opened(folder):
+        return False
     part = read_certificate(folder).parts[0]
     if isinstance(part, ProcessedPart):
         raise ReleaseError(
@@ -191,6 +198,8 @@ def released_table(
     certified, and ReleaseError where its law is not public.
     """
     folder = Path(folder)
+    if is_opened(folder):
+        return _of_opened(folder, table, level)
     certificate = read_certificate(folder)
     digest, counts = certificate.digest, None
     kind = NAMED.get(certificate.table.mechanism.name) if certificate.joined is None else None
@@ -216,3 +225,14 @@ def released_table(
         digest,
         not certificate.randomness.secure,
     )
+
+
+def _of_opened(folder: Path, table: str | None, level: str | None) -> ReleasedTable:
+    """Return what opened measurements say of the counts of a level."""
+    if table is not None:
+        raise ReleaseError(f"{folder} holds the measurements of one table: leave out {option('table')}.")
+    opened = read_opened(folder)
+    observed = observed_counts(opened, level)
+    assert observed.known is not None  # noqa: S101 - for types
+    constraints = TableConstraints.of(*observed.known)
+    return ReleasedTable(observed, constraints, COUNT, "opened measurements", opened.digest, seeded=False)

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 
 from holdfast.data.geography import Regions
 from holdfast.estimation.hierarchy.linear import Estimates, LevelMeasurements, estimate
+from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.topdown.area_estimates import AreaEstimates, MeasuredArea
 from holdfast.mechanisms.topdown.measurements import Measurement, Values
 
@@ -26,6 +27,7 @@ class MeasuredNodes:
         measurements: those that they were made of, with their noise.
         rows: how many numbers each of these has at a node.
         areas: those off the spine, by kind.
+        times: for each of these numbers, how many measured ones it is the sum of; one where None.
 
     """
 
@@ -34,6 +36,7 @@ class MeasuredNodes:
     measurements: Sequence[Measurement]
     rows: Sequence[int]
     areas: Mapping[str, AreaEstimates]
+    times: Sequence[IntArray] | None = None
 
     @classmethod
     def of(cls, mechanism: "TopDown", values: Values) -> "MeasuredNodes":

@@ -58,7 +58,7 @@ def kept_by_level(public: Public, regions: Regions) -> tuple[LevelInvariants, ..
         if in_areas(held.block, regions) is not None:
             continue
         level, rows = local(held.block, regions)
-        found[level].append(LevelInvariants(rows, _values(held.block, held.values, level, rows, regions)))
+        found[level].append(LevelInvariants(rows, node_values(held.block, held.values, level, rows, regions)))
     return tuple(
         _stacked(each, nodes, regions.width) for each, nodes in zip(found, regions.sizes, strict=True)
     )
@@ -124,7 +124,7 @@ def _weights(block: InvariantBlock, regions: Regions) -> tuple[int, QueryRows]:
     return level, csr_array(dense)
 
 
-def _values(
+def node_values(
     block: InvariantBlock, values: IntArray, level: int, rows: QueryRows, regions: Regions
 ) -> IntArray:
     """Return the values of a block, one line a node; a row without a cell that can be is 0."""

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.errors.laws import CountErrors
     from holdfast.mechanisms.jointly import JointTables, TableOnTree
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
+    from holdfast.mechanisms.topdown.nmf import MeasurementFiles
     from holdfast.mechanisms.truncation.laws import Observed
 
 NOISES: dict[str, MeasurementNoise] = {"zcdp": "gaussian", "pure": "laplace"}
@@ -365,6 +366,12 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         from holdfast.mechanisms.topdown.best_linear import MeasuredNodes  # noqa: PLC0415 - for inference alone
 
         return MeasuredNodes.of(self, self._measured_in(folder, table))
+
+    def measurement_files(self, folder: Path, public: Public, table: str | None = None) -> "MeasurementFiles":
+        """Return the measurements in a folder as files in the layout of the 2020 products."""
+        from holdfast.mechanisms.topdown.nmf import measurement_files  # noqa: PLC0415 - few ask for it
+
+        return measurement_files(self, public, self._measured_in(folder, table))
 
     def _measured_in(self, folder: Path, table: str | None) -> Values:
         file = folder / f"{among(table, NAME)}.parquet"

@@ -1,0 +1,1 @@
+"""What opened measurements say: intervals, whole counts, and the likelihood of posteriors."""

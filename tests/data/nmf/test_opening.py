@@ -1,0 +1,287 @@
+"""Files of noisy measurements: layouts that are read alike, and what is wrong with others in one sentence."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.inference.opened import other
+
+from holdfast.data.nmf.opened import OpenedMeasurements, read_opened
+from holdfast.data.nmf.opening import open_measurements, read_measurements
+from holdfast.system.errors import DataError, HoldfastError, ReleaseError
+
+Rows = list[dict[str, Any]]
+
+
+def same(one: OpenedMeasurements, two: OpenedMeasurements) -> bool:
+    assert [each.levels for each in one.spine.levels] == [each.levels for each in two.spine.levels]
+    assert one.histogram.sizes == two.histogram.sizes
+    named = [
+        {(each.level, opened.queries[each.query].name): each.values for each in opened.measured}
+        for opened in (one, two)
+    ]
+    assert named[0].keys() == named[1].keys()
+    return all(np.array_equal(values, named[1][key]) for key, values in named[0].items())
+
+
+@pytest.fixture
+def usual(tmp_path: Path) -> OpenedMeasurements:
+    return read_measurements(other.layout(tmp_path / "usual", other.measured(), other.constraints()))
+
+
+def test_the_layout_of_2020(usual: OpenedMeasurements, tmp_path: Path) -> None:
+    assert usual.spine.levels.names == tuple(other.CODES)
+    assert usual.histogram.levels == {"colour": ("0", "1", "2"), "size": ("0", "1")}
+    assert [query.name for query in usual.queries] == list(other.SHAPES)
+    assert {each.sign for each in usual.known} == {"=", "<="}
+    assert len(usual.source) == 14
+    usual.write(tmp_path / "out")
+    again = read_opened(tmp_path / "out")
+    assert same(usual, again)
+    assert [each.query for each in again.known] == [each.query for each in usual.known]
+    assert all(
+        (each.variances == other.VARIANCES[usual.queries[each.query].name]).all() for each in again.measured
+    )
+    assert repr(again) == (
+        "<measurements of US (1), State (1), County (2), Tract (4), Block (8), by colour (3), size (2)>"
+    )
+
+
+@pytest.mark.parametrize(
+    "form", ["one file", "a file each", "folders", "other names", "no columns", "scalars"]
+)
+def test_other_layouts(form: str, usual: OpenedMeasurements, tmp_path: Path) -> None:
+    rows, folder = other.measured(), tmp_path / "in"
+    apart = {level: [row for row in rows if row["level"] == level] for level in other.CODES}
+    match form:
+        case "one file":
+            other.write(folder / "all.parquet", rows, without=("plb",))
+        case "a file each":
+            for level, some in apart.items():
+                other.write(folder / f"{level}.parquet", some)
+        case "folders":
+            for level, some in apart.items():
+                other.write(folder / level / "DPQuery" / "part.parquet", some)
+        case "other names":
+            names = {
+                "level": "GEOLEVEL",
+                "geocode": "geoid",
+                "query_name": "query",
+                "query_shape": "shape",
+                "value": "values",
+            }
+            other.write(
+                folder / "x.parquet",
+                [{names.get(key, key): value for key, value in row.items()} for row in rows],
+                (),
+            )
+        case "no columns":
+            other.write(folder / "x.parquet", rows, without=("colour", "size", "plb"))
+        case "scalars":
+            total = [{**row, "value": row["value"][0]} for row in rows if row["query_name"] == "total_dpq"]
+            other.write(folder / "1.parquet", [row for row in rows if row["query_name"] != "total_dpq"], ())
+            columns = {key: [row[key] for row in total] for key in total[0]}
+            pq.write_table(pa.table(columns), folder / "2.parquet")
+    assert same(usual, read_measurements(folder))
+
+
+def test_a_file_without_levels_has_them_by_length(tmp_path: Path) -> None:
+    rows = [row for row in other.measured() if row["level"] != "US"]
+    other.write(tmp_path / "measurements.parquet", rows)
+    found = read_measurements(tmp_path / "measurements.parquet")
+    assert found.spine.levels.names == ("level 3", "level 6", "level 8", "level 9")
+
+
+def test_a_part_of_the_geography(tmp_path: Path) -> None:
+    folder = other.layout(tmp_path / "in", other.measured())
+    found = read_measurements(folder, within=["044003"])
+    assert found.spine.levels.names == ("County", "Tract", "Block")
+    assert found.sizes == (1, 2, 4)
+    both = read_measurements(folder, within=["04400101", "04400300"])
+    assert both.spine.levels.names == ("all", "Tract", "Block")
+    with pytest.raises(DataError, match="the argument within names '044005', which is no node"):
+        read_measurements(folder, within=["044005"])
+    with pytest.raises(DataError, match="names '04400101', which is no node of the level County as"):
+        read_measurements(folder, within=["044003", "04400101"])
+
+
+def test_nodes_that_nothing_measured_are_those_of_their_codes(tmp_path: Path) -> None:
+    rows = [row for row in other.measured() if row["geocode"] != "04400101"]
+    found = read_measurements(other.layout(tmp_path / "in", rows))
+    assert found.spine.codes("Tract") == tuple(other.CODES["Tract"])
+
+
+def test_published_totals(tmp_path: Path) -> None:
+    folder = other.layout(tmp_path / "in", other.measured())
+    (tmp_path / "totals.csv").write_text("geocode,value,level\n044001,700,County\n044003,720,County\n")
+    (known,) = read_measurements(folder, invariants=tmp_path / "totals.csv").known
+    assert (known.level, known.values.ravel().tolist()) == (2, [700, 720])
+    for text, said in (
+        ("geocode,value\n044001,700\n", "has 1 of the 2 nodes of the level County"),
+        ("geocode,value\n044009,700\n", "is '044009', which is no node of the measurements"),
+        ("geocode,value\n044001,many\n", "is no whole number"),
+        ("geocode,people\n044001,1\n", "has no column 'value'"),
+        ("geocode,value\n044001,1\n044001,2\n", "is another number of '044001' than before"),
+    ):
+        (tmp_path / "wrong.csv").write_text(text)
+        with pytest.raises(DataError, match=said):
+            read_measurements(folder, invariants=tmp_path / "wrong.csv")
+
+
+def changed(at: int, **values: Any) -> Callable[[Rows], Rows]:
+    return lambda rows: [{**row, **values} if place == at else row for place, row in enumerate(rows)]
+
+
+def every(query: str, **values: Any) -> Callable[[Rows], Rows]:
+    return lambda rows: [{**row, **values} if row["query_name"] == query else row for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            changed(0, variance=-1.0),
+            "row 1, variance is -1: it is above 0, and what is exact is a constraint",
+        ),
+        (changed(0, variance=0.0), "variance is 0: it is above 0"),
+        (changed(1, value=[1, 2]), "value has 2 entries, and the shape of colour_dpq asks for 3"),
+        (
+            changed(5, query_shape=[3, 2], value=[1] * 6),
+            "colour_dpq with 2 entries of size, which has 2 levels",
+        ),
+        (
+            changed(37, query_shape=[2, 1], value=[1] * 2),
+            "row 38 has another shape of colour_dpq: a query has one",
+        ),
+        (changed(0, query_shape=[1], value=[1]), r"axes|another shape"),
+        (changed(0, query_shape=[0, 1], value=[1]), "sizes above 0"),
+        (changed(8, geocode="044003"), "'044003' twice: keep one row"),
+        (
+            changed(59, geocode="7777777"),
+            "'7777777' of the level Block|begins with no code of the level Tract",
+        ),
+        (changed(0, query_name=""), "row 1, query_name is '': write a text in every row"),
+        (
+            every("colour_dpq", colour="tint", query_shape=[2, 1], value=[4, 5]),
+            r"2 entries of colour, which has 3 levels.*recodes.tint",
+        ),
+        (every("size_dpq", size="big", query_shape=[1, 1], value=[4]), "1 entries of size"),
+        (
+            lambda rows: [row for row in rows if row["level"] != "Block" or row["geocode"] < "044002"],
+            "'04400300' of the level Tract has nothing in it at the level Block",
+        ),
+        (
+            lambda rows: [{k: v for k, v in row.items() if k != "query_shape"} for row in rows],
+            "has no column 'query_shape'",
+        ),
+        (
+            lambda rows: [{k: v for k, v in row.items() if k != "variance"} for row in rows],
+            "has no column 'variance'",
+        ),
+        (
+            lambda rows: [{**row, "variance": float("inf")} for row in rows],
+            "has no measurement with a variance",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(
+    change: Callable[[Rows], Rows], said: str, tmp_path: Path
+) -> None:
+    other.write(tmp_path / "in" / "all.parquet", change(other.measured()), without=())
+    with pytest.raises(HoldfastError, match=said):
+        open_measurements(tmp_path / "in", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_values_are_whole(tmp_path: Path) -> None:
+    rows = [{**row, "value": [each + 0.5 for each in row["value"]]} for row in other.measured()]
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    with pytest.raises(DataError, match="an entry that is not whole"):
+        read_measurements(tmp_path / "in.parquet")
+
+
+def test_folders_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is neither a folder nor a file"):
+        read_measurements(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="has no Parquet file"):
+        read_measurements(tmp_path)
+    for name in ("US_Person", "US_Unit"):
+        other.layout(tmp_path / "both" / name, other.measured())
+    with pytest.raises(DataError, match="several sets of measurements, 'US_Person' and 'US_Unit'"):
+        read_measurements(tmp_path / "both")
+    (tmp_path / "text.parquet").write_text("no")
+    with pytest.raises(DataError):
+        read_measurements(tmp_path / "text.parquet")
+    folder = other.layout(tmp_path / "in", other.measured())
+    open_measurements(folder, tmp_path / "out")
+    with pytest.raises(ReleaseError, match="exists already"):
+        open_measurements(folder, tmp_path / "out")
+
+
+def test_constraints_that_nothing_explains_are_left_out_and_said(tmp_path: Path) -> None:
+    odd = {**other.constraints()[0], "query_name": "nurses_con", "colour": "nurses"}
+    found = read_measurements(other.layout(tmp_path / "in", other.measured(), [odd]))
+    assert not found.known
+    (warning,) = found.warnings
+    assert warning == (
+        "the constraint nurses_con of the level State was left out, as nothing says what it counts (colour"
+        " nurses): a codebook may."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[levels", "is not TOML"),
+        ("[levels]\ncolour = ['a', 'a', 'b']\n", "colour is no list of different levels"),
+        ("[recodes.warm]\nof = 'colour'\n", "needs of"),
+        ("[recodes.warm]\nof = 'tint'\ngroups = { a = ['1'] }\n", "of 'tint', whose levels are not told"),
+        (
+            "[levels]\ncolour = ['a']\n[recodes.warm]\nof = 'colour'\ngroups = { x = ['b'] }\n",
+            "names 'b': name levels",
+        ),
+        ("[names]\na = 1\n", r"has \[names\], which is not known"),
+    ],
+)
+def test_codebooks(text: str, said: str, tmp_path: Path) -> None:
+    folder = other.layout(tmp_path / "in", other.measured())
+    (tmp_path / "book.toml").write_text(text)
+    with pytest.raises(DataError, match=said):
+        read_measurements(folder, codebook=tmp_path / "book.toml")
+
+
+def test_products_of_2020_are_known_by_name(tmp_path: Path) -> None:
+    """Persons of the redistricting data: eight places to live in three classes, two ages."""
+    rows = []
+    for level, code in (("US", "0"), ("State", "001"), ("State", "002")):
+        for query, places, ages, shape in (
+            ("total", "*", "*", [1, 1]),
+            ("hhinstlevels", "hhinstlevels", "*", [3, 1]),
+            ("hhgq * votingage", "hhgq", "votingage", [8, 2]),
+        ):
+            value = list(range(int(np.prod(shape))))
+            rows.append(
+                {
+                    "level": level,
+                    "geocode": code,
+                    "query_name": f"{query}_dpq",
+                    "hhgq": places,
+                    "votingage": ages,
+                }
+                | {"query_shape": shape, "value": value, "variance": 2.5}
+            )
+    other.write(tmp_path / "in.parquet", rows, without=())
+    found = read_measurements(tmp_path / "in.parquet")
+    assert found.histogram.levels["votingage"] == ("0-17", "18+")
+    recode = found.queries[1].groups[0]
+    assert recode is not None
+    assert {name: len(levels) for name, levels in recode.items()} == {
+        "household": 1,
+        "institutional": 4,
+        "other": 3,
+    }
