@@ -60,6 +60,10 @@ Quiet = Annotated[
 ReportFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Write the JSON to this new .json file.")
 ]
+RowsFile = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Write all rows to a new .csv, .parquet or .json."),
+]
 NoProtection = Annotated[
     bool,
     typer.Option(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from holdfast.cli.arguments import Json, Quiet
+from holdfast.cli.arguments import Json, Quiet, RowsFile
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
 from holdfast.cli.terminal import terminal, warn_each
@@ -32,9 +32,7 @@ def command(
             help="Queries that are estimated together; repeat in order, others come with the last.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all rows to a new .csv, .parquet or .json.")
-    ] = None,
+    out: RowsFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

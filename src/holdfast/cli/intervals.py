@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from holdfast.certificate.text import require_release
-from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, TableName, number
+from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, RowsFile, TableName, number
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
 from holdfast.cli.terminal import terminal
@@ -77,10 +77,7 @@ def command(
         bool, typer.Option("--simultaneous", help="Let all intervals cover together.")
     ] = False,
     table: TableName = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write all rows to a new .csv, .parquet or .json."),
-    ] = None,
+    out: RowsFile = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

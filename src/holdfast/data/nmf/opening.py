@@ -46,6 +46,12 @@ def open_measurements(
         within: nodes of one level; what lies in them is opened, and nothing else.
         noise: the law of the noise.
 
+    >>> columns = {"geocode": ["0", "01", "02"], "query_name": "total", "query_shape": [[1]] * 3}
+    >>> rows = pl.DataFrame({**columns, "value": [[9], [4], [6]], "variance": 2.0})
+    >>> rows.write_parquet("files.parquet")
+    >>> hf.open_measurements("files.parquet", "opened").sizes
+    (1, 2)
+
     """
     found = read_measurements(folder, codebook=codebook, invariants=invariants, within=within, noise=noise)
     found.write(out)

@@ -88,6 +88,13 @@ def estimate(
 
     Every known sum is kept exactly, bounds are kept, and children add up to their parents. ``passes`` name
     queries that are estimated one group after the other, as ``[["total"], ["detailed"]]``; others come last.
+
+    >>> columns = {"geocode": ["0", "01", "02"], "query_name": "total", "query_shape": [[1]] * 3}
+    >>> rows = pl.DataFrame({**columns, "value": [[9], [4], [6]], "variance": 2.0})
+    >>> rows.write_parquet("files.parquet")
+    >>> opened = hf.open_measurements("files.parquet", "opened", noise="laplace")
+    >>> int(hf.estimate("opened", level="level 1").counts.sum() == hf.estimate("opened").counts.sum())
+    1
     """
     folder = Path(folder)
     if not is_opened(folder):

@@ -28,6 +28,16 @@ def write_measurements(folder: str | Path, out: str | Path, *, table: str | None
 
     Invariants, bounds and structural zeros are written as constraints. Raises ReleaseError where there are no
     measurements, or where a constraint has no place in this layout.
+
+    >>> counts = pl.DataFrame({"block": ["11", "12", "21"], "people": [4, 9, 6]})
+    >>> places = {"column": "block", "prefixes": {"all": 0, "county": 1, "block": 2}}
+    >>> data = {"cells": [], "count": "people", "geography": places}
+    >>> privacy = {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"}
+    >>> asked = hf.Spec.of({"data": data, "privacy": privacy, "mechanism": {"name": "topdown"}})
+    >>> hf.release(asked, "release", data=counts).folder.name
+    'release'
+    >>> hf.write_measurements("release", "files").files[-1]
+    'county.parquet/DPQuery/part-0.parquet'
     """
     found = verified(folder, table)
     mechanism = mechanism_of(found.certificate, found.public)
