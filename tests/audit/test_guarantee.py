@@ -61,6 +61,28 @@ def test_totals_of_persons_and_units_are_nobodys_loss() -> None:
     assert (dhc.rho, dhc.parts) == (Fraction("15.29"), {})
 
 
+BLOCKS = ["domain", "scope", "unit", "standard", "intensity"]
+
+
+def test_the_systems_of_the_census_by_their_building_blocks() -> None:
+    systems = {system.product: system for system in census_2020().systems}
+    assert all(list(system.blocks) == BLOCKS and system.sources for system in systems.values())
+    persons = systems["2020 redistricting file, persons"]
+    units = systems["2020 redistricting file, housing units"]
+    assert (persons.rho, units.rho) == (Fraction("2.56"), Fraction("0.07"))
+    assert persons.scope == units.scope
+    assert any("facilities by type" in kept for kept in persons.scope)
+    assert systems["2020 DHC"].rho is None
+    assert systems["2020 Detailed DHC-A"].rho == Fraction("4.944")
+    assert systems["2020 Detailed DHC-A"].intensity == "rho 4.944 in the states, and 19.776 for a change"
+    assert systems["2020 Detailed DHC-B"].rho == Fraction("8.895302")
+    swapping = systems["censuses of 1990, 2000 and 2010"]
+    assert (swapping.rho, swapping.standard.partition(":")[0]) == (None, "pure")
+    told = census_2020().to_dict()
+    assert [total["one_person"] for total in told["totals"]] == [2.56, None]
+    assert list(told["systems"][0]["building_blocks"]) == BLOCKS
+
+
 def test_the_story_of_the_census_has_every_product_and_level() -> None:
     lines = {(line.product, line.level.semi_adjacency): line for line in census_2020().lines}
     assert lines["redistricting file, persons", 2].effective.epsilon == pytest.approx(40.95057, abs=5e-6)

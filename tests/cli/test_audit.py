@@ -78,6 +78,8 @@ def test_the_story_of_the_census(run: Run, tmp_path: Path) -> None:
     assert (
         "total of persons and housing units, which is 2.56 for a person and 0.07 for a housing unit" in said
     )
+    assert "files that share the population of each state" in said
+    assert "occupied group-quarters facilities by type in each block" in " ".join(said.split())
     assert run("audit", "census-2020", "--picture", tmp_path / "census.doc").code == 2
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, vstack
 
+from holdfast.audit.census_systems import FACILITIES, HOUSING, PERSON, SYSTEMS, UNIT, System
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
 from holdfast.system.notebook import NotebookReport, Picture
@@ -74,16 +75,23 @@ class Total:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         parts = {unit: float(rho) for unit, rho in self.parts.items()}
-        return {"product": self.product, "rho": float(self.rho), "parts": parts or None}
+        person = self.parts.get("person")
+        return {
+            "product": self.product,
+            "rho": float(self.rho),
+            "parts": parts or None,
+            "one_person": None if person is None else float(person),
+        }
 
 
 @dataclass(frozen=True)
 class CensusReport(NotebookReport):
-    """Every product at every level of invariants, with epsilon at one delta."""
+    """Every product at every level of invariants, at one delta; and each system by its blocks."""
 
     delta: Fraction
     lines: tuple[Line, ...]
     totals: tuple[Total, ...]
+    systems: tuple[System, ...] = SYSTEMS
 
     @property
     def numbers(self) -> Picture:
@@ -99,11 +107,12 @@ class CensusReport(NotebookReport):
             "delta": float(self.delta),
             "lines": [line.to_dict() for line in self.lines],
             "totals": [total.to_dict() for total in self.totals],
+            "systems": [system.to_dict() for system in self.systems],
             "sources": SOURCES,
         }
 
 
-PARTS = {"person": Fraction("2.56"), "housing unit": Fraction("0.07")}
+PARTS = {"person": PERSON, "housing unit": UNIT}
 TOTALS = (
     Total("redistricting file", sum(PARTS.values(), Fraction()), PARTS),
     Total("DHC", Fraction("15.29"), {}),
@@ -124,7 +133,8 @@ def census_2020(delta: Fraction = DELTA) -> CensusReport:
     )
     units = (
         PublishedInvariants("none", False, 1),
-        PublishedInvariants("housing units in each block", True, _partition()),
+        PublishedInvariants(HOUSING, True, _partition()),
+        PublishedInvariants(f"{HOUSING}, and {FACILITIES}", True, _units()),
     )
     products = (
         ("redistricting file, persons", "person", PARTS["person"], people),
@@ -142,6 +152,16 @@ def _partition() -> int:
     """Return the semi-adjacency of a total for each of 51 groups; any positive totals give the same."""
     groups = csr_array(block_diag([np.ones((1, 2), dtype=np.int64)] * 51, format="csr"))
     return semi_adjacency(Universe.of(groups, np.full(51, 2))).worst_case
+
+
+def _units() -> int:
+    """Return that of the housing units, and of each of seven types of facilities, of some blocks.
+
+    A block has a sum of two cells, occupied and vacant, and a cell of its own for each type.
+    """
+    block = block_diag([np.ones((1, 2), dtype=np.int64), np.eye(7, dtype=np.int64)])
+    groups = csr_array(block_diag([block] * 5, format="csr").astype(np.int64))
+    return semi_adjacency(Universe.of(groups, np.full(40, 2))).worst_case
 
 
 def _two_margins() -> int:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
+from rich.table import Table
+
 from holdfast import audit
 from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line
 from holdfast.cli.arguments import Json, Quiet, ReportFile, drawing
@@ -59,8 +61,24 @@ def _words(report: CensusReport) -> None:
             f" and housing units, {f'which is {parts}' if parts else 'whose parts the sources do not state'}:"
             " no person loses it."
         )
+    _print_systems(report)
     for source in SOURCES:
         console.print(f"Source: {source}.")
+
+
+def _print_systems(report: CensusReport) -> None:
+    """Print the five building blocks of each system."""
+    console = terminal()
+    console.print("The systems by their five building blocks", style="bold")
+    for system in report.systems:
+        console.print(f"{system.product}: {system.method}", soft_wrap=True)
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column()
+        for name, words in system.blocks.items():
+            grid.add_row(f"  {name}", words)
+        grid.add_row("  source", "; ".join(system.sources))
+        console.print(grid)
 
 
 def draw(report: CensusReport, path: Path) -> None:

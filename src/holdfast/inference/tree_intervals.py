@@ -191,9 +191,7 @@ class NodeLaws:
         starts = np.array(offsets)
         rows = [starts[one.level] + one.row for one in found]
         laws = [which[some] for some in rows]
-        found = [
-            replace(one, times=one.times * times[some]) for one, some in zip(found, rows, strict=True)
-        ]
+        found = [replace(one, times=one.times * times[some]) for one, some in zip(found, rows, strict=True)]
         if beside is None:
             return [NoiseSum.of(self.measurements, law, one) for law, one in zip(laws, found, strict=True)]
         direct, of_spine = beside

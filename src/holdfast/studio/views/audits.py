@@ -77,7 +77,13 @@ def census(visit: Visit) -> Scene:
     ways = elsewhere.audit(
         ["census-2020"], "census_2020", *([] if delta == DELTA else [Code(f'Fraction("{delta}")')])
     )
-    shown = {"rows": rows, "totals": report.totals, "delta": visit.one("delta", "1e-10"), "bound": bound}
+    shown = {
+        "rows": rows,
+        "totals": report.totals,
+        "systems": report.systems,
+        "delta": visit.one("delta", "1e-10"),
+        "bound": bound,
+    }
     return _scene("census", "The census is read at another delta.", **shown, bounds=BOUNDS, ways=ways)
 
 
