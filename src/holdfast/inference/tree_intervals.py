@@ -152,7 +152,9 @@ class NodeLaws:
             some = [NodeWeights(each.level, each.nodes, each.weights[:, open_]) for each in parts]
             left = []
             for query, law in zip(
-                open_, self._sums(tree, some, negligible, open_, beside) if open_.size else (), strict=True
+                open_,
+                self._sums(tree, some, negligible, open_.tolist(), beside) if open_.size else (),
+                strict=True,
             ):
                 key = (*law.key, probability)
                 found = self._known.get(key) or law.half_width(probability)
@@ -169,8 +171,8 @@ class NodeLaws:
         tree: EstimateTree,
         parts: Sequence[NodeWeights],
         negligible: float,
-        queries: IntArray,
-        beside: tuple[DirectEstimates, FloatArray] | None,
+        queries: Sequence[int] = (),
+        beside: tuple[DirectEstimates, FloatArray] | None = None,
     ) -> list[NoiseSum]:
         """Return the law of the error of each query; estimates ``beside`` have the other part of it."""
         levels = len(self.estimates.tables)
@@ -197,7 +199,7 @@ class NodeLaws:
         direct, of_spine = beside
         return [
             NoiseSum.of(self.measurements, *_both(law, one, of_spine[query], direct, query))
-            for query, law, one in zip(queries.tolist(), laws, found, strict=True)
+            for query, law, one in zip(queries, laws, found, strict=True)
         ]
 
 
