@@ -159,8 +159,8 @@ def _units() -> int:
 
     A block has a sum of two cells, occupied and vacant, and a cell of its own for each type.
     """
-    block = block_diag([np.ones((1, 2), dtype=np.int64), np.eye(7, dtype=np.int64)])
-    groups = csr_array(block_diag([block] * 5, format="csr").astype(np.int64))
+    parts = [np.ones((1, 2), dtype=np.int64), np.eye(7, dtype=np.int64)]
+    groups = csr_array(block_diag(parts * 5, format="csr").astype(np.int64))
     return semi_adjacency(Universe.of(groups, np.full(40, 2))).worst_case
 
 
