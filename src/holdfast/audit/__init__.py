@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from holdfast.audit.publications import publication
     from holdfast.audit.secrets import delta_z
     from holdfast.audit.swap_rates import swapping
+    from holdfast.audit.targeting import targeted_swapping
     from holdfast.audit.universes import exposure, universe
 
 _HOME = {
@@ -26,6 +27,7 @@ _HOME = {
     "projection": "projections",
     "publication": "publications",
     "swapping": "swap_rates",
+    "targeted_swapping": "targeting",
     "universe": "universes",
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "projection",
     "publication",
     "swapping",
+    "targeted_swapping",
     "universe",
 ]
 

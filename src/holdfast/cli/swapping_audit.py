@@ -1,7 +1,7 @@
 """`holdfast audit swapping`."""
 
 from fractions import Fraction
-from math import ceil, exp, log
+from math import ceil, exp, inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,12 +9,14 @@ import typer
 
 from holdfast import audit
 from holdfast.audit.swap_rates import SwappingReport, SwapReading
+from holdfast.audit.targeting import USUAL_SIZE, TargetingReport
 from holdfast.cli.arguments import RECORDS, Json, Quiet, ReportFile, drawing, optional
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.mechanisms.swapping.bounds import LEAST_RATE, EpsilonBound, epsilon, least_epsilon, turns
 from holdfast.spec.values import short
+from holdfast.system.errors import SpecError
 from holdfast.system.files import save_figure
 from holdfast.system.text import counted
 
@@ -145,13 +147,19 @@ TWO_RATES = (
 
 def command(
     stratum_size: Annotated[
-        int, typer.Option(parser=RECORDS, metavar="B", help="Records of the largest stratum.")
-    ],
+        int | None, typer.Option(parser=RECORDS, metavar="B", help="Records of the largest stratum.")
+    ] = None,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="A swap rate, such as 1/20: what it loses.")
     ] = None,
     epsilon: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="An epsilon: the two rates that give it.")
+    ] = None,
+    targeted: Annotated[
+        bool, typer.Option("--targeted", help="Say why selecting records at risk has no such guarantee.")
+    ] = False,
+    risk_rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="With --targeted: the rate of those at risk.")
     ] = None,
     picture: Annotated[Path | None, drawing("epsilon by swap rate")] = None,
     out: ReportFile = None,
@@ -160,6 +168,18 @@ def command(
 ) -> None:
     """Print what a swap rate loses, and which rates lose no more than an epsilon; draw the curves."""
     require_new_file(out, picture=picture)
+    if targeted:
+        if epsilon is not None or picture is not None:
+            raise SpecError("--targeted is for rates, and has no curve: leave out --epsilon and --picture.")
+        asked = {"rate": optional("--rate", rate), "risk_rate": optional("--risk-rate", risk_rate)}
+        given = {name: value for name, value in asked.items() if value is not None}
+        size = USUAL_SIZE if stratum_size is None else stratum_size
+        deliver(audit.targeted_swapping(size, **given), _targeted_words, as_json=as_json, out=out)
+        return
+    if stratum_size is None:
+        raise SpecError("--stratum-size is missing: give the records of the largest stratum, or --targeted.")
+    if risk_rate is not None:
+        raise SpecError("--risk-rate goes with --targeted: add it, or leave the rate out.")
     report = audit.swapping(stratum_size, optional("--rate", rate), optional("--epsilon", epsilon))
     deliver(report, _words, as_json=as_json, out=out, picture=picture, draw=draw)
 
@@ -181,6 +201,60 @@ def _words(report: SwappingReport) -> None:
     console.print(table)
     for sentence in (SCOPE, LARGEST, ATTAINED, *(() if report.wanted is None else (TWO_RATES,))):
         console.print(sentence)
+
+
+TARGETED = (
+    "Four households share a key: two homes in North and two in South, two households own and two rent. At"
+    " risk is who alone in its place has its tenure. All files with these counts, and all permutations, are"
+    " listed; epsilon is for each record in which two files differ."
+)
+NO_GUARANTEE = (
+    "Who is at risk depends on where households live, which is what a swap hides: other files select others."
+    " Under the first rule nobody is at risk or all four are, and every file is released as it is: no epsilon"
+    " holds."
+)
+SOFTER = (
+    "Under the second rule everything is possible, and an epsilon is finite where all files can be listed;"
+    " the bounds of a swap say nothing of it."
+)
+WORSE = (
+    "It loses more than a swap of everybody at either of its rates may lose: what moved shows who was at"
+    " risk."
+)
+PROXY = (
+    "A public proxy, as small strata or some places, gives rates by stratum (rates of permutation-swapping)."
+    " The loss is that of the stratum that loses most, and all records of a marked stratum are selected"
+    " alike, at risk or not."
+)
+
+
+def _targeted_words(report: TargetingReport) -> None:
+    """Print the example, rule by rule, and what a proxy costs."""
+    console = terminal()
+    console.print(TARGETED)
+    rules = columns(
+        ["selected"],
+        ("epsilon", "tight bound", "delta at any epsilon"),
+        title="Lost between two files of the example",
+    )
+    for rule in report.rules:
+        finite = "none" if rule.epsilon == inf else f"{rule.epsilon:.5f}"
+        bound = "none" if rule.bound is None else f"{rule.bound:.5f}"
+        rules.add_row(rule.rule, finite, bound, f"{rule.delta:.6g}")
+    console.print(rules)
+    console.print(NO_GUARANTEE)
+    console.print(SOFTER)
+    if report.rules[1].epsilon > max(rule.bound or 0.0 for rule in report.rules):
+        console.print(WORSE)
+    of = counted(report.stratum_size, "record")
+    proxy = columns(["strata"], ("slides' bound", "tight", "selected"), title=f"A proxy, in strata of {of}")
+    for name, one in zip(("marked", "others"), report.proxy, strict=True):
+        label = f"{name}, at rate {short(str(one.rate))}"
+        proxy.add_row(label, _near(one.epsilon), _near(one.epsilon_tight), f"{float(one.selected):,.4g}")
+    slides, tight = report.proxy_epsilon
+    proxy.add_row("both together", _near(slides), _near(tight), "")
+    console.print(proxy)
+    console.print(PROXY)
 
 
 def _rate(reading: SwapReading) -> str:

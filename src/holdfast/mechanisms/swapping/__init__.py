@@ -2,6 +2,7 @@
 
 mechanism.py   the mechanism: its guarantee, and all that is asked of it
 options.py     what a spec says of a swap, and what no swap can do
+rounds.py      rates by stratum, and rounds within finer places
 bounds.py      what swapping loses, by two bounds, and the rates that lose so much
 details.py     what a certificate says of a swap: its record, its strata, its caveats
 permute.py     who takes whose values, drawn in integers

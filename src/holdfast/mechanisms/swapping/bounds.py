@@ -19,13 +19,14 @@ from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import flint
 
 from holdfast.system.errors import GuaranteeError
 
 EpsilonBound = Literal["slides", "tight"]
+BOUNDS: tuple[EpsilonBound, ...] = get_args(EpsilonBound)
 
 DIGITS = 12
 """Decimals of an epsilon."""

@@ -1,24 +1,70 @@
 """What a certificate says of a swap beside its record: what it keeps, what strata lose, and caveats."""
 
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
-from holdfast.data.sections import Section
+from holdfast.data.sections import IF_SAID, Section
 from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.mechanism import MechanismRecord
 from holdfast.mechanisms.records import RecordsPartLike
-from holdfast.mechanisms.swapping.bounds import LEAST_RATE, least_epsilon
+from holdfast.mechanisms.swapping.bounds import BOUNDS, LEAST_RATE, epsilon, least_epsilon
+from holdfast.mechanisms.swapping.rounds import RateRule, Round, rounds_of
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.guarantee import CLOSEST, times
 from holdfast.spec.privacy import ProtectedUnit
-from holdfast.spec.values import Rational
+from holdfast.spec.values import Range, Rational, Where, levels_or_range
 from holdfast.system.errors import ReleaseError
 from holdfast.system.text import counted
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
+
+
+IF_ANY = Field(exclude_if=lambda values: not values)
+
+
+class RuleSection(Section):
+    """The rate of some strata, by levels of their key and by their size."""
+
+    rate: Rational
+    where: Annotated[Where | None, IF_SAID] = None
+    at_least: Annotated[StrictInt | None, IF_SAID] = None
+    at_most: Annotated[StrictInt | None, IF_SAID] = None
+
+    @property
+    def rule(self) -> RateRule:
+        """What it says."""
+        return RateRule(**dict(self))
+
+    @property
+    def words(self) -> str:
+        """For which strata which rate is."""
+        levels = [f"{name} {_choice(given)}" for name, given in (self.where or {}).items()]
+        least = [] if self.at_least is None else [f"at least {self.at_least:,}"]
+        most = [] if self.at_most is None else [f"at most {self.at_most:,}"]
+        return f"{self.rate} of {' and '.join([*levels, *least, *most])}"
+
+
+class RoundSection(Section):
+    """A round before the last: within which places, and its rates."""
+
+    within: tuple[StrictStr, ...]
+    rate: Rational
+    rates: Annotated[tuple[RuleSection, ...], IF_ANY] = ()
+
+
+def settled_rounds(
+    stratify: tuple[str, ...],
+    rates: tuple[RuleSection, ...],
+    rounds: tuple[RoundSection, ...],
+    rate: Fraction,
+) -> tuple[Round, ...]:
+    """Return all rounds of a design, the last one last; none where there is one, at one rate."""
+    before = [(one.within, tuple(each.rule for each in one.rates), one.rate) for one in rounds]
+    return rounds_of(stratify, tuple(each.rule for each in rates), before, rate)
 
 
 class SwappingRecord(MechanismRecord):
@@ -32,6 +78,25 @@ class SwappingRecord(MechanismRecord):
     rate: Rational
     nulls: Literal["error", "level"]
     bound: Literal["slides", "tight"]
+    rates: Annotated[tuple[RuleSection, ...], IF_ANY] = ()
+    rounds: Annotated[tuple[RoundSection, ...], IF_ANY] = ()
+
+    @property
+    def every_round(self) -> tuple[Round, ...]:
+        """All rounds, the last one last; none where there is one, at one rate."""
+        return settled_rounds(self.stratify, self.rates, self.rounds, self.rate)
+
+    def parameters(self, write: Callable[[Fraction], str] = str) -> dict[str, str]:
+        """Return the parameters by name, rates and rounds in words."""
+        found = super().parameters(write)
+        for name in ("rates", "rounds"):
+            found.pop(name, None)
+        if self.rates:
+            found["rates"] = "; ".join(one.words for one in self.rates)
+        for one in self.rounds:
+            said = [str(one.rate), *(each.words for each in one.rates)]
+            found[f"round within {_names(one.within)}"] = "; ".join(said)
+        return found
 
 
 class InducedSection(Section):
@@ -86,12 +151,37 @@ class SwappingSection(Section):
         return low > LEAST_RATE and high < 1 - LEAST_RATE
 
 
+class RatedSection(Section):
+    """Strata of one rate and size in a round: how many there are, and what each loses."""
+
+    kind: StrictInt
+    """The place of its rule; -1 where no rule fits."""
+    size: StrictInt
+    strata: StrictInt
+    rate: Rational
+    epsilon: StrictFloat
+    epsilon_tight: StrictFloat
+
+
+class RoundStrataSection(Section):
+    """A round: its strata, what it loses alone, and what all rounds lose of files that share its strata."""
+
+    stratify: tuple[StrictStr, ...]
+    swap: tuple[StrictStr, ...]
+    epsilon: StrictFloat
+    epsilon_tight: StrictFloat
+    composed: StrictFloat
+    composed_tight: StrictFloat
+    sizes: tuple[RatedSection, ...]
+
+
 class SwappingDetails(MechanismDetails):
     """What every swap of the file keeps, its strata, and what swapping loses in them."""
 
     induced: tuple[InducedSection, ...]
     strata: StrataSection
     swapping: SwappingSection
+    rounds: Annotated[tuple[RoundStrataSection, ...], IF_ANY] = ()
 
     def rows(self, record: Any, whom: ProtectedUnit) -> dict[str, list[str]]:
         """Say what moved within what, what is kept, and who is not protected."""
@@ -101,14 +191,18 @@ class SwappingDetails(MechanismDetails):
             "lower" if abs(record.rate - found.rates[0]) <= abs(record.rate - found.rates[1]) else "upper"
         )
         both = f"{float(found.rates[0]):.6g} and {float(found.rates[1]):.9g}"
+        same = (
+            f"the same epsilon has the rates {both}; this is the {chosen}"
+            if found.two_rates
+            else f"no rate in reach loses as much as was asked: {float(record.rate):.6g} is the least"
+        )
         least = found.smallest_epsilon if record.bound == "slides" else found.smallest_epsilon_tight
         return {
             "Swapped": [
                 f"{' and '.join(record.swap)} within {key}, at a rate of {float(record.rate):.6g}",
                 f"{counted(strata.strata, 'stratum', 'strata')}, the largest of {strata.largest:,}",
-                f"the same epsilon has the rates {both}; this is the {chosen}"
-                if found.two_rates
-                else f"no rate in reach loses as much as was asked: {float(record.rate):.6g} is the least",
+                *(_round_words(one, record.bound) for one in self.rounds),
+                *([] if self.rounds else [same]),
                 (
                     f"epsilon {found.epsilon:.6g} by the slides, {found.epsilon_tight:.6g} tight; no rate"
                     f" gives less than {least:.6g} with such strata"
@@ -132,8 +226,52 @@ def swapping_of(part: RecordsPartLike) -> tuple[SwappingRecord, SwappingDetails]
 def swapping_details(mechanism: "PermutationSwapping") -> SwappingDetails:
     """Return what is said of a swap."""
     return SwappingDetails(
-        induced=mechanism.public.induced, strata=_strata(mechanism), swapping=_swapping(mechanism)
+        induced=mechanism.public.induced,
+        strata=_strata(mechanism),
+        swapping=_swapping(mechanism),
+        rounds=tuple(_rounds(mechanism)),
     )
+
+
+def _rounds(mechanism: "PermutationSwapping") -> Iterator[RoundStrataSection]:
+    every = list(zip(mechanism.every_round, mechanism.public.rounds, strict=True))
+    moved = mechanism.public.columns.swap
+    for place, (design, strata) in enumerate(every):
+        worst = {bound: [later.worst(of, bound) for of, later in every[place:]] for bound in BOUNDS}
+        yield RoundStrataSection(
+            stratify=design.stratify,
+            swap=tuple(name for name in moved if name not in design.stratify),
+            epsilon=float(worst["slides"][0]),
+            epsilon_tight=float(worst["tight"][0]),
+            composed=float(min(worst["slides"])),
+            composed_tight=float(min(worst["tight"])),
+            sizes=tuple(
+                RatedSection(
+                    kind=kind,
+                    size=size,
+                    strata=number,
+                    rate=design.rate_of(kind),
+                    epsilon=float(epsilon(size, design.rate_of(kind), "slides")),
+                    epsilon_tight=float(epsilon(size, design.rate_of(kind), "tight")),
+                )
+                for kind, size, number in strata.classes
+            ),
+        )
+
+
+def _round_words(one: RoundStrataSection, bound: str) -> str:
+    alone, all_rounds = (
+        (one.epsilon, one.composed) if bound == "slides" else (one.epsilon_tight, one.composed_tight)
+    )
+    return (
+        f"a round within {_names(one.stratify) or 'the whole file'}: epsilon {alone:.6g} by itself,"
+        f" {all_rounds:.6g} for files that share its strata"
+    )
+
+
+def _choice(given: Any) -> str:
+    choice = levels_or_range(given)
+    return f"{choice.low} to {choice.high}" if isinstance(choice, Range) else " or ".join(choice)
 
 
 def _strata(mechanism: "PermutationSwapping") -> StrataSection:
@@ -178,6 +316,7 @@ def swapping_caveats(mechanism: "PermutationSwapping") -> tuple[Claim, ...]:
     return (
         _distance(whom, columns.swap, columns.stratify, closest),
         _singletons(whom, columns.swap, strata.records, strata.singletons, strata.alike),
+        *((_in_rounds(whom, len(public.rounds), closest),) if len(public.rounds) > 1 else ()),
         _held(whom, columns.swap, columns.stratify),
         _visible(whom, columns.swap, columns.held, columns.renumber),
         *((_whole(whom, records.id),) if whole else ()),
@@ -194,6 +333,16 @@ def _distance(
         f" all that is kept, nobody's {_names(swap)} changes alone: another one {within} takes it. So the"
         f" closest files are two {whom.counted} apart, and for these the odds change by up to"
         f" exp({float(closest):.6g}) = {times(closest)}."
+    )
+
+
+@claim("swap-rounds")
+def _in_rounds(whom: ProtectedUnit, rounds: int, closest: Fraction) -> str:
+    return (
+        f"Of {rounds} rounds the last exchanges within the widest strata, and its loss is what is stated:"
+        f" rounds before it move {whom.counted} of any two files alike, and add nothing. Files that differ"
+        " within finer strata alone are protected by the rounds within these, too: where one of these loses"
+        f" less, their odds change by less than exp({float(closest):.6g})."
     )
 
 

@@ -10,7 +10,7 @@ neither tells where a record stood, or whether it moved.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,9 +25,10 @@ from holdfast.data.microdata import Microdata
 from holdfast.data.parquet import width
 from holdfast.lattice.arrays import IntArray, WordArray
 from holdfast.mechanisms.records import ColumnRoles
-from holdfast.mechanisms.swapping.permute import permute
+from holdfast.mechanisms.swapping.permute import Permuted, permute_at
 from holdfast.mechanisms.swapping.public import Survey, require_told_apart
-from holdfast.sampling.entropy import SystemEntropy
+from holdfast.mechanisms.swapping.rounds import Round
+from holdfast.sampling.entropy import Entropy, SystemEntropy
 from holdfast.system.errors import DataError
 from holdfast.system.machine import free_memory
 from holdfast.system.progress import doing, steps
@@ -49,6 +50,62 @@ class Swap:
     columns: ColumnRoles
     rate: Fraction
     seed: int | None = None
+    rounds: tuple[Round, ...] = ()
+    """All rounds, the last one last, where there are several, or several rates."""
+
+    @property
+    def every(self) -> tuple[Round, ...]:
+        """The rounds, one where nothing else was asked for."""
+        return self.rounds or (Round(self.columns.stratify, (), self.rate),)
+
+
+@dataclass(frozen=True, eq=False)
+class Arranged:
+    """Records side by side by the strata of a round: where they stand, and the rate of each stratum."""
+
+    places: IntArray
+    words: WordArray
+    """One for each stratum."""
+    sizes: IntArray
+    rates: tuple[Fraction, ...]
+    kinds: IntArray
+    """The place of each stratum's rate."""
+
+    @classmethod
+    def of(cls, design: Round, strata: Digests, bits: IntArray, own: WordArray | None) -> "Arranged":
+        """Arrange records by the digests of their strata; by their ``own`` words, too, for a seed.
+
+        ``bits`` are the rules whose levels a record's stratum has.
+        """
+        words = strata[:, 0]
+        places = np.argsort(words, kind="stable") if own is None else np.lexsort((own, words))
+        firsts = first_places(strata[places])
+        sizes = np.diff(np.append(firsts, words.size))
+        kinds, index = np.unique(design.classes(bits[places[firsts]], sizes), return_inverse=True)
+        rates = tuple(design.rate_of(kind) for kind in kinds.tolist())
+        return cls(places, words[places[firsts]], sizes, rates, index.astype(np.int64))
+
+    def drawn(self, entropy: Entropy | None, seed: int = 0, number: int = 0) -> Permuted:
+        """Draw by a source, or by a seed and the number of the round, counted from the last."""
+        keys = None if entropy is not None else seeded_keys(self.words, seed + (number << 40))
+        return permute_at(self.sizes, self.rates, self.kinds, entropy, keys)
+
+    def taken(self, drawn: Permuted) -> IntArray:
+        """Return for each record the one whose values it takes, where records stand as they are given."""
+        found = np.empty_like(self.places)
+        found[self.places] = self.places[drawn.source]
+        return found
+
+
+def composed(
+    arranged: Sequence[Arranged], entropy: Entropy | None, seed: int = 0
+) -> tuple[IntArray, Permuted]:
+    """Draw all rounds; return whose values each record has in the end, and what the last round drew."""
+    source = np.arange(arranged[-1].places.size)
+    for number, one in reversed(list(enumerate(reversed(arranged)))):
+        drawn = one.drawn(entropy, seed, number)
+        source = source[one.taken(drawn)]
+    return source, drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,20 +155,18 @@ def swap_group(records: pa.Table, swap: Swap) -> Swapped:
     """Swap the records of whole strata; dictionaries are made anew."""
     schema, records = records.schema, records.cast(plain(records.schema))
     columns = swap.columns
-    strata = strata_digests(records, columns)
-    words = strata[:, 0]
-    if swap.seed is None:
-        places = np.argsort(words, kind="stable")
-    else:  # one draw on every engine, wherever records come from
-        places = np.lexsort((own_words(records, columns), words))
-    firsts = first_places(strata[places])
-    sizes = np.diff(np.append(firsts, words.size))
-    if swap.seed is None:
-        drawn = permute(sizes, swap.rate, SystemEntropy())
-    else:
-        drawn = permute(sizes, swap.rate, None, seeded_keys(words[places[firsts]], swap.seed))
-    stays, comes = places[drawn.order], places[drawn.source[drawn.order]]
-    return Swapped(_taken(records, columns, stays, comes).cast(schema), sizes, drawn.moved)
+    # one draw on every engine, wherever records come from
+    own = None if swap.seed is None else own_words(records, columns)
+    arranged = [
+        Arranged.of(one, row_digests(records, one.stratify), one.fits(records), own) for one in swap.every
+    ]
+    source, drawn = composed(arranged, SystemEntropy() if swap.seed is None else None, swap.seed or 0)
+    last, moved = arranged[-1], drawn.moved
+    if len(arranged) > 1:  # some of those that moved may be back
+        firsts = np.cumsum(last.sizes) - last.sizes
+        moved = np.add.reduceat((source != np.arange(source.size))[last.places].astype(np.int64), firsts)
+    stays = last.places[drawn.order]
+    return Swapped(_taken(records, columns, stays, source[stays]).cast(schema), last.sizes, moved)
 
 
 def _taken(records: pa.Table, columns: ColumnRoles, stays: IntArray, comes: IntArray) -> pa.Table:

@@ -7,7 +7,6 @@ same.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from holdfast.mechanisms.swapping.outputs import (
     require_numbers,
 )
 from holdfast.mechanisms.swapping.public import PublicStrata, Survey, survey, tally_of
+from holdfast.mechanisms.swapping.rounds import survey_rounds
 from holdfast.mechanisms.swapping.tallies import Tallies, Tally, require_levels, table_of
 from holdfast.mechanisms.swapping.units import Units, agree
 from holdfast.mechanisms.swapping.utility import SwapMonitor, counted_before
@@ -90,7 +90,8 @@ class ConfidentialStrata(ConfidentialFile):
         watch = SwapMonitor.of(units.columns, first, said.id)
         watched = replace(units.records, read=lambda names: counted_before(watch, units.records.read(names)))
         found = survey(watched, units.columns, tallies.all, nulls=options.nulls == "level")
-        public = units.public(found, found.counts[: len(tallies.kept)], spec.privacy.whom)
+        rounds = survey_rounds(units.records, options.every_round)
+        public = units.public(found, found.counts[: len(tallies.kept)], spec.privacy.whom, rounds)
         table = None if tallies.cells is None else table_of(spec, found.counts[-1])
         some = {
             name: series(first.column(name))
@@ -128,12 +129,12 @@ class ConfidentialStrata(ConfidentialFile):
         """About as many bytes as the largest group takes."""
         return embedded.group_memory(self.records, self.survey)
 
-    def draw(self, rate: Fraction, seed: int | None, engine: str) -> DrawAndReport:
+    def draw(self, swap: Swap, engine: str) -> DrawAndReport:
         """Settle a swap, which is drawn as it is written, and a report of what it did."""
-        watch, swap = self.monitor.anew(), Swap(self.units.columns, rate, seed)
+        watch = self.monitor.anew()
 
         def report() -> Mapping[str, Any] | None:
-            return watch.report(str(rate)).to_dict() if watch.strata else None
+            return watch.report(str(swap.rate)).to_dict() if watch.strata else None
 
         return lambda: self._outputs(swap, engine, watch), report
 
@@ -202,7 +203,8 @@ class ReleasedStrata(ReleasedFile):
         cells = None if part.table is None else Tally("cells", part.table.cells.to_schema().names)
         tallies = Tallies(kept, cells).checked(units.records)
         found = survey(units.records, units.columns, tallies.all, nulls=record.nulls == "level")
-        public = units.public(found, found.counts[: len(kept)], whom)
+        rounds = survey_rounds(units.records, record.every_round)
+        public = units.public(found, found.counts[: len(kept)], whom, rounds)
         return cls(units, public, None if cells is None else found.counts[-1])
 
     def checks(self, stated: PublicStrata) -> Iterator[Check]:
@@ -215,6 +217,9 @@ class ReleasedStrata(ReleasedFile):
         )
         same = own.strata == stated.strata
         yield Check.that("strata", same, "the strata are not of the sizes that are stated")
+        if own.rounds or stated.rounds:
+            same = own.rounds == stated.rounds
+            yield Check.that("rounds", same, "the strata of its rounds are not of the sizes that are stated")
         for mine, theirs in zip(own.induced, stated.induced, strict=False):
             yield Check.that(
                 f"induced invariant {theirs.name}",

@@ -8,6 +8,7 @@ these are its induced invariants, and subject to them it is differentially priva
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,17 +18,22 @@ from holdfast.mechanisms.mechanism import MechanismRecord, Traits, missing, pure
 from holdfast.mechanisms.records import DrawAndReport, RecordsMechanism, RecordsPartLike
 from holdfast.mechanisms.swapping.bounds import EpsilonBound, epsilon, least_epsilon, rates
 from holdfast.mechanisms.swapping.details import (
+    RoundSection,
+    RuleSection,
     SwappingDetails,
     SwappingRecord,
+    settled_rounds,
     swapping_caveats,
     swapping_details,
 )
+from holdfast.mechanisms.swapping.embedded import Swap
 from holdfast.mechanisms.swapping.file import ConfidentialStrata, ReleasedStrata
 from holdfast.mechanisms.swapping.options import PermutationSwappingOptions
 from holdfast.mechanisms.swapping.public import PublicStrata, Strata, stated_strata
+from holdfast.mechanisms.swapping.rounds import RateRule, Round
 from holdfast.mechanisms.swapping.utility import Tabulated
 from holdfast.privacy.claims import Claim, claim
-from holdfast.privacy.evidence import Proved
+from holdfast.privacy.evidence import Evidence, Proved
 from holdfast.privacy.guarantee import Guarantee, Target, Unit, format_parameter
 from holdfast.privacy.intensity import Pure, Standard
 from holdfast.spec.mechanism import MechanismOptions
@@ -45,6 +51,10 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
     rate: Fraction
     nulls: Literal["error", "level"]
     bound: EpsilonBound
+    rules: tuple[RuleSection, ...] = ()
+    """The rates of some strata of the last round."""
+    before: tuple[RoundSection, ...] = ()
+    """The rounds before the last."""
 
     name: ClassVar[str] = "permutation-swapping"
     Options: ClassVar[type[MechanismOptions]] = PermutationSwappingOptions
@@ -72,15 +82,33 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
                 f" {assigned('adjacency', 'unit')} in {setting('privacy')}."
             )
         strata, whom = public.strata.checked(public.whom), public.whom
-        rate = options.rate
-        if rate is None:
-            if target.intensity is None:
-                raise missing("epsilon")
-            asked = pure(target).epsilon / whom.records
-            rate = rates(strata.largest, asked, options.bound).lower
-        found = cls(public, rate, options.nulls, options.bound)
+        asked = None if target.intensity is None else pure(target).epsilon / whom.records
+
+        def settled(rate: Fraction | None, size: int) -> Fraction:
+            """Return a rate, if none is given the lower one that meets the target in strata of a size."""
+            if rate is not None:
+                return rate
+            if asked is not None and size:
+                return rates(size, asked, options.bound).lower
+            if options.rate is not None or options.rates:
+                return options.rate or options.rates[0].rate
+            raise missing("epsilon")
+
+        sizes = [one.others for one in public.rounds] or [strata.largest]
+        before = tuple(
+            RoundSection(within=one.within, rate=settled(one.rate, size), rates=_sections(one.rates))
+            for one, size in zip(options.rounds, sizes, strict=False)
+        )
+        rate, rules = settled(options.rate, sizes[-1]), _sections(options.rates)
+        found = cls(public, rate, options.nulls, options.bound, rules, before)
         if not found.guarantee.meets(target):
             given, largest = format_parameter(found.intensity.epsilon), f"{strata.largest:,} {whom.counted}"
+            if rules:
+                raise GuaranteeError(
+                    f"{setting('mechanism.rates')} give epsilon {given} here, with {largest} in the largest"
+                    f" stratum, above the target {format_parameter(pure(target).epsilon)} in"
+                    f" {setting('privacy')}: lower the rates of large strata, or ask for that much."
+                )
             raise GuaranteeError(
                 f'{setting("mechanism", "rate")} = "{rate}" gives epsilon {given} here, with {largest}'
                 f" in the largest stratum, above the target {format_parameter(pure(target).epsilon)} in"
@@ -97,7 +125,7 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
     def of(cls, record: SwappingRecord, public: PublicStrata) -> Self:
         """Return the swap that a certificate records."""
         public.strata.checked(public.whom)
-        return cls(public, record.rate, record.nulls, record.bound)
+        return cls(public, record.rate, record.nulls, record.bound, record.rates, record.rounds)
 
     @classmethod
     def survey_released(cls, part: RecordsPartLike, folder: Path, whom: ProtectedUnit) -> ReleasedStrata:
@@ -112,15 +140,26 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The columns, and how they are swapped."""
-        return {**vars(self.public.columns), "rate": self.rate, "nulls": self.nulls, "bound": self.bound}
+        own = {"rate": self.rate, "nulls": self.nulls, "bound": self.bound}
+        return {**vars(self.public.columns), **own, "rates": self.rules, "rounds": self.before}
+
+    @cached_property
+    def every_round(self) -> tuple[Round, ...]:
+        """All rounds, the last one last; none where there is one, at one rate."""
+        return settled_rounds(self.public.columns.stratify, self.rules, self.before, self.rate)
 
     @property
-    def derangement_rate(self) -> Fraction:
-        """The rate at which records of a stratum are selected and deranged."""
-        return self.rate
+    def derangement_rate(self) -> Fraction | None:
+        """The rate at which records of a stratum are selected and deranged, where there is one."""
+        return None if self.public.rounds else self.rate
 
     def epsilon(self, bound: EpsilonBound, size: int | None = None) -> Fraction:
-        """Return the loss for each record of distance in strata of up to a size, the largest if none."""
+        """Return the loss for each record of distance in strata of up to a size, the largest if none.
+
+        Of rounds it is the loss of the last, and of rates by stratum the largest loss [theory, 8].
+        """
+        if self.public.rounds:
+            return self.public.rounds[-1].worst(self.every_round[-1], bound, size)
         return epsilon(self.strata.largest if size is None else size, self.rate, bound)
 
     @property
@@ -133,11 +172,18 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
         """The loss for each record of distance, subject to the induced invariants."""
         b, o = self.strata.largest, self.rate / (1 - self.rate)
         slides, tight = self.epsilon("slides"), self.epsilon("tight")
-        evidence = (
+        lost: tuple[Evidence, ...] = (
             Proved(_by_slides(o, b, slides), "swapping-slides, theorem"),
             Proved(_tightly(tight), "theory, 8"),
-            Proved(_drawn(), "holdfast, mechanisms/swapping/permute.py; lemire2019"),
         )
+        if self.public.rounds:
+            lost = (
+                Proved(_by_stratum(len(self.rules), slides, tight), "swapping-slides, theorem; theory, 8"),
+            )
+        if self.before:
+            lost = (*lost, Proved(_by_rounds(1 + len(self.before)), "theory, 8"))
+        drawn = Proved(_drawn(), "holdfast, mechanisms/swapping/permute.py; lemire2019")
+        evidence = (*lost, drawn)
         unit = Unit(self.public.whom.unit, "unit", self.public.whom.records, self.public.whom.records)
         return Guarantee(self.public.scope, unit, self.intensity, evidence)
 
@@ -154,8 +200,13 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
     @property
     def methods(self) -> tuple[Claim, ...]:
         """How it is drawn."""
+        every = self.every_round
         return (
-            _selected(self.public.whom, self.rate),
+            *(
+                _selected_within(self.public.whom, one.stratify, one.rate or self.rate, len(one.rules))
+                for one in every
+            ),
+            *(() if every else (_selected(self.public.whom, self.rate),)),
             _selected_again(),
             _deranged(),
             _ordered(),
@@ -189,16 +240,30 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
 
     def draw(self, file: ConfidentialStrata, seed: int | None, engine: str) -> DrawAndReport:
         """Settle everything but the draw, which is made as it is written; a seed is for studies."""
-        return file.draw(self.rate, seed, engine)
+        return file.draw(self._swap(file, seed), engine)
 
     def simulate(self, file: ConfidentialStrata, schema: Schema) -> Tabulated:
         """Return a tabulation of a file, to swap it many times."""
-        return Tabulated.of(file.records, self.public.columns, schema, self.rate)
+        return Tabulated.of(file.records, self._swap(file, None), schema)
+
+    def _swap(self, file: ConfidentialStrata, seed: int | None) -> Swap:
+        return Swap(file.public.columns, self.rate, seed, self.every_round)
+
+
+def _sections(rules: tuple[RateRule, ...]) -> tuple[RuleSection, ...]:
+    return tuple(RuleSection(**dict(rule)) for rule in rules)
 
 
 @claim("swap-selected")
 def _selected(whom: ProtectedUnit, rate: Fraction) -> str:
     return f"each {whom.record} is selected with probability {rate}, on its own"
+
+
+@claim("swap-selected-within")
+def _selected_within(whom: ProtectedUnit, stratify: tuple[str, ...], rate: Fraction, rules: int) -> str:
+    own = f", or at the rate of its stratum, of {rules}" if rules else ""
+    key = " and ".join(stratify) or "the whole file"
+    return f"within {key} each {whom.record} is selected with probability {rate}{own}, on its own"
 
 
 @claim("swap-selected-again")
@@ -236,6 +301,28 @@ def _tightly(epsilon: Fraction) -> str:
         "they lose at most ln(d_b / d_(b-2)) / 2 - ln o, or ln o where that is more, d_k being the number of"
         f" derangements: {format_parameter(epsilon)} each, which is attained where no two records of a"
         " stratum share a swapped value, nor all that is held"
+    )
+
+
+@claim("swapping-by-stratum")
+def _by_stratum(rules: int, slides: Fraction, tight: Fraction) -> str:
+    own = (
+        f"at a rate that levels of its key and its size decide, by {rules} rules, all of them public"
+        if rules
+        else "at one rate"
+    )
+    return (
+        f"strata are independent, each {own}: records lose at most the largest loss of any stratum,"
+        f" {format_parameter(slides)} each by the slides' bound, {format_parameter(tight)} by the tight one"
+    )
+
+
+@claim("swapping-in-rounds")
+def _by_rounds(rounds: int) -> str:
+    return (
+        f"of {rounds} rounds, each within coarser strata than the one before, those before the last permute"
+        " places by a law that is the same for all files of the scope, and leave any two as far apart as they"
+        " were: all rounds lose no more than the last"
     )
 
 

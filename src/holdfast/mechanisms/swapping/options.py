@@ -1,20 +1,46 @@
 """What a spec says of a swap: its options, and what is refused as no swap can do it."""
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
-from holdfast.mechanisms.swapping.bounds import LEAST_RATE
+from holdfast.mechanisms.swapping.rounds import MOST_RULES, RateRule, Round, rounds_of, within_reach
 from holdfast.spec.data import Geography
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
-from holdfast.spec.part import Text
-from holdfast.spec.values import Rational, short
+from holdfast.spec.part import Part, Text
+from holdfast.spec.values import Rational, some_of_several
 from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
 from holdfast.system.ways import assigned, setting
 
-MOST_DENOMINATOR = 2**62
-"""As `mechanisms/swapping/permute.py` can decide."""
+
+class SwapRound(Part):
+    """A round before the last: within places that are finer, by the swapped columns that stay as they are.
+
+    >>> SwapRound(within=["tract"], rate="1/10").within
+    ('tract',)
+    """
+
+    section: ClassVar = ("mechanism", "rounds")
+
+    within: tuple[Text, ...]
+    rate: Rational | None = None
+    rates: tuple[RateRule, ...] = ()
+
+    _rate = field_validator("rate")(within_reach)
+
+    @field_validator("rates", mode="before")
+    @classmethod
+    def _double_brackets(cls, given: Any) -> Any:
+        return some_of_several(given, "mechanism.rounds.rates")
+
+    @field_validator("within")
+    @classmethod
+    def _somewhere(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if not names or "" in names or len(set(names)) < len(names):
+            raise ValueError("names columns of swap that stay as they are in this round, each once")
+        return names
 
 
 class PermutationSwappingOptions(MechanismOptions):
@@ -36,6 +62,17 @@ class PermutationSwappingOptions(MechanismOptions):
     """Whether a missing value of a key is an error, or a level of its own."""
     bound: Literal["slides", "tight"] = "slides"
     """Which of the two bounds the guarantee states."""
+    rates: tuple[RateRule, ...] = ()
+    """Rates of some strata: the first rule that fits decides."""
+    rounds: tuple[SwapRound, ...] = ()
+    """Rounds before the last, the finest first."""
+
+    _rate = field_validator("rate")(within_reach)
+
+    @field_validator("rates", "rounds", mode="before")
+    @classmethod
+    def _double_brackets(cls, given: Any, info: ValidationInfo) -> Any:
+        return some_of_several(given, f"mechanism.{info.field_name}")
 
     @field_validator("stratify", "swap", "renumber")
     @classmethod
@@ -54,20 +91,6 @@ class PermutationSwappingOptions(MechanismOptions):
             raise ValueError("is empty: name the columns that move together")
         return names
 
-    @field_validator("rate")
-    @classmethod
-    def _inside(cls, rate: Rational | None) -> Rational | None:
-        if rate is None:
-            return None
-        if not 0 < rate < 1:
-            raise ValueError(
-                f'is {short(str(rate))}: give a rate above 0 and below 1, as "1/20"; at 0 and 1 there is no'
-                " finite epsilon"
-            )
-        if not LEAST_RATE <= rate <= 1 - LEAST_RATE or rate.denominator > MOST_DENOMINATOR:
-            raise ValueError("is out of reach: give a rate from 1e-9 to 1 - 1e-9 with at most 18 digits")
-        return rate
-
     @model_validator(mode="after")
     def _apart(self) -> Self:
         for name in self.swap:
@@ -83,6 +106,12 @@ class PermutationSwappingOptions(MechanismOptions):
         return self
 
     @property
+    def every_round(self) -> tuple[Round, ...]:
+        """All rounds, the last one last; none where there is one, at one rate."""
+        before = [(one.within, one.rates, one.rate) for one in self.rounds]
+        return rounds_of(self.stratify, self.rates, before, self.rate)
+
+    @property
     def sets_intensity(self) -> str | None:
         """The rate, where one is given."""
         return None if self.rate is None else assigned("rate", str(self.rate))
@@ -96,6 +125,7 @@ def options_of(spec: Spec) -> PermutationSwappingOptions:
     """Return the options of a swap; raises SpecError where the spec asks for what no swap can do."""
     asked, privacy = spec.data, spec.privacy
     options = together(PermutationSwappingOptions.model_validate(spec.mechanism), asked.geography)
+    _require_rounds(options)
     for key in REFUSED:
         if key in asked.model_fields_set and getattr(asked, key):
             raise SpecError(
@@ -142,6 +172,42 @@ def options_of(spec: Spec) -> PermutationSwappingOptions:
             " there."
         )
     return options
+
+
+def _require_rounds(options: PermutationSwappingOptions) -> None:
+    """Raise SpecError where rounds are not nested, the finest first, or rules name what is not of a key."""
+    finer: set[str] | None = None
+    for place, one in enumerate(options.rounds, start=1):
+        here, of = f"{setting('mechanism.rounds')} {place}", set(one.within)
+        for name in one.within:
+            if name not in options.swap:
+                raise SpecError(
+                    f"{here} is within {name!r}, which is not in swap: {closest(name, options.swap)}"
+                )
+        if of == set(options.swap):
+            raise SpecError(
+                f"{here} is within all columns of swap, and would change nothing: leave out the finest."
+            )
+        if finer is not None and not of < finer:
+            raise SpecError(
+                f"{here} is not within coarser places than the round before it: name the finest places first,"
+                " and fewer of their columns in each round after that."
+            )
+        finer = of
+        _require_rules(one.rates, (*options.stratify, *one.within), f"{here}, rates")
+    _require_rules(options.rates, options.stratify, setting("mechanism.rates"))
+
+
+def _require_rules(rules: tuple[RateRule, ...], key: tuple[str, ...], place: str) -> None:
+    if len(rules) > MOST_RULES:
+        raise SpecError(f"{place} has {len(rules)} rules, and {MOST_RULES} are the most: join some of them.")
+    for at, rule in enumerate(rules, start=1):
+        for name in rule.where or {}:
+            if name not in key:
+                raise SpecError(
+                    f"{place} {at} selects {name!r}, which is not of the key that strata have:"
+                    f" {closest(name, key)}"
+                )
 
 
 def together(options: PermutationSwappingOptions, geography: Geography | None) -> PermutationSwappingOptions:

@@ -11,6 +11,7 @@ Words come from any source, in one stream; a source that is told by stratum make
 wherever and after whatever else it is drawn, for studies.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -90,6 +91,32 @@ def permute(
         stratum, used = _draw(starts, stratum, odds, words, _NO_KEYS, drawn, room)
         words = words[used:]
     return Permuted(*drawn)
+
+
+def permute_at(
+    sizes: IntArray,
+    rates: Sequence[Fraction],
+    kinds: IntArray,
+    entropy: Entropy | None,
+    keys: WordArray | None = None,
+) -> Permuted:
+    """Draw once for strata of several rates, those of a kind at the rate of that kind.
+
+    Strata are independent, so those of one rate are drawn together, whatever stands between them.
+    """
+    if len(rates) == 1:
+        return permute(sizes, rates[0], entropy, keys)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes, dtype=np.int64)])
+    source, order = np.arange(starts[-1]), np.arange(starts[-1])
+    moved = np.zeros(len(sizes), dtype=np.int64)
+    for kind, rate in enumerate(rates):
+        own = np.flatnonzero(kinds == kind)
+        drawn = permute(sizes[own], rate, entropy, None if keys is None else keys[own])
+        firsts = np.cumsum(sizes[own]) - sizes[own]
+        places = np.repeat(starts[own] - firsts, sizes[own]) + np.arange(drawn.source.size)
+        source[places], order[places] = places[drawn.source], places[drawn.order]
+        moved[own] = drawn.moved
+    return Permuted(source, order, moved)
 
 
 def _short(entropy: Entropy | None, size: int) -> ShortWords:

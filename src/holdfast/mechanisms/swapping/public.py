@@ -22,6 +22,7 @@ from holdfast.data.sections import ColumnSection, FileSection, KeptSection, Reco
 from holdfast.lattice.arrays import IntArray, WordArray
 from holdfast.mechanisms.records import ColumnRoles, PublicRecords, RecordsPartLike
 from holdfast.mechanisms.swapping.details import InducedSection, swapping_of
+from holdfast.mechanisms.swapping.rounds import RoundStrata
 from holdfast.mechanisms.swapping.tallies import Tally, keeper
 from holdfast.privacy.guarantee import Scope
 from holdfast.spec.privacy import ProtectedUnit
@@ -214,6 +215,8 @@ class PublicStrata(PublicRecords):
     strata: Strata
     induced: tuple[InducedSection, ...]
     """The joint counts that every swap keeps."""
+    rounds: tuple[RoundStrata, ...] = ()
+    """The strata of each round, where there are several, or several rates: sums of what is kept."""
 
     @property
     def scope(self) -> Scope:
@@ -344,4 +347,8 @@ def stated_strata(part: RecordsPartLike, whom: ProtectedUnit) -> PublicStrata:
         whom,
         Strata(sizes, details.strata.alike),
         details.induced,
+        tuple(
+            RoundStrata(tuple((one.kind, one.size, one.strata) for one in each.sizes))
+            for each in details.rounds
+        ),
     )

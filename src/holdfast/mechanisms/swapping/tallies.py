@@ -81,7 +81,7 @@ class Tally:
         found = _merged(self.parts, sorted(self.involved))
         for name, choice in self.where.items():
             levels = found[name].unique().to_list()
-            found = found.filter(pl.col(name).is_in([one for one in levels if _picks(choice, one)]))
+            found = found.filter(pl.col(name).is_in([one for one in levels if picks(choice, one)]))
         total = pl.col(RECORDS).sum()
         if not self.attributes:
             return found.select(total)
@@ -157,7 +157,8 @@ def keeper(tally: Tally, columns: ColumnRoles, place: str) -> str:
     return "stratum by swap" if swapped else "stratum by held"
 
 
-def _picks(choice: tuple[str, ...] | Range, level: str | None) -> bool:
+def picks(choice: tuple[str, ...] | Range, level: str | None) -> bool:
+    """Whether a selection has a level: by name, or as a number of a range."""
     if not isinstance(choice, Range):
         return level in choice
     value = None if level is None else number(level)

@@ -7,7 +7,7 @@ are held, so persons find their household again.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,7 @@ from holdfast.mechanisms.swapping.public import (
     public_strata,
     records_section,
 )
+from holdfast.mechanisms.swapping.rounds import RoundStrata
 from holdfast.mechanisms.swapping.tallies import Tally, require_levels
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import DataError, SpecError
@@ -256,14 +257,21 @@ class Units:
         """Whether a unit is made of several rows of the file."""
         return self.records is not self.source
 
-    def public(self, found: Survey, counts: tuple[Tally, ...], whom: ProtectedUnit) -> PublicStrata:
+    def public(
+        self,
+        found: Survey,
+        counts: tuple[Tally, ...],
+        whom: ProtectedUnit,
+        rounds: tuple[RoundStrata, ...] = (),
+    ) -> PublicStrata:
         """Return what is public, from a survey of the records and counts that were asked for."""
         rows = found.rows
         if self.of_rows:
             rows = sum(batch.num_rows for batch in self.source.batches(self.source.columns[:1]))
         file, followers = self._persons()
         section = records_section(self.source, rows, unit_id=self.id, persons=file)
-        return public_strata(section, found, counts, self.columns, whom, followers)
+        public = public_strata(section, found, counts, self.columns, whom, followers)
+        return replace(public, rounds=rounds)
 
     def _persons(self) -> tuple[FileSection | None, InducedSection | None]:
         if self.persons is None:

@@ -1,8 +1,8 @@
 """What swaps do to a file: for the curator's eyes only, as it compares releases with the data.
 
 One tabulation is counted under many seeded swaps: a swap moves a part of each record's place in the table and
-leaves the rest. Both are worked out once, with the records in the order of their strata; a draw is then a
-permutation and a count. With the same seed it is the table of the file that `embedded.py` gives.
+leaves the rest. Both are worked out once, and where records stand by strata; a draw is then a permutation
+and a count. With the same seed it is the table of the file that `embedded.py` gives.
 
 Of the one swap that is released two-way tables are compared, of a swapped and a held column, as these change.
 The mean absolute percentage error of a table is the mean of |swapped - true| / true over its cells that are
@@ -12,25 +12,18 @@ not empty in the data [swapping-slides].
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from holdfast.data.fingerprint import row_digests
 from holdfast.data.microdata import Microdata, holds_levels
 from holdfast.data.schema import Schema
-from holdfast.lattice.arrays import IntArray, WordArray
+from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.records import ColumnRoles
-from holdfast.mechanisms.swapping.embedded import (
-    Swapped,
-    first_places,
-    own_words,
-    seeded_keys,
-    strata_digests,
-)
-from holdfast.mechanisms.swapping.permute import permute
+from holdfast.mechanisms.swapping.embedded import Arranged, Swap, Swapped, composed, own_words
 from holdfast.mechanisms.swapping.tallies import RECORDS, Tally
 from holdfast.spec.data import MISSING
 from holdfast.system.progress import steps
@@ -38,30 +31,32 @@ from holdfast.system.progress import steps
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tabulated:
-    """Records in the order of their strata, each by the two parts of its place in a table."""
+    """Records, each by the two parts of its place in a table."""
 
-    words: WordArray
-    """One for each stratum."""
-    sizes: IntArray
+    arranged: tuple[Arranged, ...]
+    """By the strata of each round."""
     stays: IntArray
     """For each record, what its key and held columns add to its place in the table."""
     moves: IntArray
     """What its swapped columns add."""
     cells: int
-    rate: Fraction
 
     @classmethod
-    def of(cls, records: Microdata, columns: ColumnRoles, schema: Schema, rate: Fraction) -> "Tabulated":
+    def of(cls, records: Microdata, swap: Swap, schema: Schema) -> "Tabulated":
         """Find the place of every record; the levels of the schema are all that occur."""
+        columns, rounds = swap.columns, swap.every
         parts = [
-            (strata_digests(batch, columns), own_words(batch, columns), *_places(batch, columns, schema))
+            (
+                own_words(batch, columns),
+                *_places(batch, columns, schema),
+                *(found for one in rounds for found in (row_digests(batch, one.stratify), one.fits(batch))),
+            )
             for batch in steps(records.batches(), "tabulating the records", records.number)
         ]
-        strata, own, stays, moves = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.lexsort((own, strata[:, 0]))
-        firsts = first_places(strata[order])
-        sizes = np.diff(np.append(firsts, order.size))
-        return cls(strata[order[firsts], 0], sizes, stays[order], moves[order], schema.size, rate)
+        own, stays, moves, *found = (np.concatenate(part) for part in zip(*parts, strict=True))
+        each = zip(rounds, found[::2], found[1::2], strict=True)
+        arranged = tuple(Arranged.of(one, strata, bits, own) for one, strata, bits in each)
+        return cls(arranged, stays, moves, schema.size)
 
     @property
     def counts(self) -> IntArray:
@@ -70,8 +65,8 @@ class Tabulated:
 
     def drawn(self, seed: int) -> IntArray:
         """Return the tabulation of a seeded swap."""
-        drawn = permute(self.sizes, self.rate, None, seeded_keys(self.words, seed))
-        return np.bincount(self.stays + self.moves[drawn.source], minlength=self.cells)
+        source, _ = composed(self.arranged, None, seed)
+        return np.bincount(self.stays + self.moves[source], minlength=self.cells)
 
 
 def _places(batch: pa.Table, columns: ColumnRoles, schema: Schema) -> tuple[IntArray, IntArray]:
