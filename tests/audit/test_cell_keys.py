@@ -100,9 +100,9 @@ def test_what_hides_every_count_has_an_epsilon(tmp_path: Path) -> None:
     assert report.epsilon == inf  # counts of 3 go on from those of 2
     assert report.losses[0].between in {(0, 1), (2, 3), (1, 2)}
     two = {n: {0: Fraction(3, 4), 1: Fraction(1, 4)} for n in (0, 1)}
-    from holdfast.audit.cell_keys import _most
+    from holdfast.privacy.keyed_counts import most_lost
 
-    assert _most(two[0], {0: Fraction(1, 2), 1: Fraction(1, 2)}) == pytest.approx(log(1.5))
+    assert most_lost(two[0], {0: Fraction(1, 2), 1: Fraction(1, 2)}) == pytest.approx(log(1.5))
 
 
 def test_a_table_without_chance_is_deterministic(tmp_path: Path) -> None:

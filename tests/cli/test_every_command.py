@@ -53,7 +53,9 @@ infer release --model model.toml --out posterior
 audit guarantee --rho 2.56 --delta 1e-10 --semi-adjacency 2
 audit compose --epsilon 1/2 --mu 1/2 --semi-adjacency 3 --delta 1e-6
 audit swapping --stratum-size 264331 --rate 1/20
+audit swapping --targeted --risk-rate 1/3
 audit cell-key ptable.csv
+compare holdfast.toml --mechanisms lattice-laplace --draws 20 --cell-key ptable.csv
 audit census-2020
 audit projection --people 20 --epsilon 1/5 --design total --null 0.3 --alternative 0.7
 audit delta-z dependent.toml

@@ -157,7 +157,7 @@ BAD: dict[str, tuple[Callable[[Case], Any], str]] = {
     "rate abc": (mechanism(rate="abc"), "rate"),
     "rate 1e-30": (mechanism(rate="1e-30"), "rate is out of reach"),
     "rate of an empty text": (mechanism(rate=""), "rate"),
-    "an unknown key": (mechanism(rates="1/2"), "unknown key 'rates': did you mean 'rate'"),
+    "an unknown key": (mechanism(ratee="1/2"), "unknown key 'ratee': did you mean 'rate'"),
     "nulls": (
         households(GAP(pl.col("county")).alias("county")),
         r"column 'county' has no value in 4 records: .*nulls = \"level\"",

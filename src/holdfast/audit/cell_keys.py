@@ -13,16 +13,17 @@ margins of a table of attributes with d_1, ..., d_k levels measure the part of a
 T with 1 / s^2 times the sum over margins M that contain T of prod_{t not in M} d_t [theory, 13].
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import exp, inf, log, prod, sqrt
+from math import inf, prod, sqrt
 from pathlib import Path
 from typing import Any
 
 from holdfast.data.perturbation import PerturbationTable, read_perturbation
+from holdfast.privacy.keyed_counts import KeyedLoss, keyed_loss, mean, most_lost, neighbours, variance
 from holdfast.system.errors import SpecError
 from holdfast.system.notebook import NotebookReport, Picture
 
@@ -31,15 +32,6 @@ EPSILONS = (Fraction(0), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), 
 SHAPES = ((2, 5), (10, 20), (5, 10, 20))
 """Tables of which it is told what cells and margins say together."""
 MOST_LEVELS, MOST_ATTRIBUTES = 10**9, 8
-
-
-@dataclass(frozen=True)
-class KeyedLoss:
-    """Delta at an epsilon, and the neighbouring counts that it is attained between."""
-
-    epsilon: Fraction
-    delta: float
-    between: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -159,55 +151,16 @@ def cell_key(
                 "the levels of a table are one whole number from 1 for each of at most"
                 f" {MOST_ATTRIBUTES} attributes, such as 10,20: correct them."
             )
-    pairs = tuple(_neighbours(table))
+    pairs = tuple(neighbours(table))
     spread = max(float(variance(law)) for law in table.laws)
     return CellKeyReport(
         table,
-        tuple(_loss(pairs, epsilon) for epsilon in asked),
-        max(max(_most(one, other), _most(other, one)) for _, one, other in pairs),
-        _loss(pairs, None),
+        tuple(keyed_loss(pairs, epsilon) for epsilon in asked),
+        max(max(most_lost(one, other), most_lost(other, one)) for _, one, other in pairs),
+        keyed_loss(pairs, None),
         tuple(n for n, law in enumerate(table.laws) if n and set(law) == {0}),
         tuple(Averaging(levels, sqrt(spread), sqrt(spread * share(levels))) for levels in tables),
     )
-
-
-Law = Mapping[int, Fraction]
-Pair = tuple[tuple[int, int], Law, Law]
-
-
-def _neighbours(table: PerturbationTable) -> "list[Pair]":
-    """Return the laws of what is published of each two neighbouring counts, once around the repeats."""
-    last = len(table.laws) - 1 + table.repeats
-    laws = [{n + change: p for change, p in table.law(n).items()} for n in range(last + 1)]
-    return [((n, n + 1), laws[n], laws[n + 1]) for n in range(last)]
-
-
-def _loss(pairs: Sequence[Pair], epsilon: Fraction | None) -> KeyedLoss:
-    """Return delta at an epsilon with its pair; without one, what no epsilon helps against."""
-    factor = inf if epsilon is None else exp(float(epsilon))
-    found = (
-        (max(_delta(one, other, factor), _delta(other, one, factor)), names) for names, one, other in pairs
-    )
-    delta, names = max(found, key=lambda each: each[0])
-    return KeyedLoss(Fraction(0) if epsilon is None else epsilon, delta, names)
-
-
-def _delta(one: Law, other: Law, factor: float) -> float:
-    return sum(max(0.0, float(p) - (factor * float(other[j]) if j in other else 0.0)) for j, p in one.items())
-
-
-def _most(one: Law, other: Law) -> float:
-    return max(log(p / other[j]) if j in other else inf for j, p in one.items())
-
-
-def mean(law: Law) -> Fraction:
-    """Return the mean of a law of whole numbers."""
-    return sum((change * p for change, p in law.items()), Fraction(0))
-
-
-def variance(law: Law) -> Fraction:
-    """Return its variance."""
-    return sum((change**2 * p for change, p in law.items()), Fraction(0)) - mean(law) ** 2
 
 
 def share(levels: Sequence[int]) -> float:

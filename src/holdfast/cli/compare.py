@@ -16,6 +16,7 @@ from holdfast.system.progress import doing
 from holdfast.system.text import counted
 
 if TYPE_CHECKING:
+    from holdfast.comparison.cell_keys import KeyedComparison
     from holdfast.comparison.swaps import SwapComparison, SwapRow
     from holdfast.comparison.tables import Comparison
 
@@ -31,6 +32,10 @@ def command(
     ] = None,
     draws: Annotated[int, typer.Option(parser=DRAWS, metavar="N", help="Simulated draws of each.")] = 1000,
     seed: SimulationSeed = 0,
+    cell_key: Annotated[
+        Path | None,
+        typer.Option(metavar="PTABLE", help="A cell-key table, put beside noise of its largest change."),
+    ] = None,
     picture: Annotated[Path | None, drawing()] = None,
     out: ReportFile = None,
     as_json: Json = False,
@@ -45,7 +50,7 @@ def command(
     if mechanisms is not None:
         names = [name.strip() for name in mechanisms.split(",") if name.strip()]
     with doing("comparing"):
-        comparison = hf.compare(spec, names, draws=draws, seed=seed)
+        comparison = hf.compare(spec, names, draws=draws, seed=seed, cell_key=cell_key)
     from holdfast.comparison.pictures import draw
 
     deliver(comparison, _words, as_json=as_json, out=out, picture=picture, draw=draw)
@@ -72,6 +77,29 @@ def _print_tables(comparison: "Comparison") -> None:
             console.print(f"{row.name}: {words.rstrip('.')}.", soft_wrap=True)
     chosen = "No choice" if comparison.choice is None else f"Choose {comparison.choice}"
     console.print(f"{chosen}: {comparison.why}", soft_wrap=True)
+    if comparison.cell_keys is not None:
+        _print_cell_keys(comparison.cell_keys)
+
+
+def _print_cell_keys(found: "KeyedComparison") -> None:
+    """Print a cell-key table beside lattice noise that changes no count by more."""
+    console = terminal()
+    table = columns(
+        ["noise"],
+        ("at most", "delta", "cell", "adds up"),
+        title=f"A cell-key table beside lattice noise of its largest change, at epsilon {found.epsilon}",
+    )
+    for row in found.rows:
+        told = ["none" if value is None else f"{value:.4g}" for value in (row.delta, row.cell)]
+        table.add_row(row.name, f"{row.largest_change:,}", *told, _yes(row.adds_up))
+    console.print(table)
+    for row in found.rows:
+        console.print(f"{row.name}: {row.note.rstrip('.')}.", soft_wrap=True)
+    console.print(
+        f"One record is in {found.counts_of_one:,} counts, its cell and all margins of it, each of which cell"
+        " keys perturb and publish: what these lose adds up. The lattice noise keeps what is to be exact.",
+        soft_wrap=True,
+    )
 
 
 def _errors(comparison: "Comparison") -> Table:

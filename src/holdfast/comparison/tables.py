@@ -7,10 +7,12 @@ stands in. Draws are seeded, as nothing is released.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from holdfast.comparison.cell_keys import KeyedComparison, beside_cell_keys
 from holdfast.comparison.contenders import (
     CONTENDERS,
     Contender,
@@ -112,6 +114,8 @@ class Comparison(NotebookReport):
     choice: str | None
     why: str
     whom: ProtectedUnit = RECORD
+    cell_keys: KeyedComparison | None = None
+    """A cell-key table beside lattice noise, where one was given."""
 
     @property
     def numbers(self) -> Picture:
@@ -131,11 +135,18 @@ class Comparison(NotebookReport):
             "rows": [row.to_dict() for row in self.rows],
             "choice": self.choice,
             "why": self.why,
+            **({} if self.cell_keys is None else {"cell_keys": self.cell_keys.to_dict()}),
         }
 
 
 def compare_tables(
-    spec: Spec, names: Sequence[str] | None, *, data: Any, draws: int, seed: int
+    spec: Spec,
+    names: Sequence[str] | None,
+    *,
+    data: Any,
+    draws: int,
+    seed: int,
+    cell_key: str | Path | None = None,
 ) -> Comparison:
     """Calibrate mechanisms to the target of a spec and simulate their errors: the usual ones by default."""
     require_known(usual(spec.mechanism.name) if names is None else names, draws, CONTENDERS)
@@ -165,7 +176,8 @@ def compare_tables(
         wanted += " without negative counts" if public.nonnegative else " within the inequalities"
     rows = tuple(sorted(found, key=lambda row: row.l2))
     distance = public.premises(target.adjacency, target.distance).unit.distance
-    return Comparison(target, intensity, distance, rows, *_choice(rows, wanted), public.whom)
+    keyed = None if cell_key is None else beside_cell_keys(cell_key, public, target, of, draws, seed)
+    return Comparison(target, intensity, distance, rows, *_choice(rows, wanted), public.whom, keyed)
 
 
 def _row(

@@ -12,7 +12,9 @@ import pytest
 
 import holdfast as hf
 from holdfast.mechanisms.swapping.bounds import epsilon
+from holdfast.mechanisms.swapping.details import SwappingDetails
 from holdfast.mechanisms.swapping.embedded import Swap, swap_group
+from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
 from holdfast.system.errors import GuaranteeError, ReleaseError, SpecError
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
@@ -83,6 +85,7 @@ def test_a_release_in_rounds_is_verified_and_keeps_what_the_last_round_keeps(
         assert Counter(out.select(kept).iter_rows()) == sizes(*kept)
     assert Counter(out.select("tract", "income").iter_rows()) != sizes("tract", "income")
     details = made.certificate.records.details
+    assert isinstance(details, SwappingDetails)
     first, last = details.rounds
     assert (first.stratify, first.swap) == (("county", "size", "tract"), ("block",))
     assert (last.stratify, last.swap) == (("county", "size"), ("tract", "block"))
@@ -138,9 +141,10 @@ def test_a_simulated_swap_is_the_table_of_that_swap() -> None:
     from holdfast.releases.records import prepare_records
 
     asked = spec(rates=RULES, rounds=ROUNDS)
-    asked = asked.model_copy(update={"data": hf.Data(cells=["tract", "block", "tenure"])})
+    asked = asked.model_copy(update={"data": hf.Data(cells=("tract", "block", "tenure"))})
     prepared = prepare_records(asked, homes())
     simulated, mechanism = prepared.mechanism.simulate(prepared.file, prepared.schema), prepared.mechanism
+    assert isinstance(mechanism, PermutationSwapping)
     swap = Swap(mechanism.public.columns, mechanism.rate, 7, mechanism.every_round)
     slow = swap_group(prepared.file.records.whole(), swap).records
     counts = cell_counts(Tally("", prepared.schema.names).with_rows(slow), prepared.schema)

@@ -30,6 +30,7 @@ from holdfast.mechanisms.swapping.tallies import picks
 from holdfast.spec.part import Part
 from holdfast.spec.values import Rational, Where, levels_or_range, short
 from holdfast.system.progress import steps
+from holdfast.system.ways import setting
 
 MOST_DENOMINATOR = 2**62
 """As `mechanisms/swapping/permute.py` can decide."""
@@ -72,8 +73,8 @@ class RateRule(Part):
     def _of_some(self) -> Self:
         if not self.where and self.at_least is None and self.at_most is None:
             raise ValueError(
-                "is for no strata: give where, at_least or at_most; the rate of all others is rate in"
-                " [mechanism]"
+                "is for no strata: give where, at_least or at_most; the rate of all others is"
+                f" {setting('mechanism', 'rate')}"
             )
         least = 1 if self.at_least is None else self.at_least
         if least < 1 or (self.at_most is not None and self.at_most < least):
