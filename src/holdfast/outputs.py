@@ -73,7 +73,12 @@ class TableOutput(Output):
     @classmethod
     def of(cls, public: Public, counts: IntArray, *, estimated: bool = False) -> "TableOutput":
         """Return the table with these counts of the possible cells, ``estimated`` or with plain noise."""
-        table = PublicTable(public.schema, public.spread(counts[None])[0], public.count)
+        return cls.of_all(public, public.spread(counts[None])[0], estimated=estimated)
+
+    @classmethod
+    def of_all(cls, public: Public, counts: IntArray, *, estimated: bool = False) -> "TableOutput":
+        """Return the table with these counts of all cells, 0 in structural zeros."""
+        table = PublicTable(public.schema, counts, public.count)
         return cls(table, public.cell_status(estimated=estimated) if public.status else None)
 
     def to_frame(self) -> pl.DataFrame:

@@ -26,7 +26,9 @@ from holdfast.data.invariants import (
     inequality_blocks,
     invariant_blocks,
     margin_block,
+    margin_matrix,
 )
+from holdfast.data.narrow import Narrow
 from holdfast.data.published import PublishedSums
 from holdfast.data.schema import Attribute, Attributes, Schema
 from holdfast.data.selection import count_column
@@ -34,6 +36,7 @@ from holdfast.data.table import Table
 from holdfast.data.two_by_two import Margins
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.product import AxisMargins
+from holdfast.lattice.spread import SpreadColumns
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.guarantee import Adjacency, Scope
 from holdfast.privacy.premises import Premises
@@ -132,18 +135,30 @@ class Public:
     @cached_property
     def universe(self) -> Universe:
         """The tables that agree with the invariants and keep the inequalities [theory, 1]."""
-        rows = [csr_array((0, self.possible.size), dtype=np.int64)]
-        rows += [held.block.matrix[:, self.possible] for held in self.invariants]
         values = np.concatenate([np.zeros(0, dtype=np.int64), *(held.values for held in self.invariants)])
-        matrix = csr_array(vstack(rows, format="csr"))
         return Universe.of(
-            matrix,
+            self._rows,
             values,
             self.cliques,
             margins=self.margins,
             limits=self.limits,
             occupied=self.occupied,
         )
+
+    @property
+    def _rows(self) -> csr_array | SpreadColumns:
+        """All invariants over the possible cells, by distinct columns where cells of many nodes are alike."""
+        blocks = [held.block for held in self.invariants]
+        if all(isinstance(block.given, SpreadColumns) for block in blocks):
+            asked = {name for block in blocks for name in (*block.attributes, *block.where)}
+            narrow = Narrow.of(self.schema, asked)
+            if narrow is not None:
+                rows = [margin_matrix(narrow.schema, block.attributes, block.where)[0] for block in blocks]
+                none = csr_array((0, narrow.schema.size), dtype=np.int64)
+                return SpreadColumns(csr_array(vstack([none, *rows], format="csr")), narrow.times)
+        none = csr_array((0, self.possible.size), dtype=np.int64)
+        each = [block.matrix[:, self.possible] for block in blocks]
+        return csr_array(vstack([none, *each], format="csr"))
 
     @cached_property
     def scope(self) -> Scope:
@@ -167,6 +182,8 @@ class Public:
 
     def spread(self, drawn: NDArray[Any]) -> NDArray[Any]:
         """Return tables over all cells, one a row, from the counts of their possible cells."""
+        if not self.schema.impossible:
+            return drawn
         every = np.zeros((drawn.shape[0], self.schema.size), dtype=drawn.dtype)
         every[:, self.possible] = drawn
         return every
@@ -244,7 +261,7 @@ class Public:
 
     @property
     def _constraints(self) -> tuple[Claim, ...]:
-        zeros = self.schema.size - int(self.possible.size)
+        zeros = len(self.schema.impossible)
         number = sum(len(floor.block.labels) * len(floor.bounds) for floor in self.inequalities)
         return (
             _whole(),

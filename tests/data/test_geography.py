@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.data import columns, identity, table
 from holdfast.data.geography import Regions, unfolded
 from holdfast.data.invariants import invariant_blocks
 from holdfast.data.read import open_source, read_table
@@ -183,3 +184,35 @@ def test_codes_that_are_no_text_are_told(tmp_path: Path, codes: pl.Series) -> No
     asked = {"data": data, "privacy": {"epsilon": "1"}, "mechanism": {"name": "topdown"}}
     with pytest.raises(DataError, match=r"column 'block' holds .* values: store its levels as text"):
         read_table(Spec.of(asked, folder=tmp_path))
+
+
+def test_long_columns_are_held_by_their_texts_and_read_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts that stand on many rows are held once: nothing that is read, told or refused changes."""
+    asked = spec(folder=tmp_path)
+    plain = read_table(asked)
+    for module, name, value in (
+        (columns, "LONG", 1),
+        (columns, "SEVERAL", 0),
+        (identity, "_AT_ONCE", 2),
+        (table, "AT_ONCE", 2),
+    ):
+        monkeypatch.setattr(module, name, value)
+    held = read_table(asked)
+    for name in ("sex", "all", "county", "block"):
+        assert isinstance(held.columns.frame[name].dtype, pl.Enum)
+    assert held.table == plain.table
+    assert (held.identity, held.marks, held.warnings) == (plain.identity, plain.marks, plain.warnings)
+    data = {**asked.data.model_dump(exclude_unset=True), "recode": {"sex": {"x": ["f", "m"]}}}
+    recoded = read_table(spec(folder=tmp_path, data=data))
+    assert recoded.table.schema.attribute("sex").levels == ("x",)
+    for damaged, words in (
+        (ROWS.replace("f,3", "f,"), "has no number"),
+        (ROWS.replace("f,3", ",3"), "has no level"),
+        (ROWS.replace("1011,f", "101,f"), "codes have 4 characters"),
+        (ROWS.replace("f,3", "f,-3"), "never below zero"),
+        (ROWS.replace("1011,m", "1011,f"), r"row 3 repeats the cell .* of row 2"),
+    ):
+        with pytest.raises(DataError, match=words):
+            read_table(spec(damaged, tmp_path))

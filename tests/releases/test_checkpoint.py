@@ -49,17 +49,23 @@ def hidden(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
 
 
+def place(folder: Path) -> Path:
+    """Return where measurements wait."""
+    (found,) = (path for path in folder.iterdir() if path.name.startswith(".measured-"))
+    return found
+
+
 def measured(folder: Path) -> bytes:
-    (place,) = (path for path in folder.iterdir() if path.name.startswith(".measured-"))
-    return (place / "measurements.parquet").read_bytes()
+    return (place(folder) / "measurements.parquet").read_bytes()
 
 
-def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> bytes:
+def crashed(folder: Path, monkeypatch: pytest.MonkeyPatch, privacy: Any = None, **options: Any) -> bytes:
     """Let a release end in the middle of step 2; return what it had measured."""
+    asked = spec(folder) if privacy is None else spec(folder, privacy=privacy)
     with monkeypatch.context() as patch:
         patch.setattr(mechanism, "estimated", crash)
         with pytest.raises((Crash, HoldfastError)):
-            holdfast.release(spec(folder), folder / "out", **options)
+            holdfast.release(asked, folder / "out", **options)
     return measured(folder)
 
 
@@ -121,8 +127,7 @@ def test_another_seed_is_measured_anew(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_damaged_measurements_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashed(tmp_path, monkeypatch)
-    (place,) = (path for path in tmp_path.iterdir() if path.name.startswith(".measured-"))
-    (place / "measurements.parquet").write_bytes(b"PAR1")
+    (place(tmp_path) / "measurements.parquet").write_bytes(b"PAR1")
     holdfast.release(spec(tmp_path), tmp_path / "out")
     assert verify(tmp_path / "out").kept
 
@@ -160,8 +165,7 @@ def test_what_waits_beside_a_whole_release_is_swept(tmp_path: Path, monkeypatch:
 
 def test_nobody_else_may_read_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crashed(tmp_path, monkeypatch)
-    (place,) = (path for path in tmp_path.iterdir() if path.name.startswith(".measured-"))
-    assert place.stat().st_mode & 0o077 == 0
+    assert place(tmp_path).stat().st_mode & 0o077 == 0
 
 
 @as_root
@@ -170,19 +174,19 @@ def test_what_others_put_in_its_place_is_refused_before_the_charge(tmp_path: Pat
     """A folder that the stranger made would receive every measurement, or lead it over another file."""
     tmp_path.chmod(0o1777)
     ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
-    place = Checkpoint(tmp_path / "out", "", b"").folder
+    there = Checkpoint(tmp_path / "out", "", b"").folder
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "checkpoint.json").write_text("precious")
     if kind == "folder":
-        place.mkdir()
-        (place / "measurements.parquet").symlink_to(precious / "checkpoint.json")
-        place.chmod(0o777)
+        there.mkdir()
+        (there / "measurements.parquet").symlink_to(precious / "checkpoint.json")
+        there.chmod(0o777)
     elif kind == "link":
-        place.symlink_to(precious)
+        there.symlink_to(precious)
     else:
-        os.mkfifo(place)
-    give_away(place)
+        os.mkfifo(there)
+    give_away(there)
     with pytest.raises(HoldfastError, match=r"\.measured-.* cannot be used \(.*where measurements wait"):
         holdfast.release(spec(tmp_path), tmp_path / "out", ledger=ledger)
     assert ledger.spent() == 0
@@ -244,3 +248,57 @@ def test_kill_9_and_the_same_command(tmp_path: Path) -> None:
     assert len(ledger.rows()) == ledger.spent() == 1
     assert run(*holdfast, "verify", "out").returncode == 0
     assert hidden(tmp_path) == []
+
+
+AT_EACH_PIECE = """\
+import os, signal, sys
+from holdfast.estimation.hierarchy import family, kept
+from holdfast.releases.checkpoint import Checkpoint
+family.AT_ONCE, kept.TOGETHER = 8, 1
+put = Checkpoint.put
+def killed(*told):
+    put(*told)
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[1] == "killed":
+    Checkpoint.put = killed
+from holdfast.cli import main
+sys.argv = ["holdfast", *sys.argv[2:]]
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is for POSIX")
+def test_kill_9_after_every_subtree(tmp_path: Path) -> None:
+    """However often a run is killed on its way down, the next goes on, and at last all is as without."""
+    spec(tmp_path)
+    (tmp_path / "s.toml").write_text(TOML)
+    ledger = Ledger.create(tmp_path / "a.ledger", standard="zcdp", budget=Fraction(1))
+    command = ("release", "s.toml", "--out", "out", "--ledger", "a.ledger", "--jobs", "1")
+
+    def run(how: str) -> int:
+        words = (sys.executable, "-c", AT_EACH_PIECE, how, *command)
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, check=False).returncode
+
+    assert run("killed") == -signal.SIGKILL
+    before, pieces = measured(tmp_path), [sorted(path.name for path in place(tmp_path).glob("level-*"))]
+    for _ in range(3):
+        assert run("killed") == -signal.SIGKILL
+        assert measured(tmp_path) == before
+        pieces.append(sorted(path.name for path in place(tmp_path).glob("level-*")))
+        assert len(pieces[-1]) == len(pieces[-2]) + 1
+    assert {name.rpartition("-")[0] for name in pieces[-1]} >= {"level-1", "level-2"}
+    assert run("whole") == 0
+    assert (tmp_path / "out" / "measurements.parquet").read_bytes() == before
+    assert len(ledger.rows()) == ledger.spent() == 1
+    assert verify(tmp_path / "out").kept
+    assert hidden(tmp_path) == []
+
+
+def test_pieces_of_other_measurements_are_thrown_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashed(tmp_path, monkeypatch)
+    (place(tmp_path) / "level-1-0").write_bytes(b"of what was measured before")
+    half = {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"}
+    crashed(tmp_path, monkeypatch, privacy=half)
+    assert not list(place(tmp_path).glob("level-*"))

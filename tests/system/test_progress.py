@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.cli import progress as module
 from holdfast.cli.progress import CLEAR, ProgressLine
-from holdfast.system.progress import Progress, Stage, doing, heard, steps
+from holdfast.system.progress import Progress, Stage, doing, heard, sized_steps, steps
 
 
 def test_nobody_has_to_listen() -> None:
@@ -25,6 +25,22 @@ def test_a_listener_hears_the_share_of_the_innermost_stage() -> None:
     assert said[1] == "drawing: 12 %, about 56 s left"
     assert said[-1] == "drawing: 87 %, about 1 s left"
     assert progress.stages == []
+
+
+def test_steps_count_by_their_sizes() -> None:
+    progress, said = Progress(), []
+    with heard(progress):
+        for _ in sized_steps(range(2), "the tree", [10, 30]):
+            for _ in steps(range(2), "a level"):
+                progress.stages[0].since = 0.0
+                said.append(progress.sentence(10.0))
+    assert said == [
+        "a level: 10 s so far",
+        "a level: 12 %, about 70 s left",
+        "a level: 25 %, about 30 s left",
+        "a level: 62 %, about 6 s left",
+    ]
+    assert list(sized_steps("ab", "unheard", [1, 2])) == ["a", "b"]
 
 
 def test_without_a_number_of_steps_the_time_so_far_is_told() -> None:

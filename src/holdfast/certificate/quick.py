@@ -417,30 +417,35 @@ def _whole_counts(found: list[str], name: str) -> IntArray:
 def _parquet(path: Path, cells: CertifiedCells) -> IntArray:
     import polars as pl  # noqa: PLC0415 - for Parquet alone
 
-    from holdfast.data.files import open_file  # noqa: PLC0415
+    from holdfast.data.in_parts import cells_in_parts, released_parts, texts  # noqa: PLC0415
 
     schema = cells.schema
-    source = open_file(path, most_rows=schema.size, released=True)
-    frame = pl.DataFrame(source.load(range(len(source.header))))
     kinds: dict[str, pl.DataType] = {**dict.fromkeys(schema.names, pl.String()), cells.count: pl.Int64()}
     if cells.status:
         kinds[STATUS] = pl.String()
-    if list(frame.schema.items()) != list(kinds.items()):
-        raise DamagedCertificateError(
-            f"{path.name} does not have the columns {_row(tuple(kinds))!r} of texts and whole numbers"
-        )
-    if frame.height != schema.size or any(frame.null_count().row(0)):
-        raise DamagedCertificateError(f"{path.name} does not list each of the {schema.size:,} cells once")
-    for each in schema.attributes:
-        expected = pl.Series(each.levels, dtype=pl.String).gather(schema.codes(each.name))
-        wrong = (frame[each.name] != expected).arg_true()
-        if wrong.len():
+    counts, done = list[IntArray](), 0
+    for part in released_parts(path, most_rows=schema.size):
+        if list(part.schema.items()) != list(kinds.items()):
             raise DamagedCertificateError(
-                f"{path.name}, row {wrong[0] + 1}, column {each.name!r} is not that of its cell"
+                f"{path.name} does not have the columns {_row(tuple(kinds))!r} of texts and whole numbers"
             )
-    if cells.status and not frame[STATUS].is_in(STATUSES).all():
-        raise DamagedCertificateError(f"{path.name} has a status that is none")
-    return frame[cells.count].to_numpy()
+        if any(part.null_count().row(0)):
+            break
+        for begin, expected in cells_in_parts(schema, done, done + part.height):
+            own = part[begin - done : begin - done + expected.num_rows]
+            for name, levels in texts(expected).to_dict().items():
+                wrong = (own[name] != levels).arg_true()
+                if wrong.len():
+                    raise DamagedCertificateError(
+                        f"{path.name}, row {begin + wrong[0] + 1}, column {name!r} is not that of its cell"
+                    )
+        if cells.status and not part[STATUS].is_in(STATUSES).all():
+            raise DamagedCertificateError(f"{path.name} has a status that is none")
+        counts.append(part[cells.count].to_numpy())
+        done += part.height
+    if done != schema.size:
+        raise DamagedCertificateError(f"{path.name} does not list each of the {schema.size:,} cells once")
+    return np.concatenate(counts)
 
 
 def _listed(value: Any) -> list[Any]:

@@ -52,6 +52,10 @@ def command(
         str,
         typer.Option(metavar="NAME", help="For swapped records and top-down releases: embedded, or spark."),
     ] = "embedded",
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="For top-down releases: so many processes; one a core by default."),
+    ] = None,
     utility: Annotated[
         Path | None,
         typer.Option(
@@ -80,6 +84,7 @@ def command(
             key=sign,
             quote_formulas=quote_formulas,
             engine=engine,
+            jobs=jobs,
             utility=utility,
             microdata=microdata,
             accept_no_protection=accept_no_protection,

@@ -31,6 +31,8 @@ _HIDDEN = re.compile(r"[*†‡.xXcCsS-]{1,3}|[<>≤≥]=?\s*\d+|\(?suppressed\)
 """How offices write counts that they withhold."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:[ ,.'_\u00a0\u2009\u202f]\d{3})+")
 """Digits in groups of three."""
+LONG, SEVERAL = 1 << 20, 2
+"""Rows of a column from which on it is worth while to hold each text once, and how often it stands."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,10 +62,13 @@ class Columns:
                 raise DataError(source.hint or said)
             if source.header.count(name) > 1:
                 raise DataError(f"{source.name} has two columns {name!r}: rename one.")
-        loaded = source.load([source.header.index(name) for name in wanted])
-        columns = {name: column.alias(name) for name, column in zip(wanted, loaded, strict=True)}
-        for name in levels:
-            columns[name] = as_text(source, columns[name], floats=closed(recode.get(name, {})))
+        columns = {}
+        for name in wanted:  # one after the other, as texts take far more memory than their places
+            (column,) = source.load([source.header.index(name)])
+            columns[name] = column.alias(name)
+            if name in levels:
+                text = as_text(source, columns[name], floats=closed(recode.get(name, {})))
+                columns[name] = compact(text)
         for name in numbers:
             kind = columns[name].dtype
             if not (kind.is_numeric() or isinstance(kind, pl.String | pl.Null)):
@@ -140,12 +145,22 @@ class Columns:
             )
 
 
+def compact(column: pl.Series) -> pl.Series:
+    """Return a long column of texts, each of which stands on several rows, by its distinct texts."""
+    if column.dtype != pl.String or len(column) < LONG or column.null_count():
+        return column
+    levels = column.unique(maintain_order=True)
+    return column.cast(pl.Enum(levels)) if SEVERAL * len(levels) < len(column) else column
+
+
 def as_text(source: Source, column: pl.Series, *, floats: bool = False) -> pl.Series:
     """Return a column of levels as text: dates in ISO 8601, truth values as true and false.
 
     Floating-point numbers are refused, as 0.1 + 0.2 and 0.3 would be two levels, unless bins take them.
     """
     kind = column.dtype
+    if isinstance(kind, pl.Enum) and not column.null_count():
+        return column
     if floats and kind.is_float():
         return column.fill_nan(None).cast(pl.String)
     if isinstance(kind, pl.Datetime) and (column.dt.truncate("1d") == column).all():
@@ -194,6 +209,9 @@ def _complaint(value: object) -> str:
 
 def recoded(source: Source, column: pl.Series, bins: Bins, missing: Sequence[str]) -> pl.Series:
     """Return a column of texts with new levels; raises DataError where no bin takes a value."""
+    if not bins and not missing:
+        return column
+    column = column.cast(pl.String)
     column = column.fill_null("") if missing else column
     distinct = column.drop_nulls().unique().to_list()
     new = {value: level for value in distinct if (level := _level(value, bins, missing)) != value}

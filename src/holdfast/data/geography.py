@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from holdfast.data.columns import as_text
+from holdfast.data.columns import as_text, compact
 from holdfast.data.files import Source
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import BoolArray, IntArray
@@ -215,22 +215,27 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         raise DataError(source.hint or said)
     place, own = source.header.index(column), len(source.header)
     header = (*(f"{name} in the file" if name in prefixes else name for name in source.header), *prefixes)
+    known: list[pl.Series] = []  # each level is asked for by itself, and codes are read once
+
+    def codes_of() -> pl.Series:
+        if not known:
+            known.append(compact(_codes(source, source.load([place])[0].alias(column), geography)))
+        return known[0]
 
     def load(places: Sequence[int]) -> list[pl.Series]:
-        wanted = sorted({at if at < own else place for at in places})
+        wanted = sorted({at for at in places if at < own})
         loaded = dict(zip(wanted, source.load(wanted), strict=True))
-        codes = None
-        found = []
-        for at in places:
-            if at < own:
-                found.append(loaded[at])
-                continue
-            codes = _codes(source, loaded[place].alias(column), geography) if codes is None else codes
-            level = header[at]
-            length = prefixes[level]
-            part = codes.str.slice(0, length) if length else pl.repeat(level, len(codes), eager=True)
-            found.append(part.alias(level))
-        return found
+        return [loaded[at] if at < own else prefix(header[at]) for at in places]
+
+    def prefix(level: str) -> pl.Series:
+        codes, length = codes_of(), prefixes[level]
+        if not length:
+            return compact(pl.repeat(level, len(codes), eager=True)).alias(level)
+        kind = codes.dtype
+        if not isinstance(kind, pl.Enum):
+            return codes.str.slice(0, length).alias(level)
+        begins = kind.categories.str.slice(0, length)
+        return compact(begins.gather(codes.to_physical())).alias(level)
 
     return replace(source, header=header, load=load)
 

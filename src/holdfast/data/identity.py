@@ -29,6 +29,8 @@ import pyarrow.ipc
 
 _CHUNK = 100_000
 """How many rows are Python's own objects at one time."""
+_AT_ONCE = 1_000_000
+"""How many rows of columns are texts at one time."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}.*")
@@ -38,7 +40,9 @@ _STAYS = r"^(?:0|-?[1-9][0-9]*|-?(?:0|[1-9][0-9]*)\.[0-9]*[1-9])$"
 
 def identity(columns: Sequence[pl.Series]) -> bytes:
     """Return the identity of the rows of some columns."""
-    return identity_of_batches([columns])
+    rows = len(columns[0]) if columns else 0
+    begins = range(0, max(rows, 1), _AT_ONCE)
+    return identity_of_batches([column[begin : begin + _AT_ONCE] for column in columns] for begin in begins)
 
 
 def identity_of_batches(batches: Iterable[Sequence[pl.Series]]) -> bytes:

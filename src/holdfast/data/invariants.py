@@ -10,9 +10,11 @@ from scipy.sparse import csr_array
 
 from holdfast.data.grid import ancestors
 from holdfast.data.levels import range_words
+from holdfast.data.narrow import Narrow
 from holdfast.data.schema import Schema
 from holdfast.data.selection import chosen_levels, select
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.spread import SpreadColumns, expanded
 from holdfast.spec.constraints import Invariant, InvariantKind
 from holdfast.spec.model import Spec
 from holdfast.spec.values import Choice, Range, levels_or_range
@@ -37,8 +39,8 @@ class InvariantBlock:
     """The attributes of a margin."""
     labels: tuple[str, ...]
     """What each row counts, in words."""
-    matrix: csr_array[np.int64, tuple[int, int]]
-    """Rows by cells; zero at structural zeros."""
+    given: csr_array[np.int64, tuple[int, int]] | SpreadColumns
+    """Rows by cells; zero at structural zeros. By distinct columns, where cells of many nodes are alike."""
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The levels that a selection keeps of each of its attributes."""
     equals: int | None = None
@@ -46,8 +48,15 @@ class InvariantBlock:
     level: str | None = None
     """Where weights are the same at every node of a level: that level, whose nodes come first in the rows."""
 
+    @property
+    def matrix(self) -> csr_array[np.int64, tuple[int, int]]:
+        """Rows by cells, every entry of them."""
+        return expanded(self.given)
+
     def evaluate(self, counts: IntArray) -> IntArray:
         """Return the values of the rows for some counts of the cells."""
+        if isinstance(self.given, SpreadColumns):
+            return np.asarray(self.given.columns @ self.given.sums(counts), dtype=np.int64)
         if self.kind == "weights":  # other rows add up counts, and the total of a table fits
             sizes = abs(self.matrix).astype(np.float64) @ np.abs(counts.astype(np.float64))
             if np.max(sizes, initial=0.0) >= 2.0**62:
@@ -83,6 +92,7 @@ class InvariantBlock:
             kind: InvariantKind = data["kind"]
             if kind not in get_args(InvariantKind):
                 raise ValueError  # noqa: TRY301 - caught with the other damage below
+            matrix: csr_array[np.int64, tuple[int, int]] | SpreadColumns
             if kind == "weights":
                 matrix = _weights_matrix(
                     schema,
@@ -92,7 +102,7 @@ class InvariantBlock:
                     length=len(labels),
                 )
             else:
-                matrix = margin_matrix(schema, attributes, where)[0]
+                matrix = spread_margin(schema, attributes, where)[0]
             equals = data["equals"]
             if matrix.shape[0] != len(labels) or not isinstance(equals, int | None):
                 raise ValueError  # noqa: TRY301
@@ -166,7 +176,7 @@ def _block(spec: Spec, schema: Schema, invariant: Invariant, place: str) -> Inva
     attributes = invariant.attributes
     asked = invariant.where or {}
     where = chosen_levels(schema, asked, place=place) if asked else {}
-    matrix, kept = margin_matrix(schema, attributes, where)
+    matrix, kept = spread_margin(schema, attributes, where)
     selection = _in_words(asked, where, schema)
     if attributes:
         name = " by ".join(attributes) + (f" within {selection}" if selection else "")
@@ -202,6 +212,17 @@ def margin_matrix(
     ones = np.ones(len(cells), dtype=np.int64)
     matrix = csr_array((ones, (new_row[row[cells]], cells)), shape=(len(kept), schema.size))
     return matrix, kept
+
+
+def spread_margin(
+    schema: Schema, attributes: Sequence[str], where: Mapping[str, tuple[str, ...]]
+) -> tuple[csr_array[np.int64, tuple[int, int]] | SpreadColumns, IntArray]:
+    """Return what `margin_matrix` does, by distinct columns where cells of many nodes are alike."""
+    narrow = Narrow.of(schema, {*attributes, *where})
+    if narrow is None:
+        return margin_matrix(schema, attributes, where)
+    matrix, kept = margin_matrix(narrow.schema, attributes, where)
+    return SpreadColumns(matrix, narrow.times), kept
 
 
 def margin_labels(

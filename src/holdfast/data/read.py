@@ -49,7 +49,7 @@ class ReadTable:
     @cached_property
     def identity(self) -> bytes:
         """The identity of all that the source holds, not only of what the table counts: confidential."""
-        from holdfast.data.identity import identity, identity_of_batches  # noqa: PLC0415 - for ledgers alone
+        from holdfast.data.identity import identity, identity_of_batches  # noqa: PLC0415 - loaded late
 
         if (rows := self.columns.source.rows) is not None:
             return identity_of_batches(rows())
@@ -284,7 +284,8 @@ def _spread(
     """Return the values summed over all cells."""
     cells = records.cells(schema)
     _no_structural_zeros(columns, schema, records, values, count)
-    if sum(abs(value) for value in values.tolist()) >= 2**63:
+    rough = float(np.abs(values.astype(np.float64)).sum())
+    if rough >= 2**62 and sum(abs(value) for value in values.tolist()) >= 2**63:
         raise DataError(
             f"{columns.source.name}, column {count!r} sums to more than fits 64 bits: check the counts."
         )

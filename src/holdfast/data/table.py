@@ -141,8 +141,22 @@ class PublicTable(CellCounts):
         written = self
         if quote_formulas and Path(path).suffix.lower() == ".csv":
             written = PublicTable(quoted_schema(self.schema), self.counts, quoted(self.count))
+        if Path(path).suffix.lower() == ".parquet":
+            from holdfast.data.in_parts import write_parts  # noqa: PLC0415 - Arrow is loaded late
+
+            write_parts(written.parts(status), path, file)
+            return
         frame = written.to_frame()
         write_frame(frame if status is None else frame.with_columns(status), path, file)
+
+    def parts(self, status: pl.Series | None = None) -> "Iterator[pa.Table]":
+        """Yield what `to_frame` returns, some rows at a time."""
+        from holdfast.data.in_parts import cells_in_parts  # noqa: PLC0415 - Arrow is loaded late
+
+        for begin, cells in cells_in_parts(self.schema):
+            end = begin + cells.num_rows
+            part = cells.append_column(self.count, [self.counts[begin:end]])
+            yield part if status is None else part.append_column(status.name, status[begin:end].to_arrow())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PublicTable):
@@ -215,6 +229,8 @@ def write_frame(frame: pl.DataFrame, path: str | Path, file: IO[bytes] | None = 
         raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from error
 
 
+AT_ONCE = 1 << 20
+"""Records whose cells are worked out together."""
 LevelCodes = NDArray[np.unsignedinteger[Any]]
 
 
@@ -263,11 +279,14 @@ class Records:
                 raise SpecError(
                     f"the levels of {attribute.name!r} are not those of the records: take the same, in order."
                 )
-        codes = {name: self.column(name).astype(np.int64) for name in schema.names}
-        cells = schema.grid.place(codes)
-        if schema.nestings and self.size and cells.min() < 0:
-            record = int(np.argmin(cells))
-            raise NotACellError(record, schema.apart(codes, record))
+        cells = np.empty(self.size, dtype=np.int64)
+        for begin in range(0, self.size, AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            codes = {name: self.column(name)[some].astype(np.int64) for name in schema.names}
+            cells[some] = found = schema.grid.place(codes)
+            if schema.nestings and found.min() < 0:
+                record = int(np.argmin(found))
+                raise NotACellError(begin + record, schema.apart(codes, record))
         return cells
 
     def table(self, schema: Schema) -> Table:

@@ -66,7 +66,16 @@ def looks_like_id(name: str, values: int, rows: int) -> bool:
 def alike_levels(attributes: Attributes) -> Iterator[str]:
     """Yield what to say of levels that look like one, and of levels that look like no value."""
     for attribute in attributes:
-        yield from _alike(attribute)
+        if not _numbered(attribute):
+            yield from _alike(attribute)
+
+
+def _numbered(attribute: Attribute) -> bool:
+    """Whether levels are codes of equal length, of digits alone: no two of these are alike."""
+    first = len(attribute.levels[0])
+    return first > 0 and all(
+        len(level) == first and level.isascii() and level.isdigit() for level in attribute.levels
+    )
 
 
 def _alike(attribute: Attribute) -> Iterator[str]:

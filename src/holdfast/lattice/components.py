@@ -5,12 +5,14 @@ share no equation can be treated apart. Both shrink a large sparse system to a s
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.spread import SpreadColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,15 +20,22 @@ class Patterns:
     """The distinct columns of a matrix, in order of first appearance.
 
     Attributes:
-        of_cell: the pattern of each cell.
+        of_column: the pattern of each column that was given.
         columns: the distinct columns, rows x K.
         size: how many cells share each pattern.
+        given: the columns of a matrix whose columns stand many times; None where each is of one cell.
 
     """
 
-    of_cell: IntArray
+    of_column: IntArray
     columns: csr_array
     size: IntArray
+    given: SpreadColumns | None = None
+
+    @cached_property
+    def of_cell(self) -> IntArray:
+        """The pattern of each cell."""
+        return self.of_column if self.given is None else self.of_column[self.given.of_cell]
 
     @property
     def count(self) -> int:
@@ -42,8 +51,12 @@ class Component:
     rows: IntArray
 
 
-def patterns(matrix: csr_array) -> Patterns:
+def patterns(matrix: csr_array | SpreadColumns) -> Patterns:
     """Group the cells whose columns are identical."""
+    if isinstance(matrix, SpreadColumns):
+        found = patterns(matrix.columns)
+        size = np.bincount(found.of_column, matrix.each, minlength=found.count).astype(np.int64)
+        return Patterns(found.of_column, found.columns, size, matrix)
     columns = canonical(matrix)
     seed = 0
     while True:
@@ -53,7 +66,7 @@ def patterns(matrix: csr_array) -> Patterns:
             break
         seed += 1
     return Patterns(
-        of_cell=of_cell,
+        of_column=of_cell,
         columns=csr_array(columns[:, first]),
         size=np.bincount(of_cell, minlength=first.size).astype(np.int64),
     )

@@ -35,6 +35,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import Neighbours
 from holdfast.system.checks import Check
 from holdfast.system.errors import ReleaseError, SpecError
+from holdfast.system.shelf import Shelf
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ class Making:
     """What a run that was ended had drawn, which is not drawn again."""
     keep: Callable[[Output], None] | None = None
     """Takes what is drawn before anything is made of it."""
+    jobs: int | None = None
+    """How many processes of this machine make it; as many as it has cores where nothing is said."""
+    shelf: Shelf | None = None
+    """Keeps what is made of the draw piece by piece, for a run that goes on after this one was ended."""
 
 
 AT_ONCE = Making()
@@ -197,6 +202,8 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """Whether a run that was ended after its draw can go on from there [holdfast, releases/checkpoint.py]."""
     engines: ClassVar[tuple[str, ...]] = ("embedded",)
     """Where a release can be made."""
+    parallel: ClassVar[bool] = False
+    """Whether several processes of this machine make it, as many as are asked for."""
     reports: ClassVar[bool] = False
     """Whether a report for the curator's eyes goes with a release."""
     repeatable: bool = False

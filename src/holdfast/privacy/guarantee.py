@@ -6,15 +6,20 @@ without its scope says nothing: invariants are outside of every promise made her
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from math import ceil, expm1, floor, log, log10
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
+from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import check_consistent, independent_rows
+from holdfast.lattice.spread import SpreadColumns
 from holdfast.privacy.claims import Claim
 from holdfast.privacy.evidence import Evidence
 from holdfast.privacy.intensity import Approximate, Functional, GaussianDP, Intensity, Pure, ZeroConcentrated
@@ -39,6 +44,18 @@ CLOSEST = 2
 """Records in which two files of one scope differ at least."""
 NEAR, NINTH = 0.1, 9
 """How near to 1 a factor is told by what it is beyond 1, and to which place."""
+
+
+def _parts(matrix: csr_array | SpreadColumns, values: IntArray) -> Iterator[NDArray[Any]]:
+    """Yield what a system of equations is made of: by rows, with the cells of each and its entries there."""
+    yield np.array(matrix.shape)
+    if isinstance(matrix, SpreadColumns):
+        yield matrix.indptr
+        yield from (cells for cells, _ in matrix.rows())
+        yield from (entries for _, entries in matrix.rows())
+    else:
+        yield from (matrix.indptr, matrix.indices, matrix.data)
+    yield values
 
 
 @dataclass(frozen=True)
@@ -67,12 +84,11 @@ class Scope:
     ) -> "Scope":
         """Name the conforming tables of a universe, by the system A x = t, B x >= b."""
         digest = hashlib.sha256()
-        systems = [(universe.matrix, universe.values)]
+        parts = _parts(universe.given, universe.values)
         if universe.limits is not None:
-            systems.append((universe.limits.rows, universe.limits.least))
-        for matrix, values in systems:
-            for part in (np.array(matrix.shape), matrix.indptr, matrix.indices, matrix.data, values):
-                digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+            parts = chain(parts, _parts(universe.limits.rows, universe.limits.least))
+        for part in parts:
+            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return cls("table", invariants, constraints, digest.hexdigest(), tables=universe)
 
     @property

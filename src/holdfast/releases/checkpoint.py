@@ -80,6 +80,25 @@ class Checkpoint:
         except OSError as error:
             raise self._refused(error) from None
 
+    def get(self, name: str) -> bytes | None:
+        """Return a piece of what was made of the draw; None where it is not there."""
+        try:
+            with Private.opened(self.folder) as inside, inside.open(name) as file:
+                return file.read()
+        except OSError:
+            return None
+
+    def put(self, name: str, content: bytes) -> None:
+        """Keep a piece of what is made of the draw; who reads it looks whether it is whole."""
+        try:
+            with Private.opened(self.folder) as inside:
+                draft = f"{name}.draft"
+                inside.remove(draft)
+                inside.write(draft, content)
+                os.rename(draft, name, src_dir_fd=inside.handle, dst_dir_fd=inside.handle)
+        except OSError as error:
+            raise self._refused(error) from None
+
     def _refused(self, error: OSError) -> ReleaseError:
         reason = error.strerror or "the disk refuses"
         return ReleaseError(

@@ -120,6 +120,7 @@ class Handover:
     quote_formulas: bool = False
     accept_no_protection: bool = False
     engine: str = "embedded"
+    jobs: int | None = None
     microdata: bool = False
     utility: str | Path | None = None
     ready: "Callable[[], None]" = field(default=lambda: None, repr=False)
@@ -131,6 +132,7 @@ class Handover:
         require_able(
             kinds,
             engine=self.engine,
+            jobs=self.jobs,
             microdata=self.microdata,
             utility=self.utility is not None,
             quoted=self.quote_formulas,
@@ -156,7 +158,11 @@ class Handover:
         with drafted(self.out, lambda draft: reason_to_keep(draft, account)) as draft:
             prepared = prepare()
             drawing = prepared.drawing(
-                self.entropy, engine=self.engine, microdata=self.microdata, ledger=account
+                self.entropy,
+                engine=self.engine,
+                jobs=self.jobs,
+                microdata=self.microdata,
+                ledger=account,
             )
             written = self._drawn(drawing, draft, account, secret)
         forget(folder)
@@ -176,7 +182,7 @@ class Handover:
         before = None if checkpoint is None else checkpoint.restore(drawing.prepared.restored)
         if checkpoint is not None:
             name = drawing.prepared.kinds[0].output
-            drawing = drawing.going_on(before, lambda drawn: checkpoint.keep(name, drawn))
+            drawing = drawing.going_on(before, lambda drawn: checkpoint.keep(name, drawn), checkpoint)
         require_protection(drawing.certificate, accepted=self.accept_no_protection)
         with cannot_write(draft.folder):
             write_page(drawing.page(parquet=self.parquet), draft)

@@ -89,7 +89,13 @@ class PreparedPart(ABC):
 
 
 def require_able(
-    kinds: Iterable[type[Mechanism[Any, Any]]], *, engine: str, microdata: bool, utility: bool, quoted: bool
+    kinds: Iterable[type[Mechanism[Any, Any]]],
+    *,
+    engine: str,
+    microdata: bool,
+    utility: bool,
+    quoted: bool,
+    jobs: int | None = None,
 ) -> None:
     """Raise ReleaseError where mechanisms are asked for what they cannot do, before anything is read."""
     every = tuple(kinds)
@@ -99,6 +105,13 @@ def require_able(
         raise ReleaseError(
             "an engine is for records that are swapped and for top-down releases: leave it out."
         )
+    if jobs is not None:
+        if jobs < 1:
+            raise ReleaseError(f"{option('jobs', jobs)} is no number of processes: give 1 or more.")
+        if engine != "embedded" or not all(kind.parallel for kind in every):
+            raise ReleaseError(
+                f"{option('jobs')} is for top-down releases that this machine makes: leave it out."
+            )
     if microdata and not all("microdata" in kind.extras for kind in every):
         raise ReleaseError(
             f"{option('microdata')} is for top-down releases, whose counts are records: leave it out."

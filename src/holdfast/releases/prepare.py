@@ -102,6 +102,7 @@ def release(
     quote_formulas: bool = False,
     accept_no_protection: bool = False,
     engine: str = "embedded",
+    jobs: int | None = None,
     microdata: bool = False,
     utility: str | Path | None = None,
     strict: bool = False,
@@ -120,6 +121,7 @@ def release(
         quote_formulas: whether names that a spreadsheet would run are quoted in CSV.
         accept_no_protection: releases even where the guarantee is no protection to speak of.
         engine: where records are swapped and top-down estimates are made, "embedded" or "spark".
+        jobs: how many processes of this machine make a top-down release; by default one for each core.
         microdata: whether a top-down release has a record for each count, too.
         utility: the file of the curator's report on swapped records, beside the folder unless it is given.
         strict: whether doubts about the data, which are warnings otherwise, are errors: nothing is charged.
@@ -139,6 +141,7 @@ def release(
         quote_formulas=quote_formulas,
         accept_no_protection=accept_no_protection,
         engine=engine,
+        jobs=jobs,
         microdata=microdata,
         utility=utility,
     ).of(lambda: _free_of_doubts(prepare(asked, data), strict=strict), kinds_of(asked))

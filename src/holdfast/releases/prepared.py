@@ -32,6 +32,7 @@ from holdfast.spec.privacy import Privacy
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.private import Private
+from holdfast.system.shelf import Shelf
 
 if TYPE_CHECKING:
     from holdfast.formats.beside import Beside
@@ -200,6 +201,7 @@ class Prepared:
         entropy: Entropy | None = None,
         *,
         engine: str = "embedded",
+        jobs: int | None = None,
         microdata: bool = False,
         ledger: "Ledger | None" = None,
     ) -> "Drawing":
@@ -215,7 +217,7 @@ class Prepared:
         else:
             draws = {name: part.draw(source, engine) for name, part in self.parts.items()}
         certificate, chapters = self._certified(secure=source.secure, microdata=microdata)
-        return Drawing(self, certificate, chapters, draws, Making(engine, microdata), source)
+        return Drawing(self, certificate, chapters, draws, Making(engine, microdata, jobs=jobs), source)
 
     def release(
         self,
@@ -260,6 +262,7 @@ class Prepared:
         quote_formulas: bool = False,
         accept_no_protection: bool = False,
         engine: str = "embedded",
+        jobs: int | None = None,
         microdata: bool = False,
         utility: str | Path | None = None,
     ) -> Written:
@@ -274,6 +277,7 @@ class Prepared:
             quote_formulas=quote_formulas,
             accept_no_protection=accept_no_protection,
             engine=engine,
+            jobs=jobs,
             microdata=microdata,
             utility=utility,
         ).of(lambda: self, self.kinds)
@@ -330,9 +334,12 @@ class Drawing:
         with tempfile.TemporaryDirectory() as place, Private.made(Path(place) / "drawn") as folder:
             return {name: output.held(folder, name) for name, output in self.draw().items()}
 
-    def going_on(self, drawn: Output | None, keep: Callable[[Output], None]) -> "Drawing":
-        """Return it for what a run before had drawn, if it had, with a place to keep what is drawn now."""
-        return replace(self, making=replace(self.making, drawn=drawn, keep=keep))
+    def going_on(self, drawn: Output | None, keep: Callable[[Output], None], shelf: Shelf) -> "Drawing":
+        """Return it for what a run before had drawn, if it had, with a place to keep what is drawn now.
+
+        What is made of that goes to a ``shelf``, piece by piece.
+        """
+        return replace(self, making=replace(self.making, drawn=drawn, keep=keep, shelf=shelf))
 
     def report(self) -> Mapping[str, Any] | None:
         """Return what the draw that was written did, for the curator, where there is something to tell."""

@@ -105,7 +105,8 @@ class PreparedTable(PreparedPart):
     @property
     def counts(self) -> IntArray:
         """The confidential counts of the possible cells."""
-        return np.asarray(self.reading.table.counts[self.public.possible])
+        counts = self.reading.table.counts
+        return np.asarray(counts[self.public.possible] if self.public.schema.impossible else counts)
 
     def certify(self, *, secure: bool, microdata: bool = False) -> Certificate:
         """Record a release; nothing in the record depends on the draw."""

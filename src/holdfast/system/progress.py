@@ -9,7 +9,7 @@ Stages nest. The share of the outermost one whose number of steps is known count
 share of the one within.
 """
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -26,6 +26,8 @@ class Stage:
     words: str
     total: int | None = None
     done: int = 0
+    size: int = 1
+    """What the current step counts for, where steps take longer or shorter."""
     since: float = field(default_factory=monotonic)
 
 
@@ -62,7 +64,7 @@ class Progress:
         counted = [stage for stage in stages if stage.total]
         share = 0.0
         for stage in reversed(counted):
-            share = min(1.0, (stage.done + share) / (stage.total or 1))
+            share = min(1.0, (stage.done + stage.size * share) / (stage.total or 1))
         if share == 0:
             return f"{stages[-1].words}: {_time(now - stages[0].since)} so far"
         left = (now - counted[0].since) * (1 - share) / share
@@ -84,6 +86,23 @@ def steps(items: Iterable[ItemT], words: str, total: int | None = None) -> Itera
         for item in items:
             yield item
             stage.done += 1
+    finally:
+        progress.end(stage)
+
+
+def sized_steps(items: Iterable[ItemT], words: str, sizes: Sequence[int]) -> Iterator[ItemT]:
+    """Yield the items, and report each that is behind by its size, by which it takes longer or shorter."""
+    progress = _LISTENING.get()
+    if progress is None:
+        yield from items
+        return
+    stage = Stage(words, sum(sizes))
+    progress.begin(stage)
+    try:
+        for item, size in zip(items, sizes, strict=True):
+            stage.size = size
+            yield item
+            stage.done += size
     finally:
         progress.end(stage)
 

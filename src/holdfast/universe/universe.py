@@ -18,6 +18,7 @@ from holdfast.lattice.components import Component, Patterns, components, pattern
 from holdfast.lattice.nested import nested_counts
 from holdfast.lattice.product import AxisMargins, Feature, product_features
 from holdfast.lattice.rows import independent_and_wrong, ones_combination
+from holdfast.lattice.spread import SpreadColumns, expanded
 from holdfast.programs.solver import UNBOUNDED, Program, Status
 from holdfast.system.errors import InvariantError
 from holdfast.universe.limits import Limits, follows, narrowed
@@ -124,7 +125,8 @@ class Universe:
     """The tables x >= 0 with A x = t and B x >= b; make one with `Universe.of`.
 
     Attributes:
-        matrix: A, with independent rows only, rows x d; bounds that leave one value are among them.
+        given: A, with independent rows only, rows x d; bounds that leave one value are among them.
+            By its distinct columns, where cells of many nodes are alike.
         values: t, for those rows.
         cliques: the attribute sets, when the invariants are exactly their margins over the full
             product of levels (frozenset() is the grand total); None otherwise.
@@ -135,7 +137,7 @@ class Universe:
 
     """
 
-    matrix: csr_array
+    given: csr_array | SpreadColumns
     values: IntArray
     cliques: tuple[frozenset[str], ...] | None
     margins: AxisMargins | None = None
@@ -146,7 +148,7 @@ class Universe:
     @classmethod
     def of(
         cls,
-        matrix: csr_array,
+        matrix: csr_array | SpreadColumns,
         values: IntArray,
         cliques: tuple[frozenset[str], ...] | None = None,
         *,
@@ -159,7 +161,8 @@ class Universe:
         Raises InvariantError when rows contradict each other or no table of counts keeps them. The second is
         not asked where the values were evaluated on a table, so that it is ``occupied``.
         """
-        clean = csr_array(matrix.astype(np.int64))
+        columns = matrix.columns if isinstance(matrix, SpreadColumns) else matrix
+        clean = csr_array(columns.astype(np.int64))
         clean.sum_duplicates()
         clean.eliminate_zeros()
         values = np.asarray(values, dtype=np.int64)
@@ -169,10 +172,15 @@ class Universe:
                 f"invariant row {int(wrong[0])} has the value {int(values[wrong[0]])}, which the "
                 "other invariants contradict: evaluate all of them on the same data."
             )
-        universe = cls(csr_array(clean[kept]), values[kept], cliques, margins)
+        left = csr_array(clean[kept])
+        given = SpreadColumns(left, matrix.times) if isinstance(matrix, SpreadColumns) else left
+        universe = cls(given, values[kept], cliques, margins)
         if not occupied:
             universe._require_a_table()
-        return universe if limits is None else universe._within(limits, clean, values, occupied=occupied)
+        if limits is None:
+            return universe
+        every = expanded(SpreadColumns(clean, matrix.times) if isinstance(matrix, SpreadColumns) else clean)
+        return universe._within(limits, every, values, occupied=occupied)
 
     def _within(self, limits: Limits, rows: csr_array, known: IntArray, *, occupied: bool) -> "Universe":
         """Return the tables that keep bounds; ``rows`` are all invariants, which say more at a glance."""
@@ -203,14 +211,19 @@ class Universe:
         return self if self.limits is None else replace(self, limits=None, declared=None)
 
     @property
+    def matrix(self) -> csr_array:
+        """A, every entry of it."""
+        return expanded(self.given)
+
+    @property
     def cells(self) -> int:
         """The number of cells, d."""
-        return int(self.matrix.shape[1])
+        return int(self.given.shape[1])
 
     @property
     def rank(self) -> int:
         """The rank of A."""
-        return int(self.matrix.shape[0])
+        return int(self.given.shape[0])
 
     @property
     def dimension(self) -> int:
@@ -220,7 +233,7 @@ class Universe:
     @cached_property
     def patterns(self) -> Patterns:
         """The cells grouped by equal columns of A."""
-        return patterns(self.matrix)
+        return patterns(self.given)
 
     @cached_property
     def kinds(self) -> Patterns:
@@ -265,7 +278,8 @@ class Universe:
     @cached_property
     def total(self) -> int | None:
         """The number of records n, when the invariants determine it; else None."""
-        weights = ones_combination(self.matrix)
+        narrow = self.given.columns if isinstance(self.given, SpreadColumns) else self.given
+        weights = ones_combination(narrow)
         if weights is None:
             return None
         return int(sum((c * int(self.values[row]) for row, c in weights.items()), Fraction(0)))

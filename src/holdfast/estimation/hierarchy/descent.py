@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.estimation.hierarchy.conflict import UnmetError, explained
-from holdfast.estimation.hierarchy.family import FamilyTask, solved_alone, tasks
+from holdfast.estimation.hierarchy.family import FamilyTask, FamilyTasks, solved_alone
 from holdfast.estimation.hierarchy.level import Level
 from holdfast.estimation.hierarchy.passes import Passes
 from holdfast.estimation.hierarchy.propagation import Propagation, propagated
@@ -27,7 +27,7 @@ from holdfast.estimation.hierarchy.run import Run, here, one_thread
 from holdfast.estimation.hierarchy.subtree import Branch, Joint, Subtree
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.system.errors import DataError, HoldfastError
-from holdfast.system.progress import doing, steps
+from holdfast.system.progress import doing, sized_steps, steps
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ def descend(
             raise _unmet(parents, levels, asked, [asked.wrong])
         tree = _PartialTree(parents, levels, asked, run, reals=reals)
         tree.root()
-        for place in steps(range(1, len(levels)), "estimating the tree"):
+        below = [level.nodes for level in levels[1:]]
+        for place in sized_steps(range(1, len(levels)), "estimating the tree", below):
             unmet = tree.children(place)
             if unmet.size:
                 tree.rescue(place, unmet)
@@ -150,19 +151,25 @@ class _PartialTree:
     def children(self, place: int) -> IntArray:
         """Estimate a level below its parents; return the parents without children that keep everything."""
         level, parent = self._levels[place], self._parents[place - 1]
-        jobs = list(tasks(level, parent, self._counts[-1], reals=self._reals is not None))
+        jobs = FamilyTasks(level, parent, self._counts[-1], reals=self._reals is not None)
         answers = self._run(FamilyTask.solve, jobs)
-        found = list(steps(answers, f"estimating {level.name}", total=len(jobs)))
-        self._counts.append(np.concatenate([each.counts for each in found]))
-        self._fits.append(
-            _Fits(
-                np.concatenate([each.objective for each in found]),
-                np.concatenate([each.gap for each in found]),
-            )
-        )
-        if self._reals is not None:
-            self._reals.append(np.concatenate([each.reals for each in found if each.reals is not None]))
-        return np.flatnonzero(~np.concatenate([each.met for each in found]))
+        counts = np.empty((level.nodes, level.cells), dtype=np.int64)
+        fits = _Fits(np.empty(len(self._counts[-1])), np.empty(len(self._counts[-1])))
+        met = np.empty(len(self._counts[-1]), dtype=np.bool_)
+        reals = None if self._reals is None else np.empty(counts.shape)
+        children = families = 0
+        for each in steps(answers, f"estimating {level.name}", total=len(jobs)):
+            own = slice(children, children := children + len(each.counts))
+            some = slice(families, families := families + each.met.size)
+            counts[own], met[some] = each.counts, each.met
+            fits.objective[some], fits.gap[some] = each.objective, each.gap
+            if reals is not None and each.reals is not None:
+                reals[own] = each.reals
+        self._counts.append(counts)
+        self._fits.append(fits)
+        if self._reals is not None and reals is not None:
+            self._reals.append(reals)
+        return np.flatnonzero(~met)
 
     def rescue(self, last: int, unmet: IntArray) -> None:
         """Estimate several levels at once below the nearest nodes whose counts can stay, or raise.

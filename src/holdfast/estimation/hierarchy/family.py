@@ -16,6 +16,7 @@ it needs and can be sent anywhere.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -246,14 +247,36 @@ class FamilyTask:
         return FamilyCounts(whole, met, objective, gap, reals)
 
 
-def tasks(level: Level, parent: IntArray, counts: IntArray, *, reals: bool = False) -> Iterator[FamilyTask]:
-    """Yield the families of a level, in order."""
-    ends = np.searchsorted(parent, np.arange(len(counts) + 1))
-    begin = 0
-    while begin < len(counts):
-        reached = ends[begin] + max(AT_ONCE // level.cells, 1)
-        end = max(begin + 1, int(np.searchsorted(ends, reached, side="right")) - 1)
-        children = slice(ends[begin], ends[end])
-        part = level.part(children.start, children.stop)
-        yield FamilyTask(part, parent[children] - begin, counts[begin:end], reals)
-        begin = end
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyTasks:
+    """The families of a level, in order: tasks that are made when they are asked for, and their number."""
+
+    level: Level
+    parent: IntArray
+    counts: IntArray
+    reals: bool = False
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """The first parent of each task, and their number."""
+        found, most = [0], max(AT_ONCE // self.level.cells, 1)
+        while (begin := found[-1]) < len(self.counts):
+            reached = self._ends[begin] + most
+            found.append(max(begin + 1, int(np.searchsorted(self._ends, reached, side="right")) - 1))
+        return found
+
+    @cached_property
+    def _ends(self) -> IntArray:
+        """Where the children of each parent begin, and where the last ones end."""
+        return np.searchsorted(self.parent, np.arange(len(self.counts) + 1))
+
+    def __len__(self) -> int:
+        """Return the number of tasks."""
+        return len(self._begins) - 1
+
+    def __iter__(self) -> Iterator[FamilyTask]:
+        """Make one after the other."""
+        for begin, end in pairwise(self._begins):
+            children = slice(self._ends[begin], self._ends[end])
+            part = self.level.part(children.start, children.stop)
+            yield FamilyTask(part, self.parent[children] - begin, self.counts[begin:end], self.reals)

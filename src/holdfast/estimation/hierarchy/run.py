@@ -5,9 +5,11 @@ where, and how much at once, makes no difference to them.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager
+from itertools import chain, islice
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from multiprocessing.connection import wait
 from threading import Thread
@@ -22,6 +24,8 @@ AnswerT = TypeVar("AnswerT")
 
 START = 2.0
 """Seconds that workers take to start, about: less work than that is done here."""
+AHEAD = 4
+"""Tasks that wait for each worker: as many are in memory at once, with their answers."""
 
 
 class Run(Protocol):
@@ -59,23 +63,39 @@ class Workers:
             self._executor = None
 
     def __call__(self, solve: Callable[[TaskT], AnswerT], tasks: Iterable[TaskT]) -> Iterator[AnswerT]:
-        """Yield the answer of each task, in their order."""
-        rest = list(tasks)
+        """Yield the answer of each task, in their order; tasks are made when their turn is near."""
+        known: Iterable[TaskT] = tasks if isinstance(tasks, Sized) else list(tasks)
+        total, rest = len(known), iter(known)  # type: ignore[arg-type]
         done, begin = 0, monotonic()
-        while done < len(rest) and (self._executor is None or len(rest) == 1):
-            yield solve(rest[done])
+        while done < total and (self._executor is None or total == 1):
+            yield solve(next(rest))
             done += 1
-            left = (monotonic() - begin) / done * (len(rest) - done)
+            left = (monotonic() - begin) / done * (total - done)
             if self._executor is None and left * (1 - 1 / self._count) > START:
                 self._executor = self._started()
-        if done < len(rest) and self._executor is not None:
-            try:
-                for answer in self._executor.map(solve, rest[done:]):
-                    yield answer
-                    done += 1
-            except BrokenExecutor:  # a worker was ended: what is left is done here
-                self._executor = None
-                yield from map(solve, rest[done:])
+        if self._executor is not None:
+            yield from self._by_workers(self._executor, solve, rest)
+
+    def _by_workers(
+        self, executor: Executor, solve: Callable[[TaskT], AnswerT], rest: Iterator[TaskT]
+    ) -> Iterator[AnswerT]:
+        """Yield the answers of what is left, with a few tasks under way at a time."""
+        waiting: deque[TaskT] = deque()
+        under_way: deque[Future[AnswerT]] = deque()
+        try:
+            while True:
+                for task in islice(rest, AHEAD * self._count - len(waiting)):
+                    waiting.append(task)
+                    under_way.append(executor.submit(solve, task))
+                if not waiting:
+                    return
+                answer = under_way[0].result()
+                waiting.popleft()
+                under_way.popleft()
+                yield answer
+        except BrokenExecutor:  # a worker was ended: what is left is done here
+            self._executor = None
+            yield from map(solve, chain(waiting, rest))
 
     def _started(self) -> Executor:
         """Return workers with linear algebra on one thread each."""

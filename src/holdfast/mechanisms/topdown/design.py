@@ -25,6 +25,7 @@ from holdfast.data.invariants import InvariantBlock, margin_matrix
 from holdfast.data.node_queries import NodeQuery, QueryRows
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.rows import independent_rows
+from holdfast.lattice.spread import SpreadColumns
 from holdfast.mechanisms.topdown.area_sums import AreaSums, in_areas, of_areas
 from holdfast.mechanisms.topdown.options import QueryChoice
 from holdfast.mechanisms.topdown.queries import Passes, QueryRecord, passes_of, query_of
@@ -131,8 +132,11 @@ def node_values(
     nodes, number = regions.sizes[level], int(rows.shape[0])
     if block.kind == "weights":
         return np.asarray(values).reshape(nodes, number)
-    some = np.diff(block.matrix.indptr) > 0
-    first = block.matrix.indices[block.matrix.indptr[:-1][some]]
+    if isinstance(block.given, SpreadColumns):
+        some, first = block.given.first_cells()
+    else:
+        some = np.flatnonzero(np.diff(block.given.indptr))
+        first = block.given.indices[block.given.indptr[:-1][some]].astype(np.int64)
     leaf, cell = np.divmod(first, regions.width)
     row_of = np.zeros(regions.width, dtype=np.int64)
     row_of[rows.indices] = np.repeat(np.arange(number), np.diff(rows.indptr))

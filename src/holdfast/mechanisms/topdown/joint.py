@@ -87,11 +87,11 @@ class JointTopDown(JointTables):
             measured = MeasuredTables(found)
             if making.keep is not None:
                 making.keep(measured)
-        with workers(making.engine) as run:
+        with workers(making) as run:
             leaves = self.estimated({name: one.values for name, one in measured.tables.items()}, run)
         outputs: dict[str, Output] = {}
         for name, one in self.tables.items():
-            table = TableOutput.of(one.public, leaves[name].ravel()[one.public.possible], estimated=True)
+            table = TableOutput.of_all(one.public, leaves[name].ravel(), estimated=True)
             outputs[name] = table
             outputs[among(name, "measurements")] = measured.tables[name]
             if making.microdata or "microdata" in extras:

@@ -8,7 +8,7 @@ rows are kept.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
@@ -19,9 +19,9 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
-from holdfast.data.files import open_file
-from holdfast.data.table import write_frame
+from holdfast.data.in_parts import always, levels_at, ranges, released_parts, texts, write_parts
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.topdown.design import MeasuredQuery, MeasurementDesign
 from holdfast.outputs import Output
@@ -164,58 +164,86 @@ def column_of(attribute: str) -> str:
     return f"cell_{attribute}" if attribute in OWN else attribute
 
 
-def long_form(design: MeasurementDesign, measurements: Sequence[Measurement], values: Values) -> pl.DataFrame:
-    """Return measurements as a frame, a row for each."""
-    return pl.concat([_part(design, *pair) for pair in zip(measurements, values, strict=True)], rechunk=True)
+@dataclass(frozen=True, eq=False)
+class LongForm:
+    """The rows of the file of measurements: by level and query, then by node, then by cell."""
 
+    design: MeasurementDesign
+    measurements: Sequence[Measurement]
 
-def _part(design: MeasurementDesign, measurement: Measurement, values: IntArray) -> pl.DataFrame:
-    regions, query = design.regions, design.queries[measurement.of.query]
-    level = tuple(regions.places)[measurement.of.level]
-    nodes, rows = values.shape
-    columns = {
-        "level": pl.repeat(level, values.size, dtype=pl.String, eager=True),
-        "geocode": pl.Series(regions.places[level], dtype=pl.String).gather(
-            np.repeat(np.arange(nodes), rows)
-        ),
-        "query": pl.repeat(query.name, values.size, dtype=pl.String, eager=True),
-    }
-    for name in regions.names:
-        if name in query.marginal:
-            place = query.marginal.index(name)
-            levels = pl.Series([cell[place] for cell in query.labels], dtype=pl.String)
-            columns[column_of(name)] = levels.gather(np.tile(np.arange(rows), nodes))
-        else:
-            columns[column_of(name)] = pl.repeat(None, values.size, dtype=pl.String, eager=True)
-    columns[VALUE] = pl.Series(values.ravel(), dtype=pl.Int64)
-    columns["variance"] = pl.repeat(measurement.variance, values.size, dtype=pl.Float64, eager=True)
-    return pl.DataFrame(columns)
+    @cached_property
+    def shapes(self) -> list[tuple[int, int]]:
+        """The number of nodes, and of rows of each, by measurement."""
+        numbers, queries = self.design.regions.numbers, self.design.queries
+        return [
+            (numbers[each.of.level], int(queries[each.of.query].rows.shape[0])) for each in self.measurements
+        ]
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """Where the rows of each measurement end."""
+        return np.cumsum([nodes * rows for nodes, rows in self.shapes])
+
+    def parts(self, values: Values) -> Iterator[pa.Table]:
+        """Yield all rows, some at a time."""
+        for place, part in enumerate(values):
+            for begin, end in ranges(part.size):
+                yield self._part(place, begin, part.reshape(-1)[begin:end])
+
+    def rows(self, begin: int, values: IntArray) -> Iterator[pa.Table]:
+        """Yield the rows of some values that stand one after the other, from one on."""
+        done = 0
+        while done < values.size:
+            place = int(np.searchsorted(self.ends, begin + done, side="right"))
+            first = begin + done - (int(self.ends[place - 1]) if place else 0)
+            number = min(values.size - done, int(self.ends[place]) - begin - done)
+            yield self._part(place, first, values[done : done + number])
+            done += number
+
+    def _part(self, place: int, begin: int, values: IntArray) -> pa.Table:
+        """Return some of the rows of one measurement."""
+        measurement, rows = self.measurements[place], self.shapes[place][1]
+        regions, query = self.design.regions, self.design.queries[measurement.of.query]
+        level, size = tuple(regions.places)[measurement.of.level], values.size
+        node, row = np.divmod(np.arange(begin, begin + size), rows)
+        columns = {
+            "level": always(level, size),
+            "geocode": levels_at(regions.places[level], node),
+            "query": always(query.name, size),
+        }
+        for name in regions.names:
+            if name in query.marginal:
+                at = query.marginal.index(name)
+                levels = levels_at([cell[at] for cell in query.labels], row)
+                columns[column_of(name)] = levels.dictionary_decode()
+            else:
+                columns[column_of(name)] = pa.nulls(size, pa.string())
+        columns[VALUE] = pa.array(values, type=pa.int64())
+        columns["variance"] = pa.array(np.full(size, measurement.variance))
+        return pa.table(columns)
 
 
 def read_measurements(path: Path, design: MeasurementDesign, measurements: Sequence[Measurement]) -> Values:
     """Read what was measured; raises DataError where the file is not one of these measurements."""
-    sizes = [
-        (design.regions.numbers[each.of.level], int(design.queries[each.of.query].rows.shape[0]))
-        for each in measurements
-    ]
+    form = LongForm(design, measurements)
     try:
-        ends = np.cumsum([nodes * rows for nodes, rows in sizes])
-        source = open_file(path, most_rows=int(ends[-1]), released=True)
-        frame = pl.DataFrame(source.load(range(len(source.header))))
-        if frame.height != ends[-1] or frame.schema[VALUE] != pl.Int64 or frame[VALUE].null_count():
-            raise ValueError  # noqa: TRY301 - caught with the other damage below
-        every = frame[VALUE].to_numpy()
-        values = tuple(
-            part.reshape(size) for part, size in zip(np.split(every, ends[:-1]), sizes, strict=True)
-        )
-        expected = long_form(design, measurements, values)
-        if frame.schema != expected.schema or not frame.equals(expected):
+        every = np.empty(int(form.ends[-1]), dtype=np.int64)
+        done = 0
+        for part in released_parts(path, most_rows=every.size):
+            own = part[VALUE].to_numpy()
+            expected = pl.concat(map(texts, form.rows(done, own)))
+            if part.schema != expected.schema or not part.equals(expected) or part[VALUE].null_count():
+                raise ValueError  # noqa: TRY301 - caught with the other damage below
+            every[done : done + own.size] = own
+            done += own.size
+        if done != every.size:
             raise ValueError  # noqa: TRY301
     except (DataError, OSError, ValueError, LookupError, TypeError, pl.exceptions.PolarsError):
         raise DataError(
             f"{path} does not hold the measurements that the certificate tells: restore it from the release."
         ) from None
-    return values
+    parts = zip(np.split(every, form.ends[:-1]), form.shapes, strict=True)
+    return tuple(part.reshape(shape) for part, shape in parts)
 
 
 def digest_of(values: Values) -> str:
@@ -250,11 +278,13 @@ class MeasurementsOutput(Output):
 
     def to_frame(self) -> pl.DataFrame:
         """Return them as a frame, a row for each."""
-        return long_form(self.design, self.measurements, self.values)
+        return pl.concat(
+            map(texts, LongForm(self.design, self.measurements).parts(self.values)), rechunk=True
+        )
 
     def write(self, folder: Private, name: str, *, parquet: bool, quote_formulas: bool = False) -> str:  # noqa: ARG002 - Parquet in any case
         """Write all of them as Parquet."""
         file = f"{name}.parquet"
         with folder.create(file) as opened:
-            write_frame(self.to_frame(), file, opened)
+            write_parts(LongForm(self.design, self.measurements).parts(self.values), file, opened)
         return file

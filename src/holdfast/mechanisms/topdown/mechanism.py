@@ -176,6 +176,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     bounded: ClassVar[bool] = True
     resumable: ClassVar[bool] = True
     engines: ClassVar[tuple[str, ...]] = ENGINES
+    parallel: ClassVar[bool] = True
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: TopDownOptions) -> "TopDown":
@@ -380,6 +381,8 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     def law(self, counts: IntArray) -> MeasurementLaw:
         """Return the law of the measurements of a table, given by the counts of its possible cells."""
         possible = self.design.regions.possible.ravel()
+        if counts.size == possible.size:
+            return MeasurementLaw(self.design, self.measurements, counts)
         every = np.zeros(possible.size, dtype=np.int64)
         every[possible] = counts
         return MeasurementLaw(self.design, self.measurements, every)
@@ -393,7 +396,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         assert isinstance(measured, MeasurementsOutput)  # noqa: S101 - its own
         if making.keep is not None and making.drawn is None:
             making.keep(measured)
-        with workers(making.engine) as run:
+        with workers(making) as run:
             found = self.outputs_of(public, measured.values, run)
         if not making.microdata:
             return found
@@ -433,7 +436,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         leaves = estimated(self.design, self.measurements, values, run)[-1]
         return {
             "measurements": self.measured(values),
-            "table": TableOutput.of(public, leaves.ravel()[public.possible], estimated=True),
+            "table": TableOutput.of_all(public, leaves.ravel(), estimated=True),
         }
 
     @property
