@@ -22,10 +22,9 @@ from holdfast.data.schema import Attributes, Schema
 from holdfast.estimation.hierarchy.conflict import UnmetError
 from holdfast.estimation.hierarchy.descent import descend
 from holdfast.estimation.hierarchy.level import Level, LevelQuery
-from holdfast.estimation.hierarchy.run import Run, here
+from holdfast.estimation.hierarchy.run import Run, Workers, here
 from holdfast.inference.notebook import FramedReport
 from holdfast.lattice.arrays import IntArray
-from holdfast.mechanisms.topdown.engine import workers
 from holdfast.mechanisms.topdown.estimate import named
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.system.errors import ReleaseError, SpecError
@@ -108,7 +107,7 @@ def estimate(
     if level is not None and level not in names:
         raise SpecError(f"{option('level')} is {level!r}, which is no level: {closest(level, names)}")
     turns = _turns(opened, passes)
-    with workers("embedded") as run:
+    with Workers() as run:
         counts, notes = whole_counts(opened, turns=turns, run=run)
     place = len(names) - 1 if level is None else names.index(level)
     cells = Attributes.of(opened.histogram.levels) if opened.histogram.levels else None
