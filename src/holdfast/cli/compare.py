@@ -17,6 +17,7 @@ from holdfast.system.text import counted
 
 if TYPE_CHECKING:
     from holdfast.comparison.cell_keys import KeyedComparison
+    from holdfast.comparison.place_errors import PlaceComparison
     from holdfast.comparison.swaps import SwapComparison, SwapRow
     from holdfast.comparison.tables import Comparison
 
@@ -153,6 +154,8 @@ def _print_swaps(comparison: "SwapComparison") -> None:
         if row.note:
             console.print(f"  {row.note.rstrip('.')}.", soft_wrap=True)
     console.print(_swap_errors(comparison))
+    if comparison.places is not None:
+        _print_places(comparison.places)
     console.print(f"Note: {NOTE}", soft_wrap=True)
     for pair in comparison.pairs:
         verdict = "not comparable" if not pair.comparable else "the same" if pair.stronger is None else None
@@ -187,6 +190,35 @@ def _swap_errors(comparison: "SwapComparison") -> Table:
         sizes = (found.cell.words, found.percentage.words, f"{found.draws:,}")
         table.add_row(row.label, margins, sign, *sizes)
     return table
+
+
+def _print_places(places: "PlaceComparison") -> None:
+    """Print errors by population, bias by size of count, segregation, and what each leaves open."""
+    console, names = terminal(), [row.mechanism for row in places.rows]
+    table = columns(
+        ("level", "people"), ("places", *names), title="Mean absolute error of cells, by population"
+    )
+    for each in zip(*(row.by_population for row in places.rows), strict=True):
+        errors = [f"{one.mean_absolute_error:.3g}" for one in each]
+        table.add_row(each[0].level, _span(each[0].low, each[0].high), f"{each[0].places:,}", *errors)
+    console.print(table)
+    table = columns(("level", "count"), ("cells", *names), title="Bias of counts, by their size")
+    for bias in zip(*(row.bias for row in places.rows), strict=True):
+        told = [f"{one.bias:+.2g} +- {one.standard_error:.1g}" for one in bias]
+        table.add_row(bias[0].level, _span(bias[0].low, bias[0].high), f"{bias[0].counts:,}", *told)
+    console.print(table)
+    table = columns(("level", "of", "index"), ("data", *names), title="Segregation, mean over draws")
+    for index in zip(*(row.segregation for row in places.rows), strict=True):
+        means = [f"{one.mean:.3g}" for one in index]
+        table.add_row(index[0].level, index[0].attribute, index[0].index, f"{index[0].true:.3g}", *means)
+    console.print(table)
+    for row in places.rows:
+        for words in row.exposed or ("no number is exact, and no record is released",):
+            console.print(f"{row.mechanism} leaves open: {words}.", soft_wrap=True)
+
+
+def _span(low: int, high: int | None) -> str:
+    return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _yes(so: bool) -> str:

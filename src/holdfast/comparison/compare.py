@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from holdfast.comparison.places import compare_places
 from holdfast.comparison.swaps import SwapComparison, compare_swaps
 from holdfast.comparison.tables import Comparison, compare_tables
 from holdfast.spec.load import read_spec
@@ -26,8 +27,9 @@ def compare(
     """Calibrate mechanisms to the target of a spec and simulate their errors; nothing is released.
 
     Without ``mechanisms`` they are the usual ones. A spec of records puts its swap beside noise on the
-    tabulation that its cells name, at the epsilon of the swap. A ``cell_key`` table is put beside lattice
-    noise of the same largest change.
+    tabulation that its cells name, at the epsilon of the swap; over a geography, beside a top-down release
+    and noise that is weighted by level. A ``cell_key`` table is put beside lattice noise of the same largest
+    change.
 
     >>> found = hf.compare(spec, ["lattice-laplace", "k-norm"], data=people, draws=50)
     >>> {"k-norm", "lattice-laplace"} <= {row.name for row in found.rows}
@@ -41,4 +43,5 @@ def compare(
             raise SpecError(
                 f"{option('cell_key')} is for tables of counts, and this spec releases records: leave it out."
             )
-        return compare_swaps(spec, mechanisms, data=data, draws=draws, seed=seed)
+        found = compare_swaps if spec.data.geography is None else compare_places
+        return found(spec, mechanisms, data=data, draws=draws, seed=seed)

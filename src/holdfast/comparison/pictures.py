@@ -5,7 +5,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from holdfast.comparison.swaps import NOISE, SwapComparison, SwapRow
+from holdfast.comparison.comparable import Reach
+from holdfast.comparison.swaps import SwapComparison, SwapRow
 from holdfast.comparison.tables import Comparison, MechanismRow
 from holdfast.comparison.terms import format_intensity
 from holdfast.mechanisms.errors.accuracy import Size
@@ -141,8 +142,9 @@ def _bars(axes: "Axes", rows: Sequence[SwapRow], sizes: Sequence[Size], title: s
 
 
 def _colour(row: SwapRow) -> str:
-    noise = NOISE.get(row.name)
-    return FILES if noise is None else LATTICE if noise.released else NOTHING
+    if row.promise is None or row.side is None or row.side.reach is Reach.TABLES:
+        return NOTHING
+    return FILES if row.promise.scope.induced else LATTICE
 
 
 def _places(rows: Sequence[SwapRow]) -> list[int]:

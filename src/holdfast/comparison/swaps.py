@@ -6,7 +6,7 @@ the tabulation that the swap keeps, too; the measurements of TopDown, its first 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from holdfast.comparison.comparable import Pair, Reach, Side, related
 from holdfast.comparison.contenders import CONTENDERS, Contender, contend, require_known, simulated
+from holdfast.comparison.place_errors import PlaceComparison
 from holdfast.comparison.tables import rounded
 from holdfast.comparison.terms import format_intensity
 from holdfast.data.invariants import margin_block
@@ -125,9 +126,11 @@ class SwapComparison(NotebookReport):
     kept: tuple[str, ...]
     """The margins of the tabulation that every swap keeps."""
     swap: Mapping[str, Any]
-    """The rate, the largest stratum, and epsilon by both bounds."""
+    """The rate, the largest stratum, epsilon by both bounds, and how many records stay as they are."""
     rows: tuple[SwapRow, ...]
     pairs: tuple[Pair, ...]
+    places: PlaceComparison | None = None
+    """What they do to the places of a geography, where there is one."""
 
     @property
     def numbers(self) -> Picture:
@@ -148,6 +151,7 @@ class SwapComparison(NotebookReport):
             "swap": dict(self.swap),
             "rows": [row.to_dict() for row in self.rows],
             "pairs": [pair.to_dict() for pair in self.pairs],
+            "places": None if self.places is None else self.places.to_dict(),
             "note": NOTE,
         }
 
@@ -169,7 +173,7 @@ def compare_swaps(
     schema = prepared.schema
     margins = _kept(spec, prepared.file.public.columns)
     records = swap.simulate(prepared.file, schema)
-    bench = _Bench.of(prepared, schema, margins, records.counts)
+    bench = SwapBench.of(prepared, schema, margins, records.counts)
     rows = tuple(
         _noise_row(name, bench, draws, seed) if name in NOISE else _swap_row(bench, records, draws, seed)
         for name in steps(names, "comparing mechanisms")
@@ -188,7 +192,7 @@ def compare_swaps(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Bench:
+class SwapBench:
     """What all mechanisms are held to: the tabulation, what is kept of it, and the target."""
 
     prepared: PreparedRecords
@@ -206,18 +210,16 @@ class _Bench:
         schema: Schema,
         margins: Sequence[tuple[str, ...]],
         counts: IntArray,
-    ) -> "_Bench":
+        geography: tuple[str, ...] = (),
+    ) -> "SwapBench":
+        """Evaluate what the swap keeps on the tabulation."""
         blocks = [margin_block(schema, names, " by ".join(names)) for names in margins]
         held = tuple(Held(block, block.evaluate(counts)) for block in blocks)
         whom = prepared.spec.privacy.whom
         count = "count" if prepared.file.table is None else prepared.file.table.count
-        return cls(
-            prepared,
-            counts,
-            Public(schema, count, held, whom=whom, occupied=True),
-            Public(schema, count, (), whom=whom, occupied=True),
-            Target("unit", prepared.mechanism.guarantee.intensity),
-        )
+        kept = Public(schema, count, held, whom=whom, geography=geography, occupied=True)
+        target = Target("unit", prepared.mechanism.guarantee.intensity)
+        return cls(prepared, counts, kept, replace(kept, invariants=()), target)
 
     def errors(self, batches: Iterator[DrawArray]) -> Errors:
         """Return the sizes of the differences to the tabulation, one a row of each batch."""
@@ -241,24 +243,26 @@ class _Bench:
         )
 
 
-def _swap_row(bench: _Bench, records: Simulated, draws: int, seed: int) -> SwapRow:
-    mechanism = bench.prepared.mechanism
-    guarantee = mechanism.guarantee
+def _swap_row(bench: SwapBench, records: Simulated, draws: int, seed: int) -> SwapRow:
     number = int(min(draws, max(FEWEST_DRAWS, WORK / (bench.counts.sum() + records.cells))))
-    errors = bench.errors(_swaps(bench, records, number, seed))
-    reach = _reach(bench.prepared)
-    name = mechanism.name
-    side = Side(name, reach, guarantee.scope.induced, guarantee.intensity)
+    return swapped_row(bench, bench.errors(_swaps(bench, records, number, seed)), draws)
+
+
+def swapped_row(bench: SwapBench, errors: Errors, draws: int) -> SwapRow:
+    """Return the row of the swap, whose errors are known."""
+    mechanism = bench.prepared.mechanism
+    name, guarantee = mechanism.name, mechanism.guarantee
+    side = Side(name, _reach(bench.prepared), guarantee.scope.induced, guarantee.intensity)
     return SwapRow(name, name, guarantee, side, errors, True, _note(errors, draws))
 
 
-def _swaps(bench: _Bench, records: Simulated, number: int, seed: int) -> Iterator[DrawArray]:
+def _swaps(bench: SwapBench, records: Simulated, number: int, seed: int) -> Iterator[DrawArray]:
     seeds = SeededEntropy(seed).words(number).tolist()
     for one in steps(seeds, "swapping"):
         yield (records.drawn(one) - bench.counts)[np.newaxis]
 
 
-def _noise_row(name: str, bench: _Bench, draws: int, seed: int) -> SwapRow:
+def _noise_row(name: str, bench: SwapBench, draws: int, seed: int) -> SwapRow:
     free = not NOISE[name].released  # no invariant is kept
     label = f"top-down measurements ({name})" if free else name
     public = bench.free if free else bench.kept
@@ -266,18 +270,29 @@ def _noise_row(name: str, bench: _Bench, draws: int, seed: int) -> SwapRow:
         contender = _calibrated(name, bench, public)
         errors = bench.errors(simulated(contender.mechanism, public, draws, seed))
     except HoldfastError as error:
-        reason = " ".join(str(error).split())
-        return SwapRow(name, label, None, None, None, False, f"cannot be used: {reason}")
-    guarantee = contender.mechanism.guarantee
+        return unusable_row(name, label, error)
+    return noisy_row(label, contender, errors, draws, free=free)
+
+
+def noisy_row(label: str, contender: Contender, errors: Errors, draws: int, *, free: bool) -> SwapRow:
+    """Return the row of a mechanism whose errors are known; ``free`` of one that keeps no margin."""
+    mechanism = contender.mechanism
+    guarantee = mechanism.guarantee
     reach = Reach.TABLES if free else Reach.MARGINS
-    side = Side(name, reach, guarantee.scope.invariants, guarantee.intensity)
+    side = Side(mechanism.name, reach, guarantee.scope.invariants, guarantee.intensity)
     note = _note(errors, draws, contender.converted, ALONE if free else None)
-    if contender.mechanism.remark:
-        label = f"{label} {contender.mechanism.remark}"
-    return SwapRow(name, label, guarantee, side, errors, contender.mechanism.traits.nonnegative, note)
+    if mechanism.remark:
+        label = f"{label} {mechanism.remark}"
+    return SwapRow(mechanism.name, label, guarantee, side, errors, mechanism.traits.nonnegative, note)
 
 
-def _calibrated(name: str, bench: _Bench, public: Public) -> Contender:
+def unusable_row(name: str, label: str, error: HoldfastError) -> SwapRow:
+    """Return the row of a mechanism that cannot be used, with the reason."""
+    reason = " ".join(str(error).split())
+    return SwapRow(name, label, None, None, None, False, f"cannot be used: {reason}")
+
+
+def _calibrated(name: str, bench: SwapBench, public: Public) -> Contender:
     """Hold noise to the epsilon of the swap; with other options, where the usual law cannot be drawn."""
     try:
         return contend(name, bench.prepared.spec.mechanism, public, bench.target)

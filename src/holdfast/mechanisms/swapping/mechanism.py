@@ -230,12 +230,14 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
 
     @property
     def comparison(self) -> Mapping[str, Any]:
-        """The rate, the largest stratum, and epsilon by both bounds."""
+        """The rate, the largest stratum, epsilon by both bounds, and how many records stay as they are."""
         return {
             "rate": str(self.rate),
             "largest_stratum": self.strata.largest,
             "epsilon": float(self.epsilon("slides")),
             "epsilon_tight": float(self.epsilon("tight")),
+            "alone": self.strata.singletons,
+            "alike": self.strata.alike,
         }
 
     def draw(self, file: ConfidentialStrata, seed: int | None, engine: str) -> DrawAndReport:
