@@ -14,14 +14,14 @@ from typing import Any
 from rich.console import Console
 
 from studies.command import DATA, Part, bar, run
-from studies.swapping import conversion, cps, massachusetts, rhode_island
+from studies.swapping import conversion, cps, massachusetts, rhode_island, what_if
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
 REAL: dict[str, Any] = {"massachusetts": massachusetts, "cps": cps, "rhode_island": rhode_island}
 """Parts that need a file, by the name of their module."""
 STAND_IN = "stand_in"
-PARTS = ("conversion", *REAL)
+PARTS = ("conversion", "what_if", *REAL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,6 +38,9 @@ def _asked(options: argparse.Namespace, console: Console) -> Iterator[Part]:
     if "conversion" in asked:
         points = conversion.QUICK if options.quick else conversion.FULL
         yield Part("conversion", conversion.TITLE, partial(conversion.study, points, bar))
+    if "what_if" in asked:
+        curve = what_if.QUICK if options.quick else what_if.FULL
+        yield Part("what_if", what_if.TITLE, partial(what_if.study, curve, bar))
     for name, part in REAL.items():
         if name not in asked:
             continue

@@ -45,8 +45,8 @@ def test_without_data_the_quick_run_has_a_stand_in_and_comes_to_the_expected_num
     assert "OFF" not in printed
     for part in (massachusetts, cps, rhode_island):
         assert f"Skipped: {part.TITLE}. There is no {part.FILE}" in printed
-    assert {p.stem for p in tmp_path.glob("*.png")} == {"conversion", "stand_in", "stand_in_table"}
-    assert set(json.loads((tmp_path / "numbers.json").read_text())["parts"]) == {"conversion", "stand_in"}
+    assert {p.stem for p in tmp_path.glob("*.png")} == {"conversion", "what_if", "stand_in", "stand_in_table"}
+    assert set(json.loads((tmp_path / "numbers.json").read_text())["parts"]) == {"conversion", "what_if", "stand_in"}
 
 
 def off(part: str, numbers: dict[str, Number]) -> set[str]:
