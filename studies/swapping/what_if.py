@@ -1,16 +1,16 @@
 """What if 2020 had swapped: epsilon for several keys and rates, with strata of the size of a nation.
 
-The slides tell the nominal epsilon that swapping would have had in 2020, by key, swapped column and rate; their
-numbers are not in the text that we have. Epsilon follows from the rate and from the largest stratum alone
-[swapping-slides], so a nation is made up whose strata have the sizes that count: **it is synthetic**.
+The slides tell the nominal epsilon that swapping would have had in 2020, by key, swapped column and rate;
+their numbers are not in the text that we have. Epsilon follows from the rate and from the largest stratum
+alone [swapping-slides], so a nation is made up whose strata have the sizes that count: **it is synthetic**.
 
 - The population of each state is that of the 2020 census; everything below is made up.
 - There are 2.5 persons to a household, and households have the shares of sizes of `SHARES`, alike everywhere.
 - A state has 62 counties, 3,162 in all, of sizes that fall off as 1 / rank.
 - A tract has 4,000 persons, a block group 1,400.
 
-Nothing is drawn. A nominal epsilon is for each household in which two files with the same invariants differ; the more
-the key has, the smaller it is, and the more is published exactly.
+Nothing is drawn. A nominal epsilon is for each household in which two files with the same invariants
+differ; the more the key has, the smaller it is, and the more is published exactly.
 """
 
 import csv
@@ -72,7 +72,7 @@ def people() -> dict[str, Fraction]:
     """Return how many live in the largest place of each kind."""
     with STATES.open(encoding="utf-8", newline="") as file:
         states = [int(row["people"]) for row in csv.DictReader(file)]
-    first = 1 / sum(Fraction(1, rank) for rank in range(1, COUNTIES + 1))
+    first = 1 / sum((Fraction(1, rank) for rank in range(1, COUNTIES + 1)), Fraction())
     return {
         "nation": Fraction(sum(states)),
         "state": Fraction(max(states)),
@@ -83,7 +83,7 @@ def people() -> dict[str, Fraction]:
 
 
 def largest_stratum(key: Key) -> int:
-    """Return the households of the largest stratum of a key: those of two persons, who own where tenure counts."""
+    """Return the households of the largest stratum of a key: two persons, who own where tenure counts."""
     share = Fraction(max(SHARES.values()), sum(SHARES.values())) * (OWNED if key.tenure else 1)
     return int(people()[key.place] / PERSONS * share)
 
