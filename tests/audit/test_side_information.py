@@ -2,6 +2,7 @@
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from holdfast import audit
 from holdfast.cli.universe import exposure as command
 from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import HoldfastError
 from holdfast.universe.limited import readings
 
@@ -105,6 +107,26 @@ def test_the_target_is_worth_less_where_more_have_to_move(tmp_path: Path) -> Non
     assert after.sensitivity == (4, 4)
     assert after.parameters == {"rho": "1"}
     assert after.worst is not None
+
+
+@pytest.mark.parametrize(
+    ("privacy", "worth"),
+    [
+        ({}, {"epsilon": "1"}),
+        ({"adjacency": "unit"}, {"epsilon": "2"}),  # of three people who change two move the table
+        ({"distance": 6}, {"epsilon": "1/3"}),  # all six move it, at the distance that is covered
+        ({"adjacency": "unit", "records_per_unit": 2}, {"epsilon": "3"}),  # six records, two at a time
+    ],
+)
+def test_the_target_is_read_for_the_tables_that_it_covers(
+    tmp_path: Path, privacy: dict[str, Any], worth: dict[str, str]
+) -> None:
+    spec = spec_of(tmp_path, [6, 6, 6, 6, 6, 6])
+    asked = Privacy(unit="person", epsilon="1", **privacy)
+    (tmp_path / "known.csv").write_text("town,sex,n\n*,*,36\n")  # what everybody knows
+    report = audit.exposure(spec.model_copy(update={"privacy": asked}), known=tmp_path / "known.csv")
+    assert report.side is not None
+    assert report.side.before.parameters == report.side.after.parameters == worth
 
 
 @pytest.mark.parametrize(

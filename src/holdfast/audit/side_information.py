@@ -7,14 +7,14 @@ possible: with x' = x - k the tables that nobody knows are
 
 a universe like any other [theory, 1]. Its semi-adjacency says how many *unknown* records one of them takes
 along: a known record cannot change places with anybody, and a value known to be absent can be nobody's. Noise
-that is added has a loss of epsilon for each ||u|| = Delta, so with the sensitivity Delta' of this universe
-it is worth epsilon Delta' / Delta (l1), or rho Delta'^2 / Delta^2 (l2), against such an adversary.
+that is added loses epsilon for ||u|| = Delta, the largest difference that the target covers, so with the
+sensitivity Delta' of this universe it is worth epsilon Delta' / Delta (l1), or rho Delta'^2 / Delta^2 (l2),
+against such an adversary. Where the target is for each record of distance, Delta is that of one [theory, 1].
 """
 
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from holdfast.mechanisms.catalogue import target_of
 from holdfast.privacy.guarantee import Guarantee, Unit
 from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.premises import Premises
+from holdfast.privacy.roots import ceil_root
 from holdfast.public import Public
 from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import DataError, GuaranteeError, SpecError
@@ -185,14 +186,15 @@ def side_information(
 ) -> SideInformation:
     """Compare what the invariants leave with what they leave beside this knowledge."""
     known = knowledge.records[public.possible]
-    asked = target_of(privacy).intensity
+    target = target_of(privacy)
     before = _protection(public, public.universe, seen[0], np.zeros_like(known))
     after = _protection(public, here, seen[1], known)
+    covered = public.premises(target.adjacency, target.distance)
     return SideInformation(
         int(known.sum()),
         int(knowledge.counts.size),
-        _with_worth(before, before, asked, public),
-        _with_worth(after, before, asked, public),
+        _with_worth(before, covered, target.intensity, public),
+        _with_worth(after, covered, target.intensity, public),
     )
 
 
@@ -216,18 +218,25 @@ def _cell(public: Public, cell: int) -> dict[str, str]:
     return dict(zip(public.schema.names, levels, strict=True))
 
 
-def _with_worth(now: Protection, first: Protection, asked: Intensity | None, public: Public) -> Protection:
-    """Return it with what the target is worth there, if one parameter of added noise says it."""
-    if first.sensitivity is None or now.sensitivity is None or now.semi_adjacency is None:
+def _with_worth(now: Protection, covered: Premises, asked: Intensity | None, public: Public) -> Protection:
+    """Return it with what the target is worth there, if one parameter of added noise says it.
+
+    The loss of noise in a norm is that of the largest difference [theory, 3], against those that the target
+    covers.
+    """
+    if now.sensitivity is None or now.semi_adjacency is None:
         return now
     worth: Intensity
-    match asked:
-        case Pure(epsilon):  # the loss of noise in a norm is that of the largest difference [theory, 3]
-            worth = Pure(epsilon * Fraction(now.sensitivity[0], first.sensitivity[0]))
-        case ZeroConcentrated(rho):
-            worth = ZeroConcentrated(rho * Fraction(now.sensitivity[1], first.sensitivity[1]))
-        case _:
-            return now
+    try:
+        match asked:
+            case Pure(epsilon):
+                worth = Pure(epsilon * ceil_root(now.sensitivity[0] ** 2 / covered.squared_stretch("l1")))
+            case ZeroConcentrated(rho):
+                worth = ZeroConcentrated(rho * now.sensitivity[1] / covered.squared_stretch("l2"))
+            case _:
+                return now
+    except GuaranteeError:  # how far the target reaches is out of reach
+        return now
     unit = Unit(public.whom.unit, "semi", now.semi_adjacency, public.whom.records, public.whom.neighbours)
     level = level_of(*shares(Guarantee(public.scope, unit, worth, ())))
     return replace(
