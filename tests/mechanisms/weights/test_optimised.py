@@ -276,9 +276,12 @@ def test_a_claim_is_not_believed(tmp_path: Path) -> None:
     public = public_of("two states", tmp_path)
     first, *rest = found.weights
     halved = first.model_copy(update={"weight": first.weight / 2})
+    turned = [each.model_copy(update={"marginal": each.marginal[::-1]}) for each in rest]
     for other, said in (
         ({"weights": (halved, *rest)}, "is not that of its weights"),
         ({"weights": (first, first, *rest)}, "is there twice"),
+        ({"weights": found.weights[::-1]}, "out of order"),
+        ({"weights": (first, *turned)}, "out of order"),
         ({"weights": (first,)}, "without a law"),
         ({"losses": ()}, "is not that of its invariants"),
         ({"bound": float("nan")}, "its bound"),

@@ -191,8 +191,11 @@ def _shares(queries: Sequence[WeightedQueryRecord]) -> FloatArray:
 
 def _by_reading(axes: MarginAxes, spaces: Spaces, record: OptimumRecord) -> dict[Reading, Fraction]:
     found = {axes.reading(each.marginal): each.weight for each in record.weights}
-    if len(found) < len(record.weights) or not set(found) <= set(spaces.readings):
-        raise SpecError("a weight of a certificate is there twice, or for what its invariants fix.")
+    named = [tuple(axes.names(each)) for each in spaces.readings if each in found]
+    if named != [each.marginal for each in record.weights]:
+        raise SpecError(
+            "a weight of a certificate is there twice, out of order, or for what its invariants fix."
+        )
     return found
 
 
