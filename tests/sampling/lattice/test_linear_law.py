@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
-from holdfast.sampling.lattice.linear_law import LinearLaws, MixedSumLaw, SumLaw
+from holdfast.sampling.lattice.linear_law import MOST_VALUES, LinearLaws, MixedSumLaw, SumLaw
 from holdfast.testing.goodness import lattice_law, two_way
 
 
@@ -150,3 +150,12 @@ def test_any_sum_of_free_cells_has_its_law(weights: list[int]) -> None:
     assert chances[np.abs(places) <= half].sum() >= 0.95 > chances[np.abs(places) < half].sum()
     assert step * law.deviation == pytest.approx(np.sqrt(chances @ places**2), rel=1e-6)
     assert step * law.mean_absolute == pytest.approx(chances @ np.abs(places), rel=1e-6)
+
+
+@pytest.mark.parametrize("places", range(1, 14))
+def test_the_period_of_a_sum_is_known_however_wide_its_noise_is(places: int) -> None:
+    """The moments of wide noise were beyond their digits, which ended the program."""
+    law = MixedSumLaw(Fraction(1, 10**places), ((1, 7), (3, 2)))
+    within = law.deviation * 12
+    assert law.period > min(within, MOST_VALUES)
+    assert law.period < within * 64 or law.period > MOST_VALUES

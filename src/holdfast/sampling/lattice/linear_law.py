@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from itertools import count
-from math import comb, cosh, gcd, log, log1p, sqrt
+from math import asinh, comb, gcd, log, log1p, sinh, sqrt
 
 import flint
 import numpy as np
@@ -188,9 +188,12 @@ class MixedSumLaw:
         variance = _variance(self.kappa)
         widest = max(size for size, _ in self.coefficients)
         deviation = sqrt(variance * sum(times * size**2 for size, times in self.coefficients))
-        most, reach = np.arccosh(1 + 1 / variance) / widest, float(MOST_VALUES)
+        # 1 - v (cosh s - 1) = 1 - 2 v sinh(s / 2)^2, whose digits are not lost where noise is wide
+        most, reach = 2 * asinh(sqrt(1 / (2 * variance))) / widest, float(MOST_VALUES)
         for s in [*np.geomspace(most / 1e4, most * 0.99, 60).tolist(), min(8 / deviation, most / 2)]:
-            logs = (times * log1p(-variance * (cosh(s * size) - 1)) for size, times in self.coefficients)
+            logs = (
+                times * log1p(-2 * variance * sinh(s * size / 2) ** 2) for size, times in self.coefficients
+            )
             reach = min(reach, (log(2 / ROUNDING) - sum(logs)) / s)
         return 1 << int(2 * reach + 1).bit_length()
 
