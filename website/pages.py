@@ -67,7 +67,17 @@ ORDER = {
         "yearly-releases",
         "posterior-of-rates",
     ),
-    "guides": ("spec", "data", "epsilon", "mechanisms", "tables", "topdown", "measurements", "swapping", "inference"),
+    "guides": (
+        "spec",
+        "data",
+        "epsilon",
+        "mechanisms",
+        "tables",
+        "topdown",
+        "measurements",
+        "swapping",
+        "inference",
+    ),
     "reference": ("spec", "commands", "errors", "certificate", "outputs", "settings", "python"),
     "theory": (
         "theory",

@@ -1,6 +1,8 @@
 """What somebody knows beside the invariants, against all tables and against all that is left of them."""
 
+from fractions import Fraction
 from itertools import product
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast import audit
+from holdfast.certificate.verdict import level_of
 from holdfast.cli.universe import exposure as command
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import Privacy
@@ -71,6 +74,65 @@ def test_intervals_and_distance_are_those_of_all_tables_that_are_left(tmp_path: 
     changes = readings(left - records)[0] if len(left) > 1 else 0
     assert side.after.semi_adjacency == changes
     assert side.before.semi_adjacency == (readings(tables)[0] if len(tables) > 1 else 0)
+
+
+def moves(left: np.ndarray, x: int, y: int) -> int | None:
+    """Return how many records change where one goes from a cell to another, in the worst of all tables.
+
+    None where some table has a record there and none that follows has it in the other cell.
+    """
+    found = []
+    for table in left[left[:, x] > 0]:
+        others = left[left[:, y] > 0]
+        if not len(others):
+            return None
+        moved = np.abs((table - np.eye(6, dtype=int)[x]) - (others - np.eye(6, dtype=int)[y]))
+        found.append(1 + int(moved.sum(axis=1).min()) // 2)
+    return max(found, default=None)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_worst_pair_sensitivity_and_verdict_are_those_of_all_tables_left(
+    tmp_path: Path, seed: int
+) -> None:
+    """Of known records, known counts and absent values, among them those of a whole town."""
+    chance = np.random.default_rng(100 + seed)
+    counts = chance.integers(0, 4, 6)
+    records = np.minimum(chance.integers(0, 2, 6), counts)
+    absent = np.flatnonzero((counts == 0) & (chance.random(6) < 0.7))
+    lines = [f"{','.join(CELLS[cell])}," for cell in np.repeat(np.arange(6), records)]
+    lines += [f"{','.join(CELLS[cell])},0" for cell in absent]
+    (tmp_path / "known.csv").write_text("\n".join(["town,sex,n", *lines]) + "\n")
+    spec = spec_of(tmp_path, counts.tolist())
+    side = audit.exposure(spec, known=tmp_path / "known.csv").side
+    assert side is not None
+    every = all_tables(counts.tolist(), 99)
+    left = every[(every >= records).all(axis=1) & (every[:, absent] == 0).all(axis=1)] - records
+    first = every if len(every) > 1 else None
+    for seen, tables in ((side.before, first), (side.after, left if len(left) > 1 else None)):
+        if tables is None:
+            assert (seen.semi_adjacency, seen.sensitivity, seen.worst, seen.parameters) == (
+                0,
+                None,
+                None,
+                None,
+            )
+            continue
+        far = seen.semi_adjacency
+        assert far is not None
+        apart = tables[:, None, :] - tables[None, :, :]
+        near = apart[np.abs(apart).sum(axis=2) <= 2 * far]
+        assert seen.sensitivity == (np.abs(near).sum(axis=1).max(), (near**2).sum(axis=1).max())
+        pairs = {(x, y): moves(tables, x, y) for x in range(6) for y in range(6) if x != y}
+        assert max(many for many in pairs.values() if many is not None) == far
+        assert seen.worst is not None
+        x, y = (CELLS.index((one["town"], one["sex"])) for one in seen.worst)
+        assert far in (pairs[x, y], pairs[y, x])
+    if side.before.sensitivity and side.after.sensitivity:
+        epsilon = Fraction(side.after.sensitivity[0], side.before.sensitivity[0])
+        assert side.after.parameters == {"epsilon": str(epsilon)}
+        right = exp(epsilon) / (1 + exp(epsilon))
+        assert side.after.level == level_of(right, right)
 
 
 def test_a_known_record_changes_places_with_nobody(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
                 raise GuaranteeError(
                     f"{setting('mechanism.rates')} give epsilon {given} here, with {largest} in the largest"
                     f" stratum, above the target {format_parameter(pure(target).epsilon)} in"
-                    f" {setting('privacy')}: lower the rates of large strata, or ask for that much."
+                    f" {setting('privacy')}: leave out rules of the strata that lose most, whose rate is"
+                    " solved for then, or ask for that much."
                 )
             raise GuaranteeError(
                 f'{setting("mechanism", "rate")} = "{rate}" gives epsilon {given} here, with {largest}'
