@@ -13,7 +13,7 @@ import pytest
 import holdfast as hf
 from holdfast.ledger.chain import stream_key
 from holdfast.ledger.report import ledger_report
-from holdfast.releases.prepared import Prepared
+from holdfast.releases.prepared import Drawing, Prepared
 from holdfast.releases.repeatable import table_identity
 from holdfast.releases.resume import ChargedError
 from holdfast.sampling.entropy import KeyedEntropy
@@ -224,6 +224,40 @@ def test_a_seed_makes_no_repeat(ledger: hf.Ledger) -> None:
         made = prepared.release(hf.SeededEntropy(total), ledger=ledger, accept_no_protection=True)
         assert not made.certificate.randomness.secure
         assert ledger.spent() == total
+
+
+def test_a_source_that_is_named_is_that_of_the_key(ledger: hf.Ledger) -> None:
+    """What a certificate says of the noise is so, whoever asks."""
+    prepared = hf.prepare(spec(), frame())
+    first = counts(prepared, ledger)
+    made = prepared.release(hf.SystemEntropy(), ledger=ledger, accept_no_protection=True)
+    assert made.table.counts.tolist() == first
+    with pytest.raises(SpecError, match="name one"):
+        prepared.release(hf.SystemEntropy())
+
+
+def test_a_row_that_was_never_handed_over_has_the_same_noise(
+    ledger: hf.Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a crash the same command costs nothing more, with the row to resume and without."""
+    (tmp_path / "data.csv").write_text(frame().write_csv())
+    drawn = Drawing.draw
+    seen: list[list[int]] = []
+
+    def failing(self: Drawing) -> Any:
+        seen.append(drawn(self)["table"].to_frame()["n"].to_list())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Drawing, "draw", failing)
+    with pytest.raises(ChargedError, match="row 1"):
+        hf.release(spec(), tmp_path / "out", data=frame(), ledger=ledger)
+    monkeypatch.undo()
+    hf.release(spec(), tmp_path / "again", data=frame(), ledger=ledger)
+    hf.release(spec(), tmp_path / "out", data=frame(), ledger=ledger, resume=1)
+    for name in ("again", "out"):
+        assert pl.read_csv(tmp_path / name / "table.csv")["n"].to_list() == seen[0]
+    assert ledger.spent() == 1
+    assert hf.verify_ledger(ledger.path, releases=[tmp_path / "again", tmp_path / "out"]).kept
 
 
 def test_of_several_tables_none_is_repeatable(tmp_path: Path) -> None:

@@ -210,8 +210,9 @@ class Prepared:
         What no source of noise could draw is refused here. Noise that is to be the same each time is of the
         words that the salt of a ``ledger`` makes.
         """
-        same = is_repeatable(self.parts)
-        source = entropy or (keyed(self.part, ledger) if same else SystemEntropy())
+        source = entropy or SystemEntropy()
+        if is_repeatable(self.parts) and source.secure:  # a seed is of a study
+            source = keyed(self.part, ledger)
         if self.together is not None and self.together.drawn_together:
             draws = {"all": self.together.draw(source)}
         else:
