@@ -12,6 +12,7 @@ from holdfast.public import Public
 from holdfast.spec.model import Spec
 from holdfast.studio.desk import Desk
 from holdfast.studio.figures import Revealed, revealed
+from holdfast.studio.place_rows import place_tables
 
 COMPARE = "compare"
 """The name of the job."""
@@ -58,6 +59,7 @@ def of_records(desk: Desk, key: Key) -> Mapping[str, Any] | None:
         "rows": [_row_of_swap(row, found.kept[:MOST_MARGINS]) for row in found.rows],
         "why": NOTE,
         "whose": FOR_WHOM,
+        "places": place_tables(found.places),
     }
 
 

@@ -19,6 +19,7 @@ from holdfast.studio.desk import Desk
 from holdfast.studio.edits import set_aside, with_block, with_value, without_block
 from holdfast.studio.expected import choices, key_of, settled, stops
 from holdfast.studio.looked import Looked, looked_at, turned_to
+from holdfast.studio.measured import measured
 from holdfast.studio.pages import Scene, View, Visit, action, page
 from holdfast.studio.possible import flips
 from holdfast.system.errors import HoldfastError, SpecError
@@ -64,6 +65,7 @@ def _of_table(visit: Visit, one: Looked) -> dict[str, Any]:
         "found": None,
         "stops": None,
         "flips": None,
+        "measured": None,
         "compared": compared.of_table(desk, key_of(desk, one), spec, desk.public(spec)),
         "own": 0,
     }
@@ -73,6 +75,7 @@ def _of_table(visit: Visit, one: Looked) -> dict[str, Any]:
         if found is not None:
             values["share"] = rational(found.share) if one.whole is not None and found.share != 1 else None
             values["found"] = _budget_words(found.prepared.budget)
+            values["measured"] = measured(found.prepared.mechanism)
             values["flips"] = flips(visit, found, own)
             values["stops"] = made = stops(desk, found)
             values["waiting"] = made is None
