@@ -8,12 +8,15 @@ The studio runs as a process of its own, and is asked over its port as a browser
 five attributes of ten levels, 10,000 and 100,000 cells; a third of the cells are empty. A click keeps a
 margin or a selection exactly; no set of exact numbers comes twice, so that nothing is there before.
 Whoever clicks looks for two seconds at what is still looked for; beside the times stands the share of
-clicks after which all figures were there by then. Without Chromium there is no first paint.
+clicks after which all figures were there by then. Without Chromium there is no first paint. On Linux the
+seconds of computing that the studio took for the start and each click stand beside the times (cpu_...), as
+those of a machine that does other work are longer.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -57,9 +60,18 @@ class Curator:
         return took, answer.text
 
 
+def computed(process: int) -> float:
+    """Return the seconds that a process has computed; 0 where the system does not tell."""
+    try:
+        told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def studio(folder: Path) -> Iterator[tuple[str, float]]:
-    """Start the studio of a folder; yield its address, and the seconds until it answers."""
+def studio(folder: Path) -> Iterator[tuple[str, float, int]]:
+    """Start the studio of a folder; yield its address, the seconds until it answers, and its process."""
     told = folder.parent / f"{folder.name}.address.json"
     command = [
         sys.executable,
@@ -84,7 +96,7 @@ def studio(folder: Path) -> Iterator[tuple[str, float]]:
                     break
                 except httpx.TransportError:
                     sleep(0.005)
-            yield address, perf_counter() - begun
+            yield address, perf_counter() - begun, server.pid
         finally:
             server.terminate()
 
@@ -125,21 +137,24 @@ def live(scratch: Path, cells: int, many: int) -> dict[str, float]:
     """Measure clicks on the exact numbers of a table."""
     folder = scratch / f"of{cells}"
     table(folder, cells)
-    with studio(folder) as (address, _):
+    with studio(folder) as (address, _, process):
         curator = Curator(address)
         begun = perf_counter()
         curator.client.get("/exact").raise_for_status()
         first = perf_counter() - begun
-        took, known = [], 0
+        took, cpu, known = [], [], 0
         for path, data in clicks(len(str(cells)) - 1, many):
+            before = computed(process)
             seconds, text = curator.post(path, data)
             took.append(seconds)
+            cpu.append(computed(process) - before)
             end = perf_counter() + LOOK
             while (open_still := "still look" in text) and perf_counter() < end:
                 sleep(0.1)
                 text = curator.client.get("/exact", headers=curator.headers).text
             known += not open_still
-    return {"first": first, **spread(took), "all_figures_in_time": known / many}
+    computing = {f"cpu_{name}": value for name, value in spread(cpu).items()}
+    return {"first": first, **spread(took), **computing, "all_figures_in_time": known / many}
 
 
 def spread(took: list[float]) -> dict[str, float]:
@@ -152,19 +167,21 @@ def opening(scratch: Path) -> dict[str, float | None]:
     folder = scratch / "demo"
     folder.mkdir()
     write_example(folder)
-    starts, paints = [], []
+    starts, cpu, paints = [], [], []
     for _ in range(3):
-        with studio(folder) as (address, started):
+        with studio(folder) as (address, started, process):
             starts.append(started)
+            cpu.append(computed(process))
             if BROWSER is not None:
                 with browsing() as browser:
                     page = browser.new_page()
                     page.goto(address)
                     still(page)
-                    painted = "performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
-                    paints.append(page.evaluate(painted))
+                    asked = "performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
+                    paints.append(page.evaluate(asked))
         (folder.parent / "demo.address.json").unlink()
-    return {"start": median(starts), "first_paint": median(paints) if paints else None}
+    painted = median(paints) if paints else None
+    return {"start": median(starts), "cpu_start": median(cpu), "first_paint": painted}
 
 
 def reading(scratch: Path) -> dict[str, float]:
@@ -172,7 +189,7 @@ def reading(scratch: Path) -> dict[str, float]:
     folder = scratch / "read"
     folder.mkdir()
     write_example(folder)
-    with studio(folder) as (address, _):
+    with studio(folder) as (address, _, _):
         curator = Curator(address)
         curator.post("/data/unit", UNIT)
         curator.post("/release/look", {"out": "release", "ledger": ""})

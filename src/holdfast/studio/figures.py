@@ -115,9 +115,8 @@ class Promise:
         return _told(self.report.effective)
 
 
-def promise(desk: Desk, spec: Spec) -> Promise | str:
+def promise(spec: Spec, found: Figures) -> Promise | str:
     """Return what the target of a spec becomes under its invariants, or why nothing can be said."""
-    found = figures(desk, spec)
     if found.nothing_left:
         return "The exact numbers leave one possible table: nothing is left to protect."
     if found.apart is None:

@@ -61,7 +61,7 @@ def _of_table(desk: Desk, one: Looked, *, counts: bool) -> dict[str, Any]:
     table = desk.reading(spec).table if counts else None
     return {
         "figures": found,
-        "promise": SHARED if isinstance(one.whole, TablesSpec) else promise(desk, spec),
+        "promise": SHARED if isinstance(one.whole, TablesSpec) else promise(spec, found),
         "revealed": seen,
         "choices": choices_of(spec, public),
         "sentence": sentence(found, seen),
