@@ -27,6 +27,7 @@ class Confirmed:
     ledger: str = ""
     parquet: bool = False
     accepted: bool = False
+    quoted: bool = False
 
 
 def note(place: Place, wanted: Confirmed) -> None:

@@ -25,11 +25,13 @@ from holdfast.certificate.page import strength_of
 from holdfast.certificate.protection import release_warnings
 from holdfast.certificate.read import read_certificate
 from holdfast.certificate.verdict import LEVELS
+from holdfast.data.levels import formulas
 from holdfast.ledger.account import Ledger
 from holdfast.ledger.composition import spend
 from holdfast.ledger.rows import MEASURES
 from holdfast.releases.handover import Handover, Written
 from holdfast.releases.prepare import kinds_of, prepare
+from holdfast.spec.model import Spec
 from holdfast.studio import pending
 from holdfast.studio.desk import AnySpec, Desk
 from holdfast.studio.jobs import Job
@@ -96,6 +98,7 @@ def shown(visit: Visit, said: str = "") -> Scene:
         "measure": asked.budget_name,
         "nonce": desk.nonce,
         "releases": desk.place.releases[:MOST_ROWS],
+        "formula": "",
     }
     if running is None and job is not None:
         if isinstance(job.result, Written):
@@ -108,7 +111,26 @@ def shown(visit: Visit, said: str = "") -> Scene:
             values["takes"] = _words(takes)
         elif look.problem:
             values["trouble"] = look.problem
+    if running is None and not values["done"] and not values["takes"]:
+        values["formula"] = _formula(desk)
     return Scene("release.html.j2", values, said)
+
+
+def _formula(desk: Desk) -> str:
+    """Return a name of the tables that a spreadsheet would run; "" where there is none."""
+    spec = desk.asked.spec
+    specs = () if spec is None else spec.specs if not isinstance(spec, Spec) else (spec,)
+    try:
+        schemas = [(one, desk.public(one).schema) for one in specs if not one.of_records]
+    except HoldfastError:
+        return ""
+    names = (
+        name
+        for one, schema in schemas
+        for each in schema.attributes
+        for name in (one.data.count or "", each.name, *each.levels)
+    )
+    return next(iter(formulas(names)), "")
 
 
 def _words(takes: Takes) -> Mapping[str, Any]:
@@ -189,7 +211,14 @@ def _wanted(visit: Visit) -> Confirmed:
         raise SpecError(f"{out} exists already: name a new folder, nothing is overwritten.")
     if ledger:
         Ledger.open(desk.place.inside(ledger))
-    return Confirmed(desk.nonce, desk.spec_name or "", out, ledger, visit.one("parquet") == "yes")
+    return Confirmed(
+        desk.nonce,
+        desk.spec_name or "",
+        out,
+        ledger,
+        visit.one("parquet") == "yes",
+        quoted=visit.one("quoted") == "yes",
+    )
 
 
 def _takes(desk: Desk, spec: AnySpec, digest: str, wanted: Confirmed, job: Job) -> Takes:
@@ -263,6 +292,7 @@ def _released(desk: Desk, spec: AnySpec, wanted: Confirmed, row: int | None, job
         ledger=desk.place.inside(wanted.ledger) if wanted.ledger else None,
         resume=row,
         accept_no_protection=wanted.accepted,
+        quote_formulas=wanted.quoted,
         ready=job.commit,
     )
     try:
