@@ -53,7 +53,7 @@ class Scene:
 
 SCENES = (
     Scene("data", "data"),
-    Scene("exact", "exact", ("#cell-1-1", "#cell-1-2", "#cell-1-3"), "#picture"),
+    Scene("exact", "exact", ("#cell-1-1", "#cell-1-2", "#cell-1-3")),
     Scene("accuracy", "accuracy", (), "#budgets"),
     Scene("compared", "accuracy", ("#compare",), "#side"),
     Scene("release", "release"),
