@@ -227,6 +227,9 @@ KEYS: dict[str, dict[str, Key]] = {
         "swap": Key('swap = ["county"]', "Columns that are swapped, together."),
         "renumber": Key('renumber = ["household_id"]'),
         "rate": Key('rate = "1/20"', "The swap rate; solved for from epsilon where it is left out."),
+        "rates": Key('rates = [{ at_most = 5, rate = "1/5" }]'),
+        "rounds": Key('rounds = [{ within = ["tract"], rate = "1/10" }]'),
+        "repeatable": Key("repeatable = true"),
         "nulls": Key('nulls = "level"'),
         "allocation": Key('allocation = { state = "1/4", county = "3/4" }'),
         "loss": Key('loss = "l2"', "What the weights fall with."),
@@ -254,6 +257,17 @@ KEYS: dict[str, dict[str, Key]] = {
             'anchors = { race = "other" }',
             "Levels at which the cells are preferred that close the invariants.",
         ),
+    },
+    "[[mechanism.rates]]": {
+        "rate": Key('rate = "1/5"', "The swap rate of these strata."),
+        "where": Key('where = { county = ["North", "East"] }', "Strata with these levels of their key."),
+        "at_least": Key("at_least = 50"),
+        "at_most": Key("at_most = 5"),
+    },
+    "[[mechanism.rounds]]": {
+        "within": Key('within = ["tract"]', "Columns of swap that stay as they are in this round."),
+        "rate": Key('rate = "1/10"', "Its swap rate; solved for, or that of the last round, where left out."),
+        "rates": Key('rates = [{ at_most = 5, rate = "1/5" }]', "Rates of some of its strata."),
     },
     "[[mechanism.queries]]": {
         "name": Key('name = "race"'),

@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 
 from holdfast import registry
 from holdfast.inference.posterior.model_spec import Believed, ExposureSource, Model, Prior, SamplerChoice
+from holdfast.mechanisms.swapping.options import RateRule, SwapRound
 from holdfast.mechanisms.topdown.options import Aim, QueryChoice
 from holdfast.mechanisms.weights.queries import WeightedQuery, Wish
 from holdfast.publication.spec import Coarsen, Population, PublishedTable
@@ -50,6 +51,8 @@ SECTIONS: dict[str, tuple[type[Part], ...]] = {
     "[publication]": (Publication,),
     "[[mechanism.queries]]": (WeightedQuery, QueryChoice),
     "[[mechanism.optimise_for]]": (Wish, Aim),
+    "[[mechanism.rates]]": (RateRule,),
+    "[[mechanism.rounds]]": (SwapRound,),
 }
 OTHERS: dict[str, tuple[type[Part], ...]] = {
     "[[published]]": (PublishedTable,),

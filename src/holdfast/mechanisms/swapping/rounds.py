@@ -65,7 +65,7 @@ class RateRule(Part):
     at_least: StrictInt | None = None
     """The size of the smallest stratum that it is for."""
     at_most: StrictInt | None = None
-    """The size of the largest."""
+    """The size of the largest stratum that it is for."""
 
     _rate = field_validator("rate")(within_reach)
 
