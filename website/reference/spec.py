@@ -14,7 +14,8 @@ from pydantic_core import PydanticUndefined
 
 from holdfast import registry
 from holdfast.inference.posterior.model_spec import Believed, ExposureSource, Model, Prior, SamplerChoice
-from holdfast.mechanisms.swapping.options import RateRule, SwapRound
+from holdfast.mechanisms.swapping.options import SwapRound
+from holdfast.mechanisms.swapping.rounds import RateRule
 from holdfast.mechanisms.topdown.options import Aim, QueryChoice
 from holdfast.mechanisms.weights.queries import WeightedQuery, Wish
 from holdfast.publication.spec import Coarsen, Population, PublishedTable
