@@ -1,7 +1,6 @@
 """`holdfast audit publication` and `holdfast coarsen`, with what they write, and `holdfast verify` of it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ def test_facts_are_verified_from_the_published_files_alone(run: Run, here: Path)
     assert run("verify", "facts/facts.json").out.endswith("these facts follow from the published files.\n")
     told = json.loads((here / "facts" / "facts.json").read_text())
     assert [one["path"] for one in told["published"]] == ["../table.csv", "../villages.csv"]
-    changes: tuple[Callable[[Any], object], ...] = (
+    changes: tuple[Any, ...] = (
         lambda one: one["cells"][0].update(least=39),
         lambda one: one["determined"].pop(),
         lambda one: one["tables_left"].update(least=2),
