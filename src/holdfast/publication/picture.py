@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ROWS, COLUMNS = 40, 16
 """Larger tables are drawn by the widths of their intervals."""
-DETERMINED, NEARLY, OPEN, NONE = "#a3211a", "#e0a13a", "#e4ecef", "#ffffff"
+DETERMINED, NEARLY, OPEN, LISTED, NONE = "#a3211a", "#e0a13a", "#e4ecef", "#b4c8d1", "#ffffff"
 DOUBLINGS = 12
 
 
@@ -55,9 +55,10 @@ def _grid(report: PublicationReport, axes: "Axes", rows: int, columns: int) -> N
     across = asked.codes[names[1]] if len(names) > 1 else np.zeros(asked.count, dtype=np.int64)
     for place, (row, column) in enumerate(zip(asked.codes[names[0]].tolist(), across.tolist(), strict=True)):
         width = int(report.known.width[place])
-        paint = DETERMINED if width == 0 else NEARLY if width < report.narrow else OPEN
+        told = LISTED if report.printed[place] else DETERMINED
+        paint = told if width == 0 else NEARLY if width < report.narrow else OPEN
         colours[row, column] = paint
-        ink = "white" if width == 0 else "black"
+        ink = "white" if paint == DETERMINED else "black"
         axes.text(column, row, shown[place], ha="center", va="center", fontsize=8, color=ink)
     for row in range(rows):
         for column in range(columns):
@@ -74,8 +75,8 @@ def _grid(report: PublicationReport, axes: "Axes", rows: int, columns: int) -> N
     axes.set_ylim(rows - 0.5, -0.5)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    found = f"{counted(report.determined.size, 'cell')} determined (red), {report.near.size:,} nearly (amber)"
-    axes.set_xlabel(found, fontsize=9)
+    found = f"{counted(report.worked_out.size, 'cell')} worked out (red), {report.near.size:,} nearly (amber)"
+    axes.set_xlabel(f"{found}; listed ones are darker than open ones", fontsize=9)
 
 
 def _ends(report: PublicationReport) -> list[tuple[int, int]]:

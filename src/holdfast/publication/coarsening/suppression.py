@@ -18,10 +18,11 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.components import Component, components, patterns
 from holdfast.programs.extremes import DENOMINATOR
 from holdfast.programs.solver import UNBOUNDED, HighsModel, Sides, Status
+from holdfast.publication.coarsening.bridges import bridges
 from holdfast.publication.coarsening.covers import CheapestChoice, Need, cheapest
 from holdfast.publication.coarsening.truth import Truth
 from holdfast.publication.conflicts import minimal_cause
@@ -29,6 +30,10 @@ from holdfast.publication.intervals import Numbers, intervals
 
 MOST_NEEDS = 200
 """Narrow cells for which needs are found at once."""
+EFFORT = 4_000
+"""Rounds with numbers hidden as a whole, times the numbers that may be: most needs are found before."""
+REACH = 4
+"""Where numbers are hidden in part, a hidden one without an end is let go so many times as far as asked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +103,15 @@ class Suppression:
 
     def solve(self) -> CheapestChoice:
         """Return the cheapest numbers to hide."""
-        return cheapest(self.costs, self.lacks)
+        if self.truth.protected.size == 0:
+            return cheapest(self.costs, self.lacks)
+        rounds = max(6, min(80, EFFORT // max(1, self.costs.size)))
+        always = bridges(self.truth.tables, self.primary, self.candidates)
+        return cheapest(self.costs, self.lacks, partly=self._partly, always=always, rounds=rounds)
+
+    def _partly(self, given: FloatArray) -> Sequence[Need]:
+        """Return what cells need that are narrow where numbers are hidden in part."""
+        return self._programs.partly(self, given)
 
     def lacks(self, chosen: BoolArray) -> Sequence[Need]:
         """Return what narrow cells need, none if there is no such cell."""
@@ -109,7 +122,8 @@ class Suppression:
         narrow = np.flatnonzero(found.width < self.truth.narrow)
         needs = []
         for cell in narrow[np.argsort(found.width[narrow], kind="stable")][:MOST_NEEDS].tolist():
-            need = self._programs.need(self, hidden, cell)
+            known = self.published(hidden)
+            need = self._programs.need(self, cell, Sides.of(known.low, known.high))
             if need is None or need.met(chosen):
                 need = self._cover(chosen, cell)
             needs.append(need)
@@ -151,8 +165,27 @@ class _Programs:
         self._place = np.full(rows, -1, dtype=np.int64)
         self._place[suppression.candidates] = np.arange(suppression.candidates.size)
 
-    def need(self, suppression: Suppression, hidden: BoolArray, cell: int) -> Need | None:
-        """Return what a narrow cell needs by the multipliers of its two programs, None where these fail."""
+    def partly(self, suppression: Suppression, given: FloatArray) -> list[Need]:
+        """Return what all cells need where numbers are hidden in part, each as far as they are."""
+        numbers, reach = suppression.truth.tables.numbers, REACH * suppression.truth.narrow
+        always, places = suppression.primary, suppression.candidates
+        low = np.where(always, suppression.low, numbers.low).astype(np.float64)
+        high = np.where(always, np.minimum(suppression.high, numbers.low + reach), numbers.high).astype(
+            np.float64
+        )
+        low[places] -= given * (numbers.low - suppression.low)[places]
+        room = np.minimum(suppression.high, numbers.high + reach)[places] - numbers.high[places]
+        high[places] += given * room
+        high[numbers.high == UNBOUNDED] = np.inf
+        sides = Sides(low, high)
+        found = (self.need(suppression, cell, sides) for cell in range(self._asked.shape[0]))
+        return [one for one in found if one is not None]
+
+    def need(self, suppression: Suppression, cell: int, sides: Sides) -> Need | None:
+        """Return what a cell needs by the multipliers of its two programs, None where these fail.
+
+        They are true whatever ``sides`` the programs kept: these only lead to multipliers that say much.
+        """
         columns = self._asked.indices[self._asked.indptr[cell] : self._asked.indptr[cell + 1]]
         places = np.unique(self._block_of[columns])
         if places.size != 1:
@@ -162,7 +195,7 @@ class _Programs:
         rows = block.rows
         if rows.size == 0:
             return None
-        model = self._model(int(places[0]), block, suppression, hidden)
+        model = self._model(int(places[0]), block, sides)
         objective = np.zeros(self._block_of.size, dtype=np.int64)
         objective[columns] = 1
         cost = objective[block.cells]
@@ -192,9 +225,8 @@ class _Programs:
         some = np.flatnonzero(worth > 0)
         return Need(place[some], worth[some], int(lacking))
 
-    def _model(self, place: int, block: Component, suppression: Suppression, hidden: BoolArray) -> HighsModel:
-        known = suppression.published(hidden)
-        rows = Sides.of(known.low[block.rows], known.high[block.rows])
+    def _model(self, place: int, block: Component, sides: Sides) -> HighsModel:
+        rows = Sides(sides.low[block.rows], sides.high[block.rows])
         if place not in self._models:
             count = block.cells.size
             columns = Sides.of(np.zeros(count, dtype=np.int64), np.full(count, UNBOUNDED))

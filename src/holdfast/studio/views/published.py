@@ -144,9 +144,10 @@ def _told(report: PublicationReport, places: Any) -> dict[str, Any]:
         "attributes": report.asked.attributes,
         "cells": report.asked.count,
         "determined": int(determined.size),
+        "worked_out": int(report.worked_out.size),
         "near": int(near.size),
         "narrow": report.narrow,
-        "listed": [report.cell(place) for place in determined[:MOST_LISTED].tolist()],
+        "listed": [report.cell(place) for place in report.ordered[:MOST_LISTED].tolist()],
         "nearly": [report.cell(place) for place in near[:MOST_LISTED].tolist()],
         "left": _size(left.least) if left.exact else f"{_size(left.least)} to {end}",
         "contradictions": [
@@ -163,6 +164,7 @@ def _told(report: PublicationReport, places: Any) -> dict[str, Any]:
             {
                 "words": one.words,
                 "findings": one.findings,
+                "base": one.base,
                 "table": one.table if one.number is None else None,
                 "number": None if one.number is None else int(places[one.number]),
             }
