@@ -52,6 +52,8 @@ def test_every_setting_of_the_environment_is_on_the_page() -> None:
         ("the path /x/my-table.csv, line 12 has 3 fields.", None, None),
         ("/x/my-table.csv, line 1,012 has 3 fields: write 4.", "/x/my-table.csv, line 1,012", "write 4."),
         ("[privacy] epsilon is 0: give more.", "[privacy] epsilon", "give more."),
+        ("a.toml, [privacy] has an unknown key: drop it.", "a.toml, [privacy]", "drop it."),
+        ("[[accuracy]] 1 asks for county: leave it out.", "[[accuracy]] 1", "leave it out."),
         ("--epsilon is 'x': give a number.", "--epsilon", "give a number."),
         ("postgresql://host:5432/x cannot be reached: check it.", "postgresql://host:5432/x", "check it."),
         ("nothing was asked for.", None, None),

@@ -9,7 +9,13 @@ from typing import ClassVar
 
 from holdfast.system.text import brief
 
-_KEY = r"\[+[^]]+]+(?: \d+)?(?: \w+)?"
+_SAID = (
+    "adds|and|are|asks|at|beside|bind|cannot|do|does|ends|give|gives|goes|had|has|have|hold|holds|if|in|is"
+    "|lists|makes|may|must|names|needs|of|one|or|puts|say|says|set|sets|settles|speaks|stands|take|takes|than"
+    "|the|to|was|were|with|would|writes"
+)
+"""Words that follow a section and are no key of it."""
+_KEY = rf"\[+[^]]+]+(?: \d+)?(?: (?!(?:{_SAID})\b)\w+)?"
 _FILE = rf"\S*[\w-]\.\w{{1,7}}(?:, (?:line|row) [\d,]*\d|, {_KEY})?"
 _PLACE = re.compile(rf"({_KEY}|--[a-z][a-z-]*|[a-z]+://[^\s,]+|{_FILE})(?=[ :,])")
 """What a sentence begins with: a section with its key, an option, an address, a file, perhaps with a line."""
