@@ -111,6 +111,22 @@ def test_counts_are_summed_as_those_of_a_file_are(database: str, file: Path) -> 
     assert read(database=database, table="counts", cells=CELLS, count="n").table.counts.sum() == len(ROWS)
 
 
+def test_a_geography_of_codes_is_that_of_a_file(database: str, file: Path) -> None:
+    """Its levels are read one after the other, and the database groups its rows by all of them at once."""
+    places = "SELECT CASE age WHEN 1 THEN '11' WHEN 2 THEN '12' ELSE '23' END AS code, sex FROM "
+    frame = pl.read_parquet(file)
+    code = pl.col("age").cast(pl.String).replace_strict({"1": "11", "2": "12"}, default="23").alias("code")
+    asked: dict[str, Any] = {
+        "cells": ("sex",),
+        "geography": {"column": "code", "prefixes": {"all": 0, "county": 1, "tract": 2}},
+    }
+    truth = read_table(spec_of(**asked), frame.select(code, "sex"))
+    found = read(database=database, query=places + quoted(TABLE), **asked)
+    assert found.table.schema == truth.table.schema
+    assert (found.table.counts == truth.table.counts).all()
+    assert found.table.counts.sum() == len(ROWS)
+
+
 def test_rows_that_are_sums_of_others_are_left_out_as_those_of_a_file_are(database: str, file: Path) -> None:
     asked: dict[str, Any] = {"cells": ("sex",), "omit": {NAMES[1]: ("it's; --", "Beta"), "income": ("9",)}}
     truth, found = read(path=str(file), **asked), read(database=database, table=TABLE, **asked)

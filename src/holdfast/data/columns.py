@@ -63,8 +63,12 @@ class Columns:
             if source.header.count(name) > 1:
                 raise DataError(f"{source.name} has two columns {name!r}: rename one.")
         columns = {}
-        for name in wanted:  # one after the other, as texts take far more memory than their places
-            (column,) = source.load([source.header.index(name)])
+        places = [source.header.index(name) for name in wanted]
+        # a database groups its rows by all that it is asked for at once; of a file one column comes after the
+        # other, as texts take far more memory than their places
+        together = source.load(places) if source.grouped else None
+        for at, name in enumerate(wanted):
+            column = source.load(places[at : at + 1])[0] if together is None else together[at]
             columns[name] = column.alias(name)
             if name in levels:
                 text = as_text(source, columns[name], floats=closed(recode.get(name, {})))

@@ -217,18 +217,22 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
     header = (*(f"{name} in the file" if name in prefixes else name for name in source.header), *prefixes)
     known: list[pl.Series] = []  # each level is asked for by itself, and codes are read once
 
-    def codes_of() -> pl.Series:
-        if not known:
-            known.append(compact(_codes(source, source.load([place])[0].alias(column), geography)))
-        return known[0]
+    def codes_of(values: pl.Series) -> pl.Series:
+        return compact(_codes(source, values.alias(column), geography))
 
     def load(places: Sequence[int]) -> list[pl.Series]:
-        wanted = sorted({at for at in places if at < own})
+        # the rows of a database are those of all that is asked for at once
+        beside = {place} if source.grouped else set()
+        wanted = sorted({at for at in places if at < own} | beside)
         loaded = dict(zip(wanted, source.load(wanted), strict=True))
-        return [loaded[at] if at < own else prefix(header[at]) for at in places]
+        if source.grouped:
+            known[:] = [codes_of(loaded[place])]
+        elif not known and max(places, default=0) >= own:
+            known.append(codes_of(source.load([place])[0]))
+        return [loaded[at] if at < own else prefix(header[at], known[0]) for at in places]
 
-    def prefix(level: str) -> pl.Series:
-        codes, length = codes_of(), prefixes[level]
+    def prefix(level: str, codes: pl.Series) -> pl.Series:
+        length = prefixes[level]
         if not length:
             return compact(pl.repeat(level, len(codes), eager=True)).alias(level)
         kind = codes.dtype
