@@ -14,6 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.example import written
 
+from holdfast.cli.arguments import QUIET
+
 ORDER = os.environ.get("HOLDFAST_TEST_ORDER")
 LOCAL_SPARK = "--master local[2] --conf spark.driver.memory=512m pyspark-shell"
 
@@ -22,6 +24,12 @@ LOCAL_SPARK = "--master local[2] --conf spark.driver.memory=512m pyspark-shell"
 def example(tmp_path: Path) -> Path:
     """The spec of `holdfast init`, beside its table."""
     return written(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def heard() -> None:
+    """Let commands speak: one that was called with --quiet leaves its process quiet for the next."""
+    QUIET.set(False)
 
 
 os.environ["HOLDFAST_PROGRESS"] = "never"  # a busy machine says more on standard error

@@ -146,7 +146,7 @@ CASES: dict[type[AnyMechanism], tuple[Case, ...]] = {
         Case("one total", PURE),
         Case("a structural zero", {"epsilon": "6"}, reach=8),
         Case("nothing kept", COMES, reach=14),
-        Case("women", {**COMES, "epsilon": "4"}, reach=9),
+        Case("women", {**COMES, "epsilon": "8"}, reach=5),
     ),
     Conditioned: (
         Case("2 x 3", PURE, constraints=NOT_NEGATIVE),

@@ -45,7 +45,7 @@ def contract(folder: Path) -> subprocess.CompletedProcess[str]:
     tests = [f"tests/contract/test_{name}.py" for name in ("mechanisms", "refusals")]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(
-        [*command, *tests, "-k", f"{NAME} or slips or distinct"],
+        [*command, *tests, "-k", f"{NAME}: or slips or distinct"],
         cwd=folder,
         env={**inherited, "PYTHONPATH": f"{folder / 'src'}"},
         capture_output=True,
