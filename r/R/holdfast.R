@@ -10,13 +10,22 @@ command <- function() {
   words
 }
 
+# R puts folders of its own and of the system before all others in which programs look for libraries: a Python
+# that has its own would load those of the system. Returns what was there before, as a setting for the command.
+libraries <- function(found = Sys.getenv("LD_LIBRARY_PATH")) {
+  if (!nzchar(found)) return(character())
+  places <- strsplit(found, ":", fixed = TRUE)[[1]]
+  added <- places == R.home("lib") | grepl("^(/usr)?/lib(64)?(/[^/]+-linux-[^/]+)?/?$|/lib/server$", places)
+  paste0("LD_LIBRARY_PATH=", shQuote(paste(places[!added], collapse = ":")))
+}
+
 # Run the command with some words; returns its exit code and what it printed.
 run <- function(words) {
   told <- tempfile(c("out", "err"))
   on.exit(unlink(told))
   all <- c(command(), words)
   code <- suppressWarnings(
-    system2(all[[1]], shQuote(all[-1]), stdout = told[[1]], stderr = told[[2]])
+    system2(all[[1]], shQuote(all[-1]), stdout = told[[1]], stderr = told[[2]], env = libraries())
   )
   texts <- lapply(told, readLines, warn = FALSE, encoding = "UTF-8")
   list(code = code, out = texts[[1]], err = texts[[2]])

@@ -35,6 +35,9 @@ close(con)
 frame <- read(release("holdfast.toml", "told", seed = 7))
 stopifnot(identical(names(frame), c("county", "education", "children", "status")), sum(frame$children) == 135)
 stopifnot(all(frame$status == "noisy"))
+places <- paste(R.home("lib"), "/usr/lib/x86_64-linux-gnu", "/opt/mine", sep = ":")
+stopifnot(identical(holdfast:::libraries(places), "LD_LIBRARY_PATH='/opt/mine'"))
+stopifnot(identical(holdfast:::libraries(""), character()))
 cat("all is well\\n")
 """
 
