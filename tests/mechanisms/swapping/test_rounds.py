@@ -177,6 +177,10 @@ def test_rates_that_are_left_out_are_solved_for() -> None:
         ),
         ({"rates": [{"where": {"tract": "t1"}, "rate": "1/2"}]}, "selects 'tract', which is not of the key"),
         ({"rates": [{"at_most": n, "rate": "1/2"} for n in range(1, 40)]}, "32 are the most"),
+        (
+            {"rates": [{"where": {"county": "Nort"}, "rate": "1/2"}]},
+            "'Nort' of 'county', which no record has",
+        ),
         ({"rounds": [{"within": []}]}, "names columns of swap"),
         ({"rounds": [{"within": ["county"]}]}, "within 'county', which is not in swap"),
         ({"rounds": [{"within": ["tract", "block"]}]}, "would change nothing"),

@@ -41,7 +41,7 @@ from holdfast.mechanisms.swapping.outputs import (
     require_numbers,
 )
 from holdfast.mechanisms.swapping.public import PublicStrata, Survey, survey, tally_of
-from holdfast.mechanisms.swapping.rounds import survey_rounds
+from holdfast.mechanisms.swapping.rounds import require_known_levels, survey_rounds
 from holdfast.mechanisms.swapping.tallies import Tallies, Tally, require_levels, table_of
 from holdfast.mechanisms.swapping.units import Units, agree
 from holdfast.mechanisms.swapping.utility import SwapMonitor, counted_before
@@ -90,6 +90,7 @@ class ConfidentialStrata(ConfidentialFile):
         watch = SwapMonitor.of(units.columns, first, said.id)
         watched = replace(units.records, read=lambda names: counted_before(watch, units.records.read(names)))
         found = survey(watched, units.columns, tallies.all, nulls=options.nulls == "level")
+        require_known_levels(units.records, options.every_round)
         rounds = survey_rounds(units.records, options.every_round)
         public = units.public(found, found.counts[: len(tallies.kept)], spec.privacy.whom, rounds)
         table = None if tallies.cells is None else table_of(spec, found.counts[-1])

@@ -28,8 +28,10 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.swapping.bounds import LEAST_RATE, EpsilonBound, epsilon
 from holdfast.mechanisms.swapping.tallies import picks
 from holdfast.spec.part import Part
-from holdfast.spec.values import Rational, Where, levels_or_range, short
+from holdfast.spec.values import Range, Rational, Where, levels_or_range, short
+from holdfast.system.errors import SpecError
 from holdfast.system.progress import steps
+from holdfast.system.text import closest
 from holdfast.system.ways import setting
 
 MOST_DENOMINATOR = 2**62
@@ -161,6 +163,26 @@ def rounds_of(
         return ()
     earlier = (Round((*stratify, *within), some, own) for within, some, own in before)
     return (*earlier, Round(tuple(stratify), rules, rate))
+
+
+def require_known_levels(records: Microdata, rounds: Sequence[Round]) -> None:
+    """Raise SpecError where a rule selects a level that no record has: it would be for no strata."""
+    asked = [
+        (name, given) for one in rounds for rule in one.rules for name, given in (rule.where or {}).items()
+    ]
+    for name, given in asked:
+        choice = levels_or_range(given)
+        if isinstance(choice, Range):
+            continue
+        known: set[str] = set()
+        for batch in records.batches([name]):
+            known.update(level_texts(batch.column(name)).drop_nulls().unique().to_list())
+        for level in choice:
+            if level not in known:
+                raise SpecError(
+                    f"{setting('mechanism', 'rates')} select {level!r} of {name!r}, which no record has:"
+                    f" {closest(level, sorted(known))}"
+                )
 
 
 def survey_rounds(records: Microdata, rounds: Sequence[Round]) -> tuple[RoundStrata, ...]:
