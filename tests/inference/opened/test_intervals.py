@@ -165,6 +165,28 @@ def test_our_own_measurements_have_our_own_intervals(tmp_path: Path, privacy: di
         assert ours["kept_exactly"].to_list() == theirs["kept_exactly"].to_list()
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_large_margin_is_answered_cell_by_cell(
+    together: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hf.open_measurements(
+        other.layout(tmp_path / "in", other.measured(), other.constraints()), tmp_path / "out"
+    )
+    for options in ({"place": "County"}, {"codes": ["04400100", "044003011"]}, {"where": {"size": "1"}}):
+        asked = {"margin": ["colour", "size"], "together": together, **options}
+        whole = of_nodes(tmp_path / "out", **asked)
+        with monkeypatch.context() as patched:
+            patched.setattr("holdfast.inference.opened.reduced.MOST_CELLS", 5)
+            one_by_one = of_nodes(tmp_path / "out", **asked)
+        ours, theirs = whole.to_frame(), one_by_one.to_frame()
+        assert ours.drop("coverage").columns == theirs.drop("coverage").columns
+        assert one_by_one.to_dict()["level"] == whole.to_dict()["level"]
+        for name in ("estimate", "standard_error", "low", "high"):
+            np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-5, atol=1e-5)
+        for name in ("colour", "size"):
+            assert ours[name].to_list() == theirs[name].to_list()
+
+
 def test_differences_and_ratios(tmp_path: Path) -> None:
     rows = other.measured()
     hf.open_measurements(other.layout(tmp_path / "in", rows), tmp_path / "out")

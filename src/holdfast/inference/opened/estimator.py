@@ -1,10 +1,13 @@
 """Intervals of opened measurements: of any level, union of nodes, margin or selection."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from pathlib import Path
+
+import numpy as np
 
 from holdfast.data.nmf.opened import OpenedMeasurements, read_opened
 from holdfast.data.schema import Attribute
@@ -13,10 +16,14 @@ from holdfast.inference.labels import Selection, selected
 from holdfast.inference.node_contrasts import node_contrasts
 from holdfast.inference.node_intervals import NodeReport, laws_of, node_intervals
 from holdfast.inference.opened.reduced import ReducedHistogram
+from holdfast.inference.tree_intervals import NodeIntervals
 from holdfast.system.errors import SpecError
+from holdfast.system.progress import steps
 from holdfast.system.text import closest
 from holdfast.system.ways import option
 
+MOST_CELLS = 500
+"""Cells of a margin that are asked one by one."""
 Key = tuple[tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]
 
 
@@ -59,17 +66,68 @@ class OpenedEstimator:
         chosen = selected(where, self.attributes, option("where")) if where else {}
         names = tuple(margin) if margin is not None else () if chosen else self.opened.histogram.names
         self._require(names)
-        reduced = self._reduced(names, chosen)
+        reduced, exact = self._reduced(names, chosen), probability(level)
+        if not reduced.fits and names:
+            return self._by_cell(names, chosen, exact, place=place, codes=codes, together=together)
         found = node_intervals(
             reduced.nodes,
             level=place,
             codes=codes,
             margin=names,
             where=reduced.where(chosen),
-            probability=probability(level),
+            probability=exact,
             together=together,
         )
         return replace(found, where=chosen)
+
+    def _by_cell(
+        self,
+        names: Sequence[str],
+        chosen: Mapping[str, tuple[str, ...]],
+        level: Fraction,
+        *,
+        place: str | None,
+        codes: Sequence[str],
+        together: bool,
+    ) -> NodeReport:
+        """Return the intervals of a margin cell by cell: each is a question of few classes."""
+        levels = [chosen.get(name) or self.opened.histogram.levels[name] for name in names]
+        cells = list(product(*levels))
+        if len(cells) > MOST_CELLS:
+            raise SpecError(
+                f"the margin {','.join(names)} has {len(cells):,} cells, whose covariances do not fit, and"
+                f" {MOST_CELLS:,} are asked one by one at most: choose some, with {option('where')}."
+            )
+        each = 1 - (1 - level) / len(cells) if together else level
+        reports = []
+        for cell in steps(cells, "working out the cells of the margin"):
+            own = {**chosen, **{name: (one,) for name, one in zip(names, cell, strict=True)}}
+            reduced = ReducedHistogram.of(self.opened, (), [own])
+            reports.append(
+                node_intervals(
+                    reduced.nodes,
+                    level=place,
+                    codes=codes,
+                    margin=(),
+                    where=reduced.where(own),
+                    probability=each,
+                    together=together,
+                )
+            )
+        found = NodeIntervals(
+            *(
+                np.concatenate([getattr(report.found, part.name) for report in reports], axis=1)
+                for part in fields(NodeIntervals)
+            )
+        )
+        return replace(
+            reports[0],
+            names=tuple(names),
+            cells=tuple(cells),
+            where=chosen,
+            found=found,
+            level=level,
+        )
 
     def contrasts(
         self,

@@ -103,6 +103,11 @@ class ReducedHistogram:
         """The number of cells of a node."""
         return int(np.prod([of.max() + 1 for of in self.classes], dtype=np.int64))
 
+    @property
+    def fits(self) -> bool:
+        """Whether the covariances of all nodes do."""
+        return self.width <= MOST_CELLS and self.width**2 * sum(self.opened.sizes) <= MOST_NUMBERS
+
     @cached_property
     def regions(self) -> Regions:
         """The geography, with the classes as cells."""
@@ -114,8 +119,7 @@ class ReducedHistogram:
     @cached_property
     def nodes(self) -> MeasuredNodes:
         """The best linear unbiased estimates of all nodes; raises ReleaseError where they do not fit."""
-        numbers = self.width**2 * sum(self.opened.sizes)
-        if self.width > MOST_CELLS or numbers > MOST_NUMBERS:
+        if not self.fits:
             raise ReleaseError(
                 f"what is asked takes {counted(self.width, 'cell')} at"
                 f" {counted(sum(self.opened.sizes), 'node')},"
