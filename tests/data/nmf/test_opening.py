@@ -52,7 +52,8 @@ def test_the_layout_of_2020(usual: OpenedMeasurements, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", ["one file", "a file each", "folders", "other names", "no columns", "scalars"]
+    "form",
+    ["one file", "a file each", "folders", "other names", "no columns", "scalars", "texts", "named alike"],
 )
 def test_other_layouts(form: str, usual: OpenedMeasurements, tmp_path: Path) -> None:
     rows, folder = other.measured(), tmp_path / "in"
@@ -81,6 +82,21 @@ def test_other_layouts(form: str, usual: OpenedMeasurements, tmp_path: Path) -> 
             )
         case "no columns":
             other.write(folder / "x.parquet", rows, without=("colour", "size", "plb"))
+        case "texts":
+            told = [
+                {**row, "query_shape": str(tuple(row["query_shape"])), "value": str(row["value"])}
+                for row in rows
+            ]
+            columns = {key: [row[key] for row in told] for key in told[0]}
+            folder.mkdir()
+            pq.write_table(pa.table(columns), folder / "x.parquet")
+        case "named alike":
+            for level, some in apart.items():
+                by = {"colour * size": "colour by size"}
+                named = [{**row, "query_name": by.get(row["query_name"], row["query_name"])} for row in some]
+                other.write(
+                    folder / level / "measurements.parquet", named, ("level", "colour", "size", "plb")
+                )
         case "scalars":
             total = [{**row, "value": row["value"][0]} for row in rows if row["query_name"] == "total_dpq"]
             other.write(folder / "1.parquet", [row for row in rows if row["query_name"] != "total_dpq"], ())

@@ -5,6 +5,7 @@ row-major order, and a variance, or a sign where it is a constraint. Columns tha
 text name what each axis of the shape is of. What may be missing is named where it is missed.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,8 @@ COLUMNS = {
 """What columns may be called, in any case."""
 ASIDE = ("plb", "rho", "epsilon", "parent")
 SIGNS = {"=": "=", "==": "=", "eq": "=", "<=": "<=", "le": "<=", ">=": ">=", "ge": ">="}
+WHOLE = re.compile(r"-?[0-9]{1,18}")
+"""A number of a list that is written as text, (8, 2) or [8 2]."""
 MOST_BYTES = 1 << 33
 """Values of one file that are read, in bytes: half of what a laptop has."""
 
@@ -192,6 +195,11 @@ class _Lists:
     @classmethod
     def of(cls, column: pa.ChunkedArray, path: Path, name: str) -> "_Lists":
         array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if _is_text(array.type):
+            listed = [
+                None if text is None else list(map(int, WHOLE.findall(text))) for text in array.to_pylist()
+            ]
+            array = pa.array(listed, pa.list_(pa.int64()))
         if array.null_count:
             row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
             raise DataError(f"{path}, row {row + 1}, {name} is missing: write it in every row.")

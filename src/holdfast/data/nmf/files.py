@@ -11,6 +11,8 @@ from holdfast.system.errors import DataError
 
 SUFFIX = ".parquet"
 MEASURED, KNOWN = "dpquery", "constraint"
+PARTS = ("part", "measurement", "data", "nmf", "values", "noisy")
+"""How files are called that are parts of something, and not a level."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _role(part: str) -> str | None:
 def _of_file(name: str) -> str | None:
     """Return the level that a file is named by; None for parts of something."""
     plain = _plain(name)
-    return None if plain.lower().startswith("part") or _role(plain) is not None else plain
+    return None if plain.lower().startswith(PARTS) or _role(plain) is not None else plain
 
 
 def _plain(name: str) -> str:

@@ -5,6 +5,7 @@ name of the attribute), their sum (`*`), or groups of them, by the name of a rec
 the name of the query does: `sex * age_dpq`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -94,7 +95,7 @@ def plain(name: str) -> str:
 
 def parts_of(name: str) -> list[str]:
     """Return the attributes and recodes that a name is made of."""
-    return [part.strip() for part in plain(name).split("*") if part.strip()]
+    return [part.strip() for part in re.split(r"\*| by | x ", plain(name)) if part.strip()]
 
 
 @dataclass(frozen=True)
