@@ -236,6 +236,8 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         if not length:
             return compact(pl.repeat(level, len(codes), eager=True)).alias(level)
         kind = codes.dtype
+        if length == max(prefixes.values()):
+            return codes.alias(level)
         if not isinstance(kind, pl.Enum):
             return codes.str.slice(0, length).alias(level)
         begins = kind.categories.str.slice(0, length)

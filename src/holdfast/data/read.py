@@ -291,6 +291,7 @@ def _spread(
         )
     counts = np.zeros(schema.size, dtype=np.int64)
     np.add.at(counts, cells, values)
+    counts.setflags(write=False)
     return counts
 
 

@@ -113,7 +113,7 @@ class Attributes:
         return cls(each)
 
 
-MOST_CELLS = 100_000_000
+MOST_CELLS = 200_000_000
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,10 @@ class CellCounts:
             raise TypeError(f"counts must be integers, not {given.dtype}")
         if given.shape != (self.schema.size,):
             raise ValueError(f"counts must have shape ({self.schema.size},), not {given.shape}")
-        counts = given.astype(np.int64, copy=True)
-        if not np.array_equal(counts, given):
+        # what nobody can change need not be copied
+        kept = given.dtype == np.int64 and _stays(given)
+        counts = given if kept else given.astype(np.int64, copy=True)
+        if not kept and not np.array_equal(counts, given):
             raise ValueError("counts must fit 64-bit integers")
         if self.schema.impossible:
             wrong = np.flatnonzero((counts != 0) & ~self.schema.possible)
@@ -79,6 +81,16 @@ class CellCounts:
 
     def __hash__(self) -> int:
         return hash((self.schema, self.counts.tobytes()))
+
+
+def _stays(counts: "NDArray[Any]") -> bool:
+    """Whether no number of an array can be changed, by itself or by what it is a part of."""
+    part: object = counts
+    while isinstance(part, np.ndarray):
+        if part.flags.writeable:
+            return False
+        part = part.base
+    return part is None
 
 
 class Table(CellCounts):

@@ -35,6 +35,7 @@ from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import Neighbours
 from holdfast.system.checks import Check
 from holdfast.system.errors import ReleaseError, SpecError
+from holdfast.system.machine import BYTES_PER_CELL
 from holdfast.system.shelf import Shelf
 from holdfast.system.ways import setting
 
@@ -202,6 +203,8 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
     """Whether a run that was ended after its draw can go on from there [holdfast, releases/checkpoint.py]."""
     engines: ClassVar[tuple[str, ...]] = ("embedded",)
     """Where a release can be made."""
+    bytes_per_cell: ClassVar[int] = BYTES_PER_CELL
+    """What a release of a large table holds for each cell, at its peak."""
     parallel: ClassVar[bool] = False
     """Whether several processes of this machine make it, as many as are asked for."""
     reports: ClassVar[bool] = False

@@ -221,10 +221,10 @@ def budget_of(
 
 def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
     """Read the table of a spec, and settle its mechanism and guarantee."""
-    mechanism_of(spec)  # what cannot be answered is refused before anything is read
+    kind, _ = mechanism_of(spec)  # what cannot be answered is refused before anything is read
     model = stated_model(spec)
     reading = read_table(spec, data)
-    require_room(reading.table.schema.size)
+    require_room(reading.table.schema.size, kind.bytes_per_cell)
     public = with_published(spec, publish(spec, reading.table, reading.inferred))
     return settle(spec, reading, public, model)
 

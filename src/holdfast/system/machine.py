@@ -39,9 +39,9 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def require_room(cells: int) -> None:
+def require_room(cells: int, each: int = BYTES_PER_CELL) -> None:
     """Raise SpecError where a table is too large for this machine, before it is tried."""
-    needed, free = cells * BYTES_PER_CELL, free_memory()
+    needed, free = cells * each, free_memory()
     if free is not None and needed > free:
         raise SpecError(
             f"a table of {cells:,} cells takes at least {needed / 1e9:.1f} GB, and this machine has"

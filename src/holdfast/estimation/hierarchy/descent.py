@@ -229,6 +229,8 @@ class _PartialTree:
     def descent(self) -> Descent:
         """Return what was found."""
         fits = [fits.fit(level.name) for fits, level in zip(self._fits, self._levels, strict=True)]
+        for counts in self._counts:
+            counts.setflags(write=False)
         reals = None if self._reals is None else tuple(self._reals)
         return Descent(tuple(self._counts), (*fits, *self._joint), reals)
 

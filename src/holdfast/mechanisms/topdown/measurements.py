@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from holdfast.data.in_parts import always, levels_at, ranges, released_parts, texts, write_parts
+from holdfast.data.in_parts import AT_ONCE, always, levels_at, ranges, released_parts, texts, write_parts
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.topdown.design import MeasuredQuery, MeasurementDesign
 from holdfast.outputs import Output
@@ -119,17 +119,23 @@ class MeasurementLaw:
     def answers(self) -> tuple[IntArray, ...]:
         """The true answers, one table of nodes by rows for each measurement: confidential."""
         tables = self.design.regions.tables(self.counts)
-        return tuple(
-            np.asarray(tables[each.of.level] @ self.design.queries[each.of.query].rows.T)
-            for each in self.measurements
-        )
+        return tuple(self._answers(each, tables[each.of.level]) for each in self.measurements)
+
+    def _answers(self, measurement: Measurement, tables: IntArray) -> IntArray:
+        return np.asarray(tables @ self.design.queries[measurement.of.query].rows.T)
 
     def measure(self, entropy: Entropy) -> tuple[IntArray, ...]:
-        """Draw once: nodes by rows for each measurement."""
+        """Draw once: nodes by rows for each measurement, some nodes at a time."""
         drawn = []
-        told = steps(zip(self.measurements, self.answers, strict=True), "measuring", len(self.measurements))
-        for each, answers in told:
-            drawn.append(answers + each.law.sample(entropy, answers.size).reshape(answers.shape))
+        tables = self.design.regions.tables(self.counts)
+        for each in steps(self.measurements, "measuring"):
+            nodes, rows = tables[each.of.level], int(self.design.queries[each.of.query].rows.shape[0])
+            values = np.empty((len(nodes), rows), dtype=np.int64)
+            for begin in range(0, len(nodes), max(1, AT_ONCE // rows)):
+                some = slice(begin, begin + max(1, AT_ONCE // rows))
+                answers = self._answers(each, nodes[some])
+                values[some] = answers + each.law.sample(entropy, answers.size).reshape(answers.shape)
+            drawn.append(values)
         return tuple(drawn)
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:

@@ -177,6 +177,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
     resumable: ClassVar[bool] = True
     engines: ClassVar[tuple[str, ...]] = ENGINES
     parallel: ClassVar[bool] = True
+    bytes_per_cell: ClassVar[int] = 64
 
     @classmethod
     def answer(cls, public: Public, target: Target, options: TopDownOptions) -> "TopDown":
