@@ -12,9 +12,11 @@ from holdfast.data import in_parts
 from holdfast.data.in_parts import levels_at, ranges, released_parts, write_parts
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import PublicTable
+from holdfast.mechanisms.topdown import measurements
 from holdfast.mechanisms.topdown.measurements import LongForm, read_measurements
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.numbers.gaussian import DiscreteGaussian
 from holdfast.system.errors import DataError
 
 SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "place": ("a, b", "01", "z")}))
@@ -91,3 +93,27 @@ def test_ranges_and_levels_may_be_none() -> None:
     assert list(ranges(0)) == [(0, 0)]
     assert levels_at(("a", "b"), np.zeros(0, dtype=np.int64)).to_pylist() == []
     assert levels_at(("a", "b", "c"), np.array([2, 1])).to_pylist() == ["c", "b"]
+
+
+def test_answers_are_measured_some_nodes_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without noise the measurements are the answers, however many nodes are measured at once."""
+    prepared = prepare(spec(tmp_path))
+    law = prepared.mechanism.law(prepared.counts)
+    monkeypatch.setattr(DiscreteGaussian, "sample", lambda _, entropy, size: np.zeros(size, dtype=np.int64))
+    for rows in (1, 5, 1 << 20):
+        monkeypatch.setattr(measurements, "AT_ONCE", rows)
+        found = law.measure(SeededEntropy(1))
+        assert all(np.array_equal(*pair) for pair in zip(found, law.answers, strict=True))
+
+
+def test_counts_that_can_change_are_copied() -> None:
+    counts = np.arange(6)
+    for given in (counts, counts[:], counts.reshape(2, 3).ravel()):
+        table = PublicTable(SCHEMA, given, "n")
+        assert not np.shares_memory(table.counts, counts)
+    part = counts[:]
+    part.setflags(write=False)
+    assert not np.shares_memory(PublicTable(SCHEMA, part, "n").counts, counts)
+    counts.setflags(write=False)
+    assert np.shares_memory(PublicTable(SCHEMA, counts, "n").counts, counts)
+    assert PublicTable(SCHEMA, counts.astype(np.int32), "n").counts.dtype == np.int64
