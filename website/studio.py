@@ -34,6 +34,8 @@ WAYS: Mapping[str, tuple[int, int, str, str]] = {
     "-phone-dark": (390, 844, "dark", "screen"),
     "-print": (794, 1123, "light", "print"),
 }
+PHONE = 500
+"""Pictures less wide than this are of a phone."""
 KEPT = (
     *("data", "exact", "exact-dark", "exact-phone", "accuracy", "confirm", "released", "account"),
     *("check", "answer", "audits", "audits-dark"),
@@ -43,17 +45,18 @@ KEPT = (
 
 @dataclass(frozen=True)
 class Scene:
-    """What is pictured: a view, after some clicks, from the top or from an element on."""
+    """What is pictured: a view, after some clicks, from the top or from an element on, on a phone another."""
 
     name: str
     view: str
     clicks: tuple[str, ...] = ()
     top: str = ""
+    phone: str = ""
 
 
 SCENES = (
     Scene("data", "data"),
-    Scene("exact", "exact", ("#cell-1-1", "#cell-1-2", "#cell-1-3")),
+    Scene("exact", "exact", ("#cell-1-1", "#cell-1-2", "#cell-1-3"), phone="#picture"),
     Scene("accuracy", "accuracy", (), "#budgets"),
     Scene("compared", "accuracy", ("#compare",), "#side"),
     Scene("release", "release"),
@@ -101,8 +104,9 @@ def walked(page: "Page", pictured: Callable[[str, str, bytes], None]) -> None:
             for way, (width, height, scheme, media) in WAYS.items():
                 page.set_viewport_size({"width": width, "height": height})
                 page.emulate_media(color_scheme=scheme, media=media)  # type: ignore[arg-type]
+                top = (scene.phone if width < PHONE else "") or scene.top
                 page.evaluate(
-                    "(top) => top ? document.querySelector(top).scrollIntoView() : scrollTo(0, 0)", scene.top
+                    "(top) => top ? document.querySelector(top).scrollIntoView() : scrollTo(0, 0)", top
                 )
                 pictured(scene.name, way, page.screenshot(full_page=media == "print"))
             page.set_viewport_size({"width": 1280, "height": 800})
