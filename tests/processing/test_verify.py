@@ -68,10 +68,14 @@ def test_alone_it_shows_what_it_keeps_and_says_what_was_not_checked(copy: Path, 
     assert alone.kept
     assert any("not checked" in said and "give the argument release" in said for said in alone.warnings)
     assert "table follows from the release" not in {check.name for check in alone.checks}
+    assert alone.derived == ("page",)
     quick = verify(copy, quick=True)
     assert quick.kept
     assert quick.quick
-    assert verify(copy, release=home / "release").derived == ("table", "bias", "page")
+    assert quick.verdict == alone.verdict == "every check holds, as far as the folder tells"
+    whole = verify(copy, release=home / "release")
+    assert whole.derived == ("table", "bias", "page")
+    assert "processing the release again gives this table and its bias" in whole.verdict
 
 
 def test_any_byte_of_a_file_is_found(copy: Path) -> None:

@@ -52,7 +52,8 @@ class Verification:
             return "this is not the certified release"
         if self.kind == "processed":
             again = "and processing the release again gives this table and its bias"
-            return f"every check holds, {again if self.derived else 'as far as the folder tells'}"
+            told = "bias" in self.derived  # where its release was at hand
+            return f"every check holds, {again if told else 'as far as the folder tells'}"
         if self.quick:
             return "every check holds (files and invariants; what is claimed of privacy was not derived)"
         if "page" not in self.derived:
