@@ -1,6 +1,7 @@
 """What the privacy budget of the 2020 US census is worth beside the exact populations of the states."""
 
 from fractions import Fraction
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 
@@ -15,7 +16,7 @@ for name in ("advertised", "effective"):
     print(f"epsilon, {name}: {found[name]['epsilon']:.1f}")
 
 lines = [line.to_dict() for line in hf.audit.census_2020().lines]
-labels = [f"{line['product']}; exact:\n{line['invariants']}" for line in lines]
+labels = [f"{line['product']}; exact:\n{fill(line['invariants'], 44)}" for line in lines]
 axes = plt.figure(figsize=(8, 3.8), layout="constrained").gca()
 bars = axes.barh(labels, [line["effective"]["epsilon"] for line in lines], color="#1d6f6a")
 axes.bar_label(bars, fmt="%.1f", padding=3)

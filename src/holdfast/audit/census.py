@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, vstack
 
-from holdfast.audit.census_systems import FACILITIES, HOUSING, PERSON, SYSTEMS, UNIT, System
+from holdfast.audit.census_systems import HOUSING, PERSON, SYSTEMS, UNIT, System
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
 from holdfast.system.notebook import NotebookReport, Picture
@@ -134,7 +134,9 @@ def census_2020(delta: Fraction = DELTA) -> CensusReport:
     units = (
         PublishedInvariants("none", False, 1),
         PublishedInvariants(HOUSING, True, _partition()),
-        PublishedInvariants(f"{HOUSING}, and {FACILITIES}", True, _units()),
+        PublishedInvariants(
+            "housing units and group-quarters facilities by type, in each block", True, _units()
+        ),
     )
     products = (
         ("redistricting file, persons", "person", PARTS["person"], people),

@@ -1,6 +1,7 @@
 """`holdfast audit census-2020`."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 from rich.table import Table
@@ -12,6 +13,9 @@ from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.system.files import save_figure
+
+LABEL = 44
+"""Letters of a line beside a bar."""
 
 
 def command(
@@ -109,7 +113,7 @@ def draw(report: CensusReport, path: Path) -> None:
 
 
 def _kept(line: Line) -> str:
-    return "nothing kept exactly" if line.level.semi_adjacency == 1 else line.level.invariants
+    return fill("nothing kept exactly" if line.level.semi_adjacency == 1 else line.level.invariants, LABEL)
 
 
 def _holds_in_2020(line: Line) -> bool:
