@@ -51,7 +51,9 @@ def _words(found: CoarseningReport) -> None:
     )
     table = columns(("method", "what is lost"), ("cost", "no less than", "mean width"))
     for way in found.reached:
-        width = "no end" if way.lost["mean_width"] is None else f"{way.lost['mean_width']:.4g}"
+        width = "" if way.lost["mean_width"] is None else f"{way.lost['mean_width']:.4g}"
+        if way.lost["without_end"]:
+            width = f"{width}, {way.lost['without_end']:,} without end".removeprefix(", ")
         table.add_row(way.method, _lost(way), f"{way.cost:,}", f"{way.bound:,}", width)
     if found.reached:
         console.print(table)

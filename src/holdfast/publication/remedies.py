@@ -14,8 +14,10 @@ from holdfast.publication.tables import Grouped, PublishedTables
 
 BASES = (3, 5, 10)
 """The bases that agencies round to, which are tried."""
-WORK = 300_000_000
-"""Entries of systems that are solved for remedies; findings beyond that have those of tables alone."""
+WORK = 40_000_000
+"""Entries of systems that are solved for remedies: what is found by then is told. Counted, never timed."""
+SOLVED, EXPLAINING = 40, 400
+"""How often a system counts that is solved for intervals, and one of which a cause is looked for."""
 EXPLAINED = 20
 """Cells for which single numbers are tried."""
 
@@ -44,9 +46,24 @@ def remedies(publication: PublishedTables, cells: Grouped, found: IntArray, narr
         return []
     asked = csr_array(cells.matrix[found])
     told: list[Remedy] = []
+    work = Effort(WORK)
     for table in range(len(publication.files)):
-        told += _by_table(publication, asked, found, narrow, table)
-    return told + _by_number(publication, asked, found, narrow)
+        if table and work.left < 0:
+            return told
+        told += _by_table(publication, asked, found, narrow, (table, work))
+    return told + _by_number(publication, asked, found, narrow, work)
+
+
+@dataclass
+class Effort:
+    """What is left of a limit of work."""
+
+    left: int
+
+    def take(self, entries: int, times: int) -> bool:
+        """Take the work of one system, if there is some left."""
+        self.left -= entries * times
+        return self.left >= 0
 
 
 def rounded(numbers: Numbers, rows: IntArray, base: int) -> Numbers:
@@ -59,17 +76,19 @@ def rounded(numbers: Numbers, rows: IntArray, base: int) -> Numbers:
 
 
 def _by_table(
-    publication: PublishedTables, asked: csr_array, found: IntArray, narrow: int, table: int
+    publication: PublishedTables, asked: csr_array, found: IntArray, narrow: int, of: tuple[int, Effort]
 ) -> list[Remedy]:
     """Return the findings that a table alone would undo, and how far it would have to be rounded for it."""
     numbers = publication.numbers
+    table, work = of
+    work.take(numbers.matrix.nnz, SOLVED)
     mine = publication.table == table
     left = _known(numbers.some(np.flatnonzero(~mine)), asked)
     undone = np.flatnonzero(left.width >= narrow)
     base: dict[int, int] = {}
     for one in BASES:
         open_ = np.array([at for at in undone.tolist() if at not in base], dtype=np.int64)
-        if open_.size == 0:
+        if open_.size == 0 or not work.take(numbers.matrix.nnz, SOLVED):
             break
         wide = _known(rounded(numbers, np.flatnonzero(mine), one), csr_array(asked[open_])).width
         base |= dict.fromkeys(open_[wide >= narrow].tolist(), one)
@@ -89,28 +108,29 @@ def _ends(known: SumIntervals, at: int) -> tuple[int, int | None]:
     return int(known.low[at]), None if high == UNBOUNDED else high
 
 
-def _by_number(publication: PublishedTables, asked: csr_array, found: IntArray, narrow: int) -> list[Remedy]:
+def _by_number(
+    publication: PublishedTables, asked: csr_array, found: IntArray, narrow: int, work: Effort
+) -> list[Remedy]:
     """Return for the first findings which single number would undo each."""
     numbers = publication.numbers
+    entries = numbers.matrix.nnz
     told: list[Remedy] = []
-    work = WORK
     for at, cell in enumerate(found[:EXPLAINED].tolist()):
+        if not work.take(entries, SOLVED):
+            return told
         one = csr_array(asked[[at]])
         now = intervals(numbers, one)
         candidates = []
         for low, high in ((0, int(now.low[0]) - 1), (int(now.high[0]) + 1, UNBOUNDED)):
-            if high < 0 or work < 0:
-                continue
-            work -= 40 * numbers.matrix.nnz
-            candidates += explanation(numbers, one, low, high)
+            if high >= 0 and work.take(entries, EXPLAINING):
+                candidates += explanation(numbers, one, low, high)
         for number in dict.fromkeys(candidates):
-            work -= 4 * numbers.matrix.nnz
-            if work < 0:
+            if not work.take(entries, SOLVED // 10):
                 return told
             left = _known(numbers.without(number), one)
             if left.width[0] < narrow:
                 continue
-            work -= 4 * len(BASES) * numbers.matrix.nnz
+            work.take(entries, len(BASES) * SOLVED // 10)
             row = np.array([number])
             wide = (base for base in BASES if intervals(rounded(numbers, row, base), one).width[0] >= narrow)
             told.append(
