@@ -198,7 +198,7 @@ STAGES = (
         ("topdown", f"holdfast.mechanisms.topdown.details.{name}")
         for name in ("read_measurements", "estimated")
     ),
-    ("topdown", "holdfast.mechanisms.topdown.measurements.open_file"),
+    ("topdown", "holdfast.mechanisms.topdown.measurements.released_parts"),
     *(
         ("processed", f"holdfast.verification.processed.{name}")
         for name in ("certificate_of", "read_column", "process")

@@ -156,7 +156,14 @@ def test_a_law_that_is_not_public_is_refused(run: Run, example: Path, tmp_path: 
         example,
         constraints={"nonnegative": True},
         privacy={"standard": "approximate", "epsilon": "1", "delta": "1/10"},
-        mechanism={"name": "conditioned", "chain": True, "norm": None, "queries": None, "optimise_for": None},
+        mechanism={
+            "name": "conditioned",
+            "chain": True,
+            "norm": None,
+            "queries": None,
+            "optimise_for": None,
+            "repeatable": None,
+        },
     )
     prepare(asked).release(SeededEntropy(1)).write(tmp_path / "out")
     model = example.parent / "model.toml"

@@ -136,7 +136,7 @@ def test_every_page_stands_in_a_section() -> None:
 
 def test_the_gallery_shows_every_project_with_its_picture_and_its_archive(site: Path) -> None:
     shown = (GALLERY / "index.md").read_text(encoding="utf-8")
-    assert len(projects()) == 12
+    assert len(projects()) == 14
     for project in projects():
         assert f"({project.name}/{PICTURE})]({project.name}/README.md)" in shown
         assert (project / PICTURE).stat().st_size < 100_000

@@ -9,7 +9,6 @@ import os
 from typing import Protocol
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import FloatArray, IntArray, WordArray
@@ -76,6 +75,9 @@ class KeyedEntropy:
     KEY = 32
 
     def __init__(self, key: bytes, mark: str) -> None:
+        # most releases have no key, and need not wait for it to be loaded
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms  # noqa: PLC0415
+
         if len(key) != self.KEY:
             raise ValueError(f"a key has {self.KEY} bytes")
         self.mark = mark

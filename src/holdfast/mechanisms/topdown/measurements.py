@@ -236,10 +236,12 @@ def read_measurements(path: Path, design: MeasurementDesign, measurements: Seque
         every = np.empty(int(form.ends[-1]), dtype=np.int64)
         done = 0
         for part in released_parts(path, most_rows=every.size):
+            if part.schema.get(VALUE) != pl.Int64 or part[VALUE].null_count():
+                raise ValueError  # noqa: TRY301 - caught with the other damage below
             own = part[VALUE].to_numpy()
             expected = pl.concat(map(texts, form.rows(done, own)))
-            if part.schema != expected.schema or not part.equals(expected) or part[VALUE].null_count():
-                raise ValueError  # noqa: TRY301 - caught with the other damage below
+            if part.schema != expected.schema or not part.equals(expected):
+                raise ValueError  # noqa: TRY301
             every[done : done + own.size] = own
             done += own.size
         if done != every.size:
