@@ -54,6 +54,16 @@ def test_every_kind_reads_alike(tmp_path: Path, name: str) -> None:
     assert counts(name, tmp_path, levels={"county": ("A", "B")}) == [3, 0, 5, 7]
 
 
+def test_a_sheet_that_begins_with_a_title_is_refused(tmp_path: Path) -> None:
+    """Its first row named one column, and what stood in all others was not read."""
+    book = openpyxl.Workbook()
+    for row in (["A report"], [], FRAME.columns, *FRAME.rows()):
+        book.active.append(list(row))
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(DataError, match="let the header be the first row, without a title above it"):
+        counts("t.xlsx", tmp_path)
+
+
 @pytest.mark.parametrize("name", ["parts", "parts/*.csv"])
 def test_files_of_a_folder_are_one_table(tmp_path: Path, name: str) -> None:
     (tmp_path / "parts").mkdir()

@@ -152,6 +152,21 @@ def test_a_packed_file_and_a_folder(tmp_path: Path) -> None:
     assert hf.prepare(both.spec).public.schema.size == 4
 
 
+def test_text_of_two_bytes_a_letter_is_known_by_its_mark(tmp_path: Path) -> None:
+    (tmp_path / "u.csv").write_text("county;sex;n\nÄ;f;3\nÄ;m;4\nB;f;5\nB;m;6\n", encoding="utf-16")
+    found = first_spec(tmp_path / "u.csv")
+    assert found.proposal.data.levels == {"county": ("Ä", "B"), "sex": ("f", "m")}
+    assert hf.prepare(found.spec).counts.tolist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("wrong", ["-3", "3.5", "9" * 20])
+def test_a_count_that_counts_nobody_is_doubted(tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "d.csv").write_text(f"county,sex,n\nA,f,{wrong}\nA,m,4\nB,f,5\nB,m,6\n")
+    found = first_spec(tmp_path / "d.csv").proposal
+    assert (found.count, [*found.left_out]) == (None, ["n"])
+    assert any("'n' is called a count" in doubt for doubt in found.doubts)
+
+
 def test_parquet_with_fractions(tmp_path: Path) -> None:
     pl.DataFrame({"sex": ["f", "m"] * 20, "w": [0.5, 1.25] * 20}).write_parquet(tmp_path / "p.parquet")
     found = first_spec(tmp_path / "p.parquet")

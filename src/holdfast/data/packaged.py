@@ -29,6 +29,11 @@ def sheet(path: Path) -> pl.DataFrame:
     header = ["" if name is None else str(name) for name in rows[0]]
     while header and not header[-1]:
         header.pop()
+    if any(value is not None for row in rows[1:] for value in row[len(header) :]):
+        raise DataError(
+            f"{path} has values in columns that its first row does not name: let the header be the first row,"
+            " without a title above it."
+        )
     columns = [[_cell(row[at]) if at < len(row) else None for row in rows[1:]] for at in range(len(header))]
     if len(set(header)) < len(header):
         raise DataError(f"{path} has two columns of one name, or of none: rename one.")

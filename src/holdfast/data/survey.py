@@ -219,6 +219,12 @@ class _Surveyor:
             self.left[name] = (
                 f"holds numbers with fractions or signs: bins in {setting('data.recode')} would make levels"
             )
+            if name.lower() in STRONG:
+                self.doubts.append(
+                    f"{in_quotes(name)} is called a count and has numbers that count nobody, below zero, with"
+                    f" fractions or of too many digits: correct them, and set {assigned('count', name)} in"
+                    f" {setting('data')}, unless every row is one record."
+                )
         return name in self.left
 
     def _count(self, names: list[str]) -> tuple[str | None, bool]:

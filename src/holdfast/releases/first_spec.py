@@ -285,6 +285,8 @@ def written_as(path: Path) -> Writing:
         ) from None
     if encoding == "cp1252" and any(sign in begin for sign in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")):
         encoding = "latin-1"
+    if begin[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encoding = "utf-16"  # what Excel calls Unicode text
     line = begin.partition(b"\n")[0].decode(encoding, "replace")
     separator = max(",;\t|", key=line.count)
     return Writing(separator if separator in line else ",", encoding)
