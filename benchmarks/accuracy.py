@@ -43,7 +43,7 @@ from studies.topdown import rhode_island
 from studies.topdown.blocks import MECHANISM, SPEC, TOPDOWN, invented
 from studies.topdown.blocks import RHODE_ISLAND as SHAPE
 
-DRAWS = 8
+DRAWS, AT_ONCE = 96, 8
 PARTS = ("optimum", "ratio_isotropic", "topdown", "solver", "others", "speed")
 
 
@@ -115,18 +115,22 @@ def topdown(folder: Path, *, short: bool) -> dict[str, Any]:
     estimates = best_linear(mechanism, values)
     table = np.asarray(mechanism.outputs_of(prepared.public, values)["table"].table.counts)
     law: Any = weighted.table.mechanism
-    draws = law.noise.sample(SeededEntropy(4), DRAWS)
-    noise = draws[0]
     margins = law.form.margins
     sigma_squared = float(law.parameters["sigma_squared"])
     width = design.regions.width
     found: dict[str, Any] = {"blocks": source.name, "ratio": {}}
-    tables = [design.regions.sums(each) for each in draws]
-    for level, cells, reads in (
+    asked = (
         ("tract", np.eye(width), (1, 1)),
         ("county", np.eye(width), (1, 1)),
         ("tract", np.tile([0.0, 1.0], width // 2)[None], (0, 1)),
-    ):
+    )
+    entropy, squares = SeededEntropy(4), np.zeros(len(asked))
+    for _ in range(1 if short else DRAWS // AT_ONCE):
+        for noise in law.noise.sample(entropy, AT_ONCE):
+            sums = dict(zip(design.regions.levels, design.regions.sums(noise), strict=True))
+            squares += [((sums[level] @ cells.T) ** 2).mean() for level, cells, _ in asked]
+    made = AT_ONCE if short else DRAWS
+    for (level, cells, reads), square in zip(asked, squares, strict=True):
         place_of = design.regions.levels.index(level)
         linear = float(variances(estimates, level, cells).mean())
         tree = margins.trees[0]
@@ -137,10 +141,11 @@ def topdown(folder: Path, *, short: bool) -> dict[str, Any]:
         for at, one in zip(others, reads, strict=True):
             read[at] = one
         planned = float(count_variances(margins, tuple(read), [None] * len(read)).mean()) * sigma_squared
-        drawn = float(np.mean([(each[place_of] @ cells.T) ** 2 for each in tables]))
+        drawn = float(square) / made
         name = f"{level}, {'voting age' if len(cells) == 1 else 'cells'}"
         found["ratio"][name] = {"planned": round(planned / linear, 4), "drawn": round(drawn / linear, 3)}
     empty = prepared.counts == 0
+    found["draws"] = made
     found["mean_error_of_empty_cells"] = {
         "topdown": round(float((table - prepared.counts)[empty].mean()), 4),
         "weighted": round(float(noise[empty].mean()), 4),
