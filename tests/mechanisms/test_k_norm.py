@@ -157,6 +157,13 @@ def kept(
 TWO_WAYS: list[tuple[str, ...]] = [("a", "b"), ("b", "c"), ("a", "c")]
 
 
+def test_where_l1_noise_is_refused_too_other_noise_is_named() -> None:
+    with pytest.raises(
+        GuaranteeError, match=r'set name="anchored-laplace", or name="lattice-laplace" and norm='
+    ):
+        KNorm.answer(kept((58, 46), [("a",), ("b",)]), Target("semi", Pure(EPSILON)), KNormOptions())
+
+
 @pytest.mark.parametrize(
     ("shape", "margins"),
     [((3000,), [()]), ((200,), [()]), ((6, 6, 6), TWO_WAYS), ((4, 200), [("a",)]), ((1000,), [])],

@@ -29,6 +29,7 @@ from holdfast.privacy.intensity import Pure
 from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.sampling.lattice.k_norm import KNormLaw
+from holdfast.sampling.lattice.laplace import CrossingsError, require_few_crossings
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.spec.values import PositiveRational
@@ -85,7 +86,7 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
     def answer(cls, public: Public, target: Target, options: KNormOptions) -> "KNorm":
         """Take the parameters that meet the target; what is too large is refused before any long search."""
         _refuse_unit(target.adjacency)
-        with _naming_another():
+        with _naming_another(public.universe):
             if not public.whom.presence:
                 require_listable(public.universe)
             _require_near(public.premises(target.adjacency, target.distance))
@@ -100,7 +101,7 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
         """
         _refuse_unit(premises.adjacency)
         mechanism = cls(premises, intensity.epsilon)
-        with _naming_another():
+        with _naming_another(premises.universe):
             _ = mechanism.noise  # what cannot be drawn is refused now
         return mechanism
 
@@ -167,9 +168,9 @@ class KNorm(Calibrated[KNormOptions, KNormRecord]):
     def noise(self) -> KNormLaw:
         """The law of the noise, which every table shares."""
         matrix = span_matrix(self.premises.universe, self.norm.moves)
-        return KNormLaw(
-            matrix, self.epsilon, self.norm, otherwise=f"{_another()} with {assigned('norm', 'l2')}"
-        )
+        l1 = f"{assigned('name', 'lattice-laplace')} in {setting('mechanism')}"
+        l2 = f"set {l1} with {assigned('norm', 'l2')}"
+        return KNormLaw(matrix, self.epsilon, self.norm, otherwise=l2)
 
     def _evidence(self) -> list[Evidence]:
         moves = self.norm.moves
@@ -219,25 +220,32 @@ def _complete() -> tuple[str, str]:
     )
 
 
-def _another() -> str:
+def _another(universe: Universe) -> str:
+    """Return what to take in place of this noise: l1 noise, and where that is refused as well, other."""
+    try:
+        if universe.margins is not None:
+            require_few_crossings(universe.margins)
+    except CrossingsError:
+        second = f"{assigned('name', 'lattice-laplace')} and {assigned('norm', 'l2')}"
+        return f"set {assigned('name', 'anchored-laplace')}, or {second}, in {setting('mechanism')}"
     return f"set {assigned('name', 'lattice-laplace')} in {setting('mechanism')}"
 
 
 @contextmanager
-def _naming_another() -> Iterator[None]:
+def _naming_another(universe: Universe) -> Iterator[None]:
     """Let what the hull of differences refuses say which mechanism does without it."""
     try:
         yield
     except UnlistedError as error:
         raise GuaranteeError(
-            f"{error.fact}, and k-norm noise needs them: {_another()}, whose errors {command('compare')}"
-            " tells, or use coarser attributes."
+            f"{error.fact}, and k-norm noise needs them: {_another(universe)}, whose errors"
+            f" {command('compare')} tells, or use coarser attributes."
         ) from error
     except FurtherSumError as error:
         raise GuaranteeError(
             "k-norm noise would publish more than the invariants here, since tables that few records apart"
             " always agree in some other sum, such as the number of records: make that sum an invariant, or"
-            f" {_another()}."
+            f" {_another(universe)}."
         ) from error
 
 
@@ -265,10 +273,12 @@ def _require_near(premises: Premises) -> None:
     try:
         found = premises.semi_adjacency_within(WORK)
     except GuaranteeError as error:
-        raise _not_soon("how many records one person's change takes") from error
+        raise _not_soon(universe, "how many records one person's change takes") from error
     if distance is not None and found.worst_case > distance:
         if not found.exact:
-            raise _not_soon(f"that one person's change takes no more than {premises.whom.amount(distance)}")
+            raise _not_soon(
+                universe, f"that one person's change takes no more than {premises.whom.amount(distance)}"
+            )
         premises.checked()  # says that the distance is too small
     farthest = found.worst_case if distance is None else distance
     try:
@@ -277,15 +287,16 @@ def _require_near(premises: Premises) -> None:
         if found.exact or distance is not None:
             raise
         raise _not_soon(
+            universe,
             f"that one person's change takes fewer than {farthest:,} records, and the differences of tables"
-            f" that far apart cannot all be listed for {universe.cells:,} cells"
+            f" that far apart cannot all be listed for {universe.cells:,} cells",
         ) from None
 
 
-def _not_soon(what: str) -> GuaranteeError:
+def _not_soon(universe: Universe, what: str) -> GuaranteeError:
     return GuaranteeError(
-        f"no short search shows {what}, as k-norm noise needs: {_another()}, use coarser attributes, or keep"
-        " fewer invariants."
+        f"no short search shows {what}, as k-norm noise needs: {_another(universe)}, use coarser attributes,"
+        " or keep fewer invariants."
     )
 
 
