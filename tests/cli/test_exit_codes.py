@@ -62,6 +62,7 @@ def test_the_unexpected_is_one_sentence_without_its_values(
         OSError(errno.ENOMEM, "secret 42"),
         RuntimeError("can't start new thread"),
         NameError("name 'PyLazyFrame' is not defined", name="PyLazyFrame"),
+        SystemError("error return without exception set"),  # of pyarrow, while it is loaded
         PanicError('Os { code: 11, kind: WouldBlock, message: "Resource temporarily unavailable" }'),
     ],
 )

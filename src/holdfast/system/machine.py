@@ -17,8 +17,9 @@ NO_MEMORY = (
     "memory allocation",
     "bad_alloc",
     "resource temporarily unavailable",
+    "error return without exception set",
 )
-"""What the loader, threads, Rust and C++ say where memory is short."""
+"""What the loader, threads, Rust and C++ say where memory is short, and Python of those that say nothing."""
 
 
 def free_memory() -> int | None:
