@@ -9,8 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from holdfast.audit.cell_keys import CellKeyReport, cell_key, mean, variance
+from holdfast.audit.cell_keys import CellKeyReport, cell_key
 from holdfast.certificate.pictures import bars
+from holdfast.privacy.keyed_counts import mean, variance
 from holdfast.spec.values import parse_rational
 from holdfast.studio import elsewhere
 from holdfast.studio.pages import Scene, Visit, action, page
