@@ -124,7 +124,7 @@ def test_counts_that_do_not_add_up_or_that_are_negative_are_told(monkeypatch: py
     assert (right.changed, right.adding, right.negative) == (0, 0, 0)
 
     def wrong(*given: Any) -> tuple[Any, ...]:
-        counts = estimated(*given)
+        counts = tuple(each.copy() for each in estimated(*given))
         counts[-1][0, 0] -= counts[-1][0, 0] + 1
         counts[1][0, 0] += 1
         return counts
