@@ -107,6 +107,8 @@ def _on_site(path: Path) -> str:
     relative = path.relative_to(DOCS)
     if relative.as_posix() == "theory.md":
         return "theory/theory.md"
+    if relative.as_posix() == "scale.md":
+        return "guides/scale.md"
     if relative.parts[0] == "gallery" and relative.name == "README.md":
         return f"gallery/{relative.parts[1]}.md"
     return relative.as_posix()

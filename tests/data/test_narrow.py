@@ -13,6 +13,7 @@ from holdfast.data.grid import Nesting
 from holdfast.data.invariants import margin_matrix, spread_margin
 from holdfast.data.narrow import Narrow
 from holdfast.data.schema import Attributes, Schema
+from holdfast.lattice.arrays import run_sums
 from holdfast.lattice.components import patterns
 from holdfast.lattice.spread import SpreadColumns, expanded
 from holdfast.public import Public
@@ -50,7 +51,9 @@ def test_rows_are_those_over_all_cells(
     assert np.array_equal(found.indptr, whole.indptr)
     assert np.array_equal(np.concatenate([cells for cells, _ in found.rows()]), whole.indices)
     counts = np.random.default_rng(1).integers(0, 100, NESTED.size)
-    assert np.array_equal(np.asarray(found.columns @ found.sums(counts)), np.asarray(whole @ counts))
+    assert np.array_equal(
+        np.asarray(found.columns @ run_sums(counts, found.times)), np.asarray(whole @ counts)
+    )
     some, first = found.first_cells()
     assert np.array_equal(some, np.flatnonzero(np.diff(whole.indptr)))
     assert np.array_equal(first, whole.indices[whole.indptr[:-1]])

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from holdfast.certificate.text import CERTIFICATE, digest, flaw
 from holdfast.data.cell_status import STATUS, STATUSES
 from holdfast.data.levels import quoted
+from holdfast.data.narrow import Narrow
 from holdfast.data.schema import Schema, quoted_schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.checks import Check
@@ -321,6 +322,10 @@ class Sums:
 
     def _plain(self, counts: IntArray) -> list[int]:
         """Add up counts: their sizes fit 64 bits together, so every sum does."""
+        narrow = Narrow.of(self.cells.schema, {*self.attributes, *self.where})
+        if narrow is not None:  # of a state's total, blocks are added up before anything is looked at
+            fewer = replace(self, cells=replace(self.cells, schema=narrow.schema))
+            return fewer._plain(narrow.sums(counts))
         schema, margin = self.cells.schema, self.cells.schema.grid.over(self.attributes)
         row, length = schema.grid.rows(margin), margin.size
         chosen = self._chosen

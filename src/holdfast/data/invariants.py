@@ -13,7 +13,7 @@ from holdfast.data.levels import range_words
 from holdfast.data.narrow import Narrow
 from holdfast.data.schema import Schema
 from holdfast.data.selection import chosen_levels, select
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import IntArray, run_sums
 from holdfast.lattice.spread import SpreadColumns, expanded
 from holdfast.spec.constraints import Invariant, InvariantKind
 from holdfast.spec.model import Spec
@@ -56,7 +56,7 @@ class InvariantBlock:
     def evaluate(self, counts: IntArray) -> IntArray:
         """Return the values of the rows for some counts of the cells."""
         if isinstance(self.given, SpreadColumns):
-            return np.asarray(self.given.columns @ self.given.sums(counts), dtype=np.int64)
+            return np.asarray(self.given.columns @ run_sums(counts, self.given.times), dtype=np.int64)
         if self.kind == "weights":  # other rows add up counts, and the total of a table fits
             sizes = abs(self.matrix).astype(np.float64) @ np.abs(counts.astype(np.float64))
             if np.max(sizes, initial=0.0) >= 2.0**62:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.data.schema import Attributes, Schema
-from holdfast.lattice.arrays import IntArray
+from holdfast.lattice.arrays import IntArray, run_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +19,10 @@ class Narrow:
 
     schema: Schema
     times: IntArray
+
+    def sums(self, counts: IntArray) -> IntArray:
+        """Return the counts of its cells, from those of the cells that they stand for."""
+        return run_sums(counts, self.times)
 
     @classmethod
     def of(cls, schema: Schema, asked: Collection[str]) -> "Narrow | None":

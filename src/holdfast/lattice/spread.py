@@ -72,11 +72,6 @@ class SpreadColumns:
                 values.append(np.tile(entries[some], node.size))
             yield np.concatenate(parts), np.concatenate(values)
 
-    def sums(self, counts: IntArray) -> IntArray:
-        """Return what the columns hold of counts of the cells."""
-        starts = np.cumsum(self.times) - self.times
-        return np.add.reduceat(counts.reshape(-1, self.width), starts, axis=0).ravel()
-
     def first_cells(self) -> tuple[IntArray, IntArray]:
         """Return the rows that have a cell, and the first one of each."""
         some = np.diff(self.columns.indptr) > 0
