@@ -27,8 +27,9 @@ from holdfast.system.progress import doing
 FORMAT = "holdfast-publication/1"
 GROUP = 5
 """People of a group that is small, where a spec does not say."""
-REMEDIED = 200
-"""Findings for which remedies are looked for, those first that no table lists."""
+REMEDIED, FEWEST, ENTRIES = 200, 20, 4_000_000
+"""Findings for which remedies are looked for, those first that no table lists: fewer where systems are large,
+so that they times the entries of the system stay within a limit."""
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,8 @@ def audited(publication: PublishedTables, *, remedied: bool = True) -> Publicati
     if not remedied:
         return report
     first, others = np.split(report.ordered, [report.worked_out.size])
-    findings = np.concatenate([first, report.near, others])[:REMEDIED]
+    most = max(FEWEST, min(REMEDIED, ENTRIES // max(1, publication.numbers.matrix.nnz)))
+    findings = np.concatenate([first, report.near, others])[:most]
     with doing("looking for what would undo the findings"):
         undone = remedies(publication, asked, findings, max(narrow, 1))
     return replace(report, remedies=tuple(undone))
