@@ -190,8 +190,13 @@ def test_long_columns_are_held_by_their_texts_and_read_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Texts that stand on many rows are held once: nothing that is read, told or refused changes."""
-    asked = spec(folder=tmp_path)
-    plain = read_table(asked)
+    head, *lines = ROWS.splitlines()
+    text = "\n".join([head, *lines[::-1]]) + "\n"
+    (tmp_path / "place.csv").write_text("county,place\n10,A\n")
+    wide = {**BLOCKS.model_dump(exclude_unset=True), "areas": {"place": "place.csv"}}
+    data = {"path": "blocks.csv", "cells": ["sex"], "count": "n", "geography": wide}
+    asked, of_areas = spec(text, tmp_path), spec(text, tmp_path, data=data)
+    plain, beside = read_table(asked), read_table(of_areas)
     for module, name, value in (
         (columns, "LONG", 1),
         (columns, "SEVERAL", 0),
@@ -204,6 +209,8 @@ def test_long_columns_are_held_by_their_texts_and_read_alike(
         assert isinstance(held.columns.frame[name].dtype, pl.Enum)
     assert held.table == plain.table
     assert (held.identity, held.marks, held.warnings) == (plain.identity, plain.marks, plain.warnings)
+    again = read_table(of_areas)
+    assert (again.table, again.marks) == (beside.table, beside.marks)
     data = {**asked.data.model_dump(exclude_unset=True), "recode": {"sex": {"x": ["f", "m"]}}}
     recoded = read_table(spec(folder=tmp_path, data=data))
     assert recoded.table.schema.attribute("sex").levels == ("x",)

@@ -42,7 +42,8 @@ def with_areas(source: Source, spec: Spec) -> Source:
         return source  # which is told where columns are looked for
     places = [source.header.index(level) for level in levels]
     codes = source.load(places)
-    rows = pl.DataFrame([as_text(source, each.alias(name)) for name, each in zip(levels, codes, strict=True)])
+    texts = (as_text(source, each.alias(name)) for name, each in zip(levels, codes, strict=True))
+    rows = pl.DataFrame([each.cast(pl.String) for each in texts])
     nodes = rows.unique(maintain_order=True)
     writing = Writing(spec.data.separator, spec.data.encoding)
     for name, file in geography.areas.items():

@@ -78,7 +78,8 @@ def column_identity(column: pl.Series, times: pl.Series | None = None) -> bytes:
     """
     each = pl.len().cast(pl.Int64) if times is None else pl.col("times").sum()
     levels = pl.DataFrame({"level": column, **({} if times is None else {"times": times})})
-    counted = levels.group_by("level").agg(each.alias("of it")).sort("level")
+    found = levels.group_by("level").agg(each.alias("of it"))
+    counted = found.with_columns(pl.col("level").cast(pl.String)).sort("level")  # as texts, in their order
     stream = hashlib.sha256(b"holdfast-column/1\n")
     for level, number in counted.iter_rows():
         text = level.encode()
