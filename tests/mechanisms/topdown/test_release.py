@@ -14,6 +14,7 @@ from tests.mechanisms.topdown.small import LEVELS, rows, spec
 import holdfast
 from holdfast.data.geography import Regions
 from holdfast.engines.spark_session import require_installed
+from holdfast.estimation.hierarchy import family, run
 from holdfast.mechanisms.topdown.details import TopDownDetails
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.releases.prepare import prepare
@@ -227,6 +228,32 @@ def test_one_table_without_a_geography_is_measured_too(tmp_path: Path) -> None:
     assert verify(tmp_path / "out").kept
     frame = pl.read_parquet(tmp_path / "out" / "measurements.parquet")
     assert set(frame["level"]) == {"table"}
+
+
+def test_any_number_of_processes_writes_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(family, "AT_ONCE", 8)
+    monkeypatch.setattr(run, "START", -1.0)  # others start, however little there is to do
+    for jobs in (1, 2):
+        holdfast.release(spec(tmp_path), tmp_path / f"by-{jobs}", seed=1, jobs=jobs)
+    for name in ("table.csv", "measurements.parquet"):
+        assert (tmp_path / "by-1" / name).read_bytes() == (tmp_path / "by-2" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "said"),
+    [
+        ("topdown", {"jobs": 0}, "is no number of processes: give 1 or more"),
+        ("lattice-gaussian", {"jobs": 2}, "for top-down releases that this machine makes: leave it out"),
+    ],
+)
+def test_processes_that_nothing_is_for_are_refused(
+    tmp_path: Path, mechanism: str, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ReleaseError, match=said):
+        holdfast.release(spec(tmp_path, mechanism={"name": mechanism}), tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
 
 
 def test_spark_finds_the_same_counts(tmp_path: Path) -> None:
