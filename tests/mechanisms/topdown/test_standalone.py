@@ -46,8 +46,7 @@ from holdfast.estimation.hierarchy import family
 from holdfast.mechanisms.topdown import engine
 
 def where(_):
-    import os, time
-    time.sleep(0.2)  # so that one of two does not take all
+    import os
     return os.getppid()
 
 family.AT_ONCE = 16  # several tasks at every level
@@ -121,9 +120,12 @@ def master(tmp_path: Path) -> Iterator[str]:
 def test_a_cluster_makes_the_same_bytes(master: str, tmp_path: Path) -> None:
     (tmp_path / "blocks.csv").write_text(rows())
     (tmp_path / "s.toml").write_text(TOML)
+    # nothing is done before both workers are there: with one core each, both take a task then
+    both = ("minRegisteredResourcesRatio=1.0", "maxRegisteredResourcesWaitingTime=600s")
+    scheduler = [f"spark.scheduler.{each}" for each in both]
     settings = ("spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.cores.max=2")
     memory = ("spark.executor.memory=512m", "spark.driver.memory=512m")
-    asked = " ".join(f"--conf {each}" for each in (*settings, *memory))
+    asked = " ".join(f"--conf {each}" for each in (*settings, *scheduler, *memory))
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),
