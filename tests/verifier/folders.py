@@ -44,6 +44,8 @@ ODD: list[tuple[int, dict[str, Any]]] = [
     (0, {"attributes": ["nothing"]}),
     (0, {"kind": "sum"}),
     (0, {"where": {"age": ["none"]}}),
+    (0, {"where": []}),
+    (0, {"labels": ""}),
     (2, {"weights": [2, 2, 10**30]}),
     (2, {"cells": [0, 1, 10**9]}),
     (2, {"rows": [0, 0, -1]}),

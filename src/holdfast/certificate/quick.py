@@ -168,7 +168,7 @@ def _agreements(
             written = cells.quoted if quoted and file.endswith(".csv") else cells
             read[part["name"]] = cells, read_counts(folder / file, written)
         for shared in content["joined"]["shared"]:
-            names = tuple(shared["attributes"])
+            names = tuple(_listed(shared["attributes"]))
             margins = [_margin(*read[table], names) for table in shared["exact"]]
             if len(margins) > 1:
                 what, tables = " by ".join(names) or "the total", " and ".join(shared["exact"])
@@ -187,8 +187,8 @@ def _across_check(item: Mapping[str, Any], read: Mapping[str, tuple["CertifiedCe
     sums = []
     for side in (item["left"], item["right"]):
         cells, counts = read[side["table"]]
-        names = (level, *side["margin"])
-        found = Sums("", (), cells, names, dict(side["where"]), None).by_levels(counts)
+        names = (level, *_listed(side["margin"]))
+        found = Sums("", (), cells, names, _object(side["where"]), None).by_levels(counts)
         sums.append({levels: side["times"] * count for levels, count in found.items()})
     left, right = sums
     if sense not in SENSES or type(item["zero"]) is not bool or type(name) is not str:
@@ -223,7 +223,7 @@ class CertifiedCells:
     def of(cls, table: Mapping[str, Any]) -> "CertifiedCells":
         """Return the cells of the section of a table; raises where it is damaged."""
         attributes, zeros = (_listed(table["schema"][each]) for each in ("attributes", "structural_zeros"))
-        levels = [item["levels"] for item in attributes]
+        levels = [_listed(item["levels"]) for item in attributes]
         columns = (*(item["name"] for item in attributes), table["count"])
         for words in (columns, *levels):
             if len(set(words)) < len(words) or not all(type(word) is str for word in words):
@@ -265,19 +265,19 @@ class Sums:
     @classmethod
     def of(cls, item: Mapping[str, Any], cells: CertifiedCells) -> "Sums":
         """Return the sums of a section; raises where it is damaged."""
-        kind, attributes, where = item["kind"], tuple(item["attributes"]), dict(item["where"])
-        labels = tuple(item["labels"])
+        kind, attributes, where = item["kind"], tuple(_listed(item["attributes"])), _object(item["where"])
+        labels = tuple(_listed(item["labels"]))
         if not all(type(word) is str for word in (item["name"], *labels)):
             raise DamagedCertificateError("a name or a label of an invariant is none")
         if kind not in ("margin", "total", "where", "weights") or len(set(attributes)) < len(attributes):
-            raise DamagedCertificateError(f"the invariant {item['name']!r} is of no registered_claims kind")
+            raise DamagedCertificateError(f"the invariant {item['name']!r} is of no known kind")
         if not {*attributes, *where} <= set(cells.schema.names):
             raise DamagedCertificateError(
                 f"the invariant {item['name']!r} speaks of an attribute that the table does not have"
             )
         entries = None
         if kind == "weights":
-            entries = (list(item["rows"]), list(item["cells"]), list(item["weights"]))
+            entries = (_listed(item["rows"]), _listed(item["cells"]), _listed(item["weights"]))
             rows, places, weights = entries
             whole = all(type(number) is int for part in entries for number in part)
             if not (whole and len(rows) == len(places) == len(weights)):
@@ -460,6 +460,12 @@ def _parquet(path: Path, cells: CertifiedCells) -> IntArray:
 def _listed(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise DamagedCertificateError("what should be a list of the certificate is none")
+    return value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise DamagedCertificateError("what should be an object of the certificate is none")
     return value
 
 
