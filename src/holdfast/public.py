@@ -153,9 +153,10 @@ class Public:
             asked = {name for block in blocks for name in (*block.attributes, *block.where)}
             narrow = Narrow.of(self.schema, asked)
             if narrow is not None:
-                rows = [margin_matrix(narrow.schema, block.attributes, block.where)[0] for block in blocks]
-                none = csr_array((0, narrow.schema.size), dtype=np.int64)
-                return SpreadColumns(csr_array(vstack([none, *rows], format="csr")), narrow.times)
+                some = np.flatnonzero(narrow.schema.possible)
+                found = [margin_matrix(narrow.schema, each.attributes, each.where)[0] for each in blocks]
+                rows = [csr_array((0, some.size), dtype=np.int64), *(one[:, some] for one in found)]
+                return SpreadColumns(csr_array(vstack(rows, format="csr")), narrow.times)
         none = csr_array((0, self.possible.size), dtype=np.int64)
         each = [block.matrix[:, self.possible] for block in blocks]
         return csr_array(vstack([none, *each], format="csr"))

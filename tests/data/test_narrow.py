@@ -18,6 +18,7 @@ from holdfast.lattice.components import patterns
 from holdfast.lattice.spread import SpreadColumns, expanded
 from holdfast.public import Public
 from holdfast.releases.prepare import prepare
+from holdfast.spec.model import Spec
 
 NESTED = Schema(
     Attributes.of({"state": "AB", "county": "abc", "tract": "12345", "sex": "fm", "age": "012"}),
@@ -63,6 +64,23 @@ def test_rows_are_those_over_all_cells(
     assert same(alike.columns, plain.columns)
 
 
+@pytest.mark.parametrize(("attributes", "where"), ASKED)
+def test_structural_zeros_of_every_leaf_are_left_out(
+    attributes: tuple[str, ...], where: dict[str, tuple[str, ...]]
+) -> None:
+    zeros = frozenset(leaf * 6 + cell for leaf in range(5) for cell in (1, 2, 5))
+    zeroed = Schema(NESTED.attributes, zeros, NESTED.nestings)
+    whole, rows = margin_matrix(zeroed, attributes, where)
+    found, kept = spread_margin(zeroed, attributes, where)
+    assert isinstance(found, SpreadColumns)
+    assert np.array_equal(rows, kept)
+    assert same(found.expanded, whole)
+    some, first = found.first_cells()
+    assert np.array_equal(some, np.flatnonzero(np.diff(whole.indptr)))
+    assert np.array_equal(first, whole.indices[whole.indptr[:-1][some]])
+    assert not (set(first.tolist()) & zeros)
+
+
 def test_what_looks_at_every_level_or_cell_is_not_narrowed() -> None:
     assert Narrow.of(NESTED, {"tract"}) is None
     assert Narrow.of(Schema(NESTED.attributes, frozenset({3}), NESTED.nestings), {"state"}) is None
@@ -87,14 +105,32 @@ def test_what_looks_at_every_level_or_cell_is_not_narrowed() -> None:
         [{"total": True, "level": "block"}, {"total": True, "level": "county"}],
     ],
 )
+@pytest.mark.parametrize("zeros", [[], [{"age": "0", "sex": "f"}]])
 @pytest.mark.parametrize("adjacency", ["unit", "semi"])
 def test_nothing_of_a_guarantee_depends_on_how_rows_are_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[dict[str, Any]], adjacency: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: list[dict[str, Any]],
+    adjacency: str,
+    zeros: list[dict[str, str]],
 ) -> None:
-    privacy = {"standard": "zcdp", "rho": "1", "adjacency": adjacency}
-    one = prepare(spec(tmp_path, invariants=asked, privacy=privacy))
+    more: dict[str, Any] = {
+        "invariants": asked,
+        "privacy": {"standard": "zcdp", "rho": "1", "adjacency": adjacency},
+        "constraints": {"structural_zeros": zeros},
+    }
+
+    def asked_of(folder: Path) -> Spec:
+        found = spec(folder, **more)
+        if zeros:  # the data keep them
+            lines = (folder / "blocks.csv").read_text().splitlines()
+            told = [line.rpartition(",")[0] + ",0" if ",0,f," in line else line for line in lines]
+            (folder / "blocks.csv").write_text("\n".join(told) + "\n")
+        return found
+
+    one = prepare(asked_of(tmp_path))
     monkeypatch.setattr(Narrow, "of", classmethod(lambda *_: None))
-    other = prepare(spec(tmp_path, invariants=asked, privacy=privacy))
+    other = prepare(asked_of(tmp_path))
     narrow = all("block" not in (each.get("level"), *each.get("margin", ())) for each in asked)
     assert isinstance(one.public.universe.given, SpreadColumns) == narrow
     assert not isinstance(other.public.universe.given, SpreadColumns)

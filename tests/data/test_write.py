@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +39,18 @@ def test_round_trips_and_repeats_byte_for_byte(
     table.write(str(other))
     assert np.array_equal(read_counts(one, CertifiedCells(table.schema, "count")), table.counts)
     assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 100])
+def test_parts_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    schema = Schema(Attributes.of({"sex": ("f", 'm, or "o"'), "age": ("0", "=1", "2")}))
+    table = PublicTable(schema, np.arange(6), "n")
+    status = pl.Series("status", list("abcdef"))
+    table.write(tmp_path / "whole.csv", quote_formulas=True, status=status)
+    monkeypatch.setattr("holdfast.data.table.AT_ONCE", rows)
+    table.write(tmp_path / "parts.csv", quote_formulas=True, status=status)
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    assert (tmp_path / "whole.csv").read_text().count("\n") == 7
 
 
 def test_refuses_what_cannot_be_written(tmp_path: Path) -> None:

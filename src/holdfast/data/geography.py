@@ -162,6 +162,22 @@ class Regions:
         low, high = np.minimum.reduceat(of, starts), np.maximum.reduceat(of, starts)
         return np.where(low == high, low, -1)
 
+    def nodes_away(self, kind: int) -> IntArray:
+        """Return how many nodes have to be added and taken away to make each area of a kind.
+
+        The part of an area in a node is the sum of its parts in the children, or the node without the others.
+        """
+        found = []
+        for area in range(len(self.areas[kind].codes)):
+            inside = (self.areas[kind].of == area).astype(np.int64)
+            outside = 1 - inside
+            for parent in reversed(self.spine.parent):
+                starts = np.searchsorted(parent, np.arange(parent[-1] + 1))
+                some, others = (np.add.reduceat(each, starts) for each in (inside, outside))
+                inside, outside = np.minimum(some, 1 + others), np.minimum(others, 1 + some)
+            found.append(int(inside[0]))
+        return np.array(found, dtype=np.int64)
+
     def tables(self, counts: IntArray) -> tuple[IntArray, ...]:
         """Return the tables of these, from the counts of all cells."""
         spine = self.sums(counts)

@@ -28,10 +28,14 @@ class Narrow:
     def of(cls, schema: Schema, asked: Collection[str]) -> "Narrow | None":
         """Return the schema without levels that lie in others and are not asked for; None where all count.
 
-        Structural zeros are of single cells, and areas of any nodes: with any of these all count.
+        Structural zeros that are not the same at every leaf are of single cells, and areas of any nodes: with
+        any of these all count.
         """
         axis = schema.grid.axes[0]
-        if not axis.steps or schema.impossible or schema.areas:
+        if not axis.steps or schema.areas:
+            return None
+        zeros = _zeros(schema)
+        if zeros is None:
             return None
         left = list(axis.names)
         while left:
@@ -49,6 +53,18 @@ class Narrow:
         nestings = tuple(one for one in schema.nestings if one.attribute in kept)
         narrow = Schema(Attributes.of(kept), nestings=nestings)
         first = narrow.grid.axes[0]
+        if zeros.size:
+            width = schema.size // axis.size
+            every = (np.arange(first.size)[:, None] * width + zeros).ravel()
+            narrow = Schema(narrow.attributes, frozenset(every.tolist()), nestings)
         entry = first.place([axis.column(name) for name in left])
         times = np.bincount(entry, minlength=first.size)
         return cls(narrow, times) if times.all() and (np.diff(entry) >= 0).all() else None
+
+
+def _zeros(schema: Schema) -> IntArray | None:
+    """Return the structural zeros among the cells of a leaf, if every leaf has the same; else None."""
+    if not schema.impossible:
+        return np.zeros(0, dtype=np.int64)
+    possible = schema.possible.reshape(schema.grid.axes[0].size, -1)
+    return np.flatnonzero(~possible[0]) if (possible == possible[0]).all() else None

@@ -36,8 +36,10 @@ def on_one_geography(specs: Mapping[str, Spec], readings: Mapping[str, ReadTable
 def _alike(one: Regions, other: Regions) -> bool:
     """Whether two trees have the same nodes in the same order."""
     mine, theirs = one.spine, other.spine
-    return all(mine.codes(level) == theirs.codes(level) for level in one.levels) and all(
-        np.array_equal(a, b) for a, b in zip(mine.parent, theirs.parent, strict=True)
+    return (
+        one.places == other.places
+        and all(np.array_equal(a, b) for a, b in zip(mine.parent, theirs.parent, strict=True))
+        and all(np.array_equal(a.of, b.of) for a, b in zip(one.areas, other.areas, strict=True))
     )
 
 
@@ -69,7 +71,7 @@ def _on(reading: ReadTable, spec: Spec, own: Regions, onto: tuple[str, Regions, 
                 )
     old = reading.table.schema
     attributes = Attributes(
-        tuple(schema.attribute(each.name) if each.name in own.levels else each for each in old.attributes)
+        tuple(schema.attribute(each.name) if each.name in own.places else each for each in old.attributes)
     )
     nestings = (
         *(one for one in schema.nestings if one.attribute in own.levels),

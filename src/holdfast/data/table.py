@@ -4,7 +4,8 @@ A `Table` is confidential. A `PublicTable` is what a release publishes: a frame 
 row for each cell, the same bytes for the same table.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -158,8 +159,19 @@ class PublicTable(CellCounts):
 
             write_parts(written.parts(status), path, file)
             return
-        frame = written.to_frame()
-        write_frame(frame if status is None else frame.with_columns(status), path, file)
+        write_frames(written.frames(status), path, file)
+
+    def frames(self, status: pl.Series | None = None) -> Iterator[pl.DataFrame]:
+        """Yield what `to_frame` returns, some rows at a time."""
+        for begin in range(0, self.schema.size, AT_ONCE):
+            end = min(begin + AT_ONCE, self.schema.size)
+            codes = self.schema.grid.cells(np.arange(begin, end))
+            columns = [
+                pl.Series(each.name, each.levels, dtype=pl.String).gather(codes[each.name])
+                for each in self.schema.attributes
+            ]
+            part = pl.DataFrame([*columns, pl.Series(self.count, self.counts[begin:end])])
+            yield part if status is None else part.with_columns(status[begin:end])
 
     def parts(self, status: pl.Series | None = None) -> "Iterator[pa.Table]":
         """Yield what `to_frame` returns, some rows at a time."""
@@ -241,8 +253,22 @@ def write_frame(frame: pl.DataFrame, path: str | Path, file: IO[bytes] | None = 
         raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from error
 
 
+def write_frames(frames: Iterable[pl.DataFrame], path: str | Path, file: IO[bytes] | None = None) -> None:
+    """Write frames one below the other as CSV: into a file if it is open."""
+    path = Path(path)
+    if path.suffix.lower() != ".csv":
+        raise ReleaseError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
+    try:
+        with path.open("wb") if file is None else nullcontext(file) as out:
+            for place, frame in enumerate(frames):
+                frame.write_csv(out, include_header=place == 0, line_terminator="\n", quote_style="necessary")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or "no access"
+        raise ReleaseError(f"{path} cannot be written ({reason}): check its folder.") from error
+
+
 AT_ONCE = 1 << 20
-"""Records whose cells are worked out together."""
+"""Cells, or records, that are worked on together."""
 LevelCodes = NDArray[np.unsignedinteger[Any]]
 
 

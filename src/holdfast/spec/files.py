@@ -165,6 +165,13 @@ class FilesSpec(Part):
                     f" {self.tables[0].name!r} has {', '.join(self.specs[0].data.regions)}: tables that are"
                     " estimated together have one geography."
                 )
+            one, other = spec.data.geography, self.specs[0].data.geography
+            if other is not None and (one.areas, one.regroup) != (other.areas, other.regroup):
+                raise SpecError(
+                    f"{setting('tables')} {table.name!r} has other areas, or levels along them, than"
+                    f" {self.tables[0].name!r}: write them once, in {setting('data.geography')} of the whole"
+                    " spec."
+                )
             if spec.privacy.laws is not None:
                 raise SpecError(
                     f"{setting('privacy', 'laws')} speaks of one table, and the spec has {setting('tables')}:"

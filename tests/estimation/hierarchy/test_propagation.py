@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.estimation.hierarchy.trees import Tree, grown, kept, rows
 
+from holdfast.estimation.hierarchy import propagation
 from holdfast.estimation.hierarchy.level import Level
 from holdfast.estimation.hierarchy.propagation import propagated
 from holdfast.programs.solver import UNBOUNDED
@@ -131,3 +132,16 @@ def test_a_range_that_bounds_imply_is_dropped_though_other_cells_are_open() -> N
     known["low"] = np.array([[0, 0]])
     known["high"] = np.array([[6, UNBOUNDED]])
     assert propagated((), family(known, {}).levels[:1]).levels[0].level.ranges.shape[0] == 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_few_nodes_at_once_are_asked_for_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = grown(seed)
+    found = propagated(tree.parents, tree.levels)
+    monkeypatch.setattr(propagation, "AT_ONCE", 5)
+    again = propagated(tree.parents, tree.levels)
+    for one, other in zip(found.levels, again.levels, strict=True):
+        assert np.array_equal(one.invariants, other.invariants)
+        assert np.array_equal(one.ranges, other.ranges)
+        for name in ("values", "least", "most", "floor", "roof"):
+            assert np.array_equal(getattr(one.level, name), getattr(other.level, name)), name

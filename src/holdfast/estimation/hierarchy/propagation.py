@@ -9,7 +9,7 @@ Of all rows of a level only those stay that say something new: equalities that o
 dropped, and so are ranges and bounds that follow from the rest at every node.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -25,6 +25,9 @@ from holdfast.lattice.rows import LARGEST, echelons
 from holdfast.programs.quadratic.bounds import reach
 from holdfast.programs.quadratic.squares import float_bounds
 from holdfast.programs.solver import UNBOUNDED
+
+AT_ONCE = 1 << 20
+"""Cells of nodes whose bounds are worked on together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,12 @@ def _numbered(place: int, rows: csr_array) -> IntArray:
 def summed(level: Level, parent: IntArray) -> Level:
     """Return what the nodes of a level ask of their parents."""
     starts = np.flatnonzero(np.diff(parent, prepend=-1))
-    floor, roof = _closed(level)
+    floor, roof = np.empty((starts.size, level.cells)), np.empty((starts.size, level.cells))
+    for begin, end in _ranges_of(np.append(starts, parent.size), level.cells):
+        first, last = starts[begin], np.append(starts, parent.size)[end]
+        low, high = _closed(level.part(int(first), int(last)))
+        floor[begin:end] = np.add.reduceat(low, starts[begin:end] - first, axis=0)
+        roof[begin:end] = np.add.reduceat(high, starts[begin:end] - first, axis=0)
     return Level.of(
         level.name,
         starts.size,
@@ -97,9 +105,25 @@ def summed(level: Level, parent: IntArray) -> Level:
         ranges=level.ranges,
         least=_bounds(np.add.reduceat(float_bounds(level.least), starts, axis=0)),
         most=_bounds(np.add.reduceat(float_bounds(level.most), starts, axis=0)),
-        low=_bounds(np.add.reduceat(floor, starts, axis=0)),
-        high=_bounds(np.add.reduceat(roof, starts, axis=0)),
+        low=_bounds(floor),
+        high=_bounds(roof),
     )
+
+
+def _ranges_of(ends: IntArray, cells: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of families, given where each begins and the last one ends: few cells of nodes at once."""
+    begin = 0
+    while begin < ends.size - 1:
+        reached = np.searchsorted(ends, ends[begin] + max(AT_ONCE // max(cells, 1), 1), side="right")
+        end = max(begin + 1, min(int(reached) - 1, ends.size - 1))
+        yield begin, end
+        begin = end
+
+
+def _parts(level: Level) -> Iterator[tuple[slice, Level]]:
+    """Yield the nodes of a level, few cells of them at once."""
+    for begin, end in _ranges_of(np.arange(level.nodes + 1), level.cells):
+        yield slice(begin, end), level.part(begin, end)
 
 
 def _reduced(asked: ConstrainedLevel) -> tuple[ConstrainedLevel, BoolArray]:
@@ -112,9 +136,11 @@ def _reduced(asked: ConstrainedLevel) -> tuple[ConstrainedLevel, BoolArray]:
         invariants=csr_array(asked.level.invariants[kept]),
         values=asked.level.values[:, kept],
     )
-    floor, roof = _closed(level)
+    for some, part in _parts(level):
+        floor, roof = _closed(part)
+        wrong[some] |= (floor > roof).any(axis=1)
     level, new, off = _ranges(level)
-    wrong |= (floor > roof).any(axis=1) | off
+    wrong |= off
     return ConstrainedLevel(_bounded(level), asked.invariants[kept], asked.ranges[new]), wrong
 
 
@@ -165,10 +191,12 @@ def _ranges(level: Level) -> tuple[Level, BoolArray, BoolArray]:
                 )
                 new[row - known] = False
     # what bounds tell, without the ranges themselves
-    floor, roof = _closed(replace(level, ranges=level.ranges[:0], least=least[:, :0], most=most[:, :0]))
     plus, minus = _positive(level.ranges), _positive(-level.ranges)
-    below = (plus @ floor.T - minus @ roof.T).T
-    above = (plus @ roof.T - minus @ floor.T).T
+    below, above = np.empty(least.shape), np.empty(least.shape)
+    for some, part in _parts(replace(level, ranges=level.ranges[:0], least=least[:, :0], most=most[:, :0])):
+        floor, roof = _closed(part)
+        below[some] = (plus @ floor.T - minus @ roof.T).T
+        above[some] = (plus @ roof.T - minus @ floor.T).T
     wrong |= ((below > float_bounds(most)) | (above < float_bounds(least)))[:, new].any(axis=1)
     new &= ~((below >= float_bounds(least)) & (above <= float_bounds(most))).all(axis=0)
     level = replace(level, ranges=csr_array(level.ranges[new]), least=least[:, new], most=most[:, new])
@@ -199,12 +227,28 @@ def _bounded(level: Level) -> Level:
     """Return a level without the bounds of cells that its equalities imply."""
     if level.low is None and level.high is None:
         return level
-    none = np.zeros((level.nodes, level.cells)), np.full((level.nodes, level.cells), np.inf)
-    values = level.values.astype(np.float64)
-    least, most = reach(level.invariants, values, values, *none, whole=True)
-    low = np.where(level.floor > least, level.floor, 0)
-    high = np.where(float_bounds(level.roof) < most, level.roof, UNBOUNDED)
-    return replace(level, low=low if low.any() else None, high=high if (high != UNBOUNDED).any() else None)
+    low, high = level.low, level.high
+    for some, part in _parts(level):
+        none = np.zeros((part.nodes, part.cells)), np.full((part.nodes, part.cells), np.inf)
+        values = part.values.astype(np.float64)
+        least, most = reach(part.invariants, values, values, *none, whole=True)
+        if part.low is not None and (follows := (part.low > 0) & (part.low <= least)).any():
+            low = _own(low, level.low)
+            low[some][follows] = 0
+        if part.high is not None and (follows := (part.high != UNBOUNDED) & (part.high >= most)).any():
+            high = _own(high, level.high)
+            high[some][follows] = UNBOUNDED
+    return replace(
+        level,
+        low=low if low is not None and low.any() else None,
+        high=high if high is not None and (high != UNBOUNDED).any() else None,
+    )
+
+
+def _own(table: IntArray | None, given: IntArray | None) -> IntArray:
+    """Return a table that may be changed: a copy of the one that was given, made once."""
+    assert table is not None  # noqa: S101 - there is a bound that follows
+    return table.copy() if table is given else table
 
 
 def _closed(level: Level) -> tuple[FloatArray, FloatArray]:

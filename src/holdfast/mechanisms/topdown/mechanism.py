@@ -442,10 +442,20 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
 
     @property
     def plan_details(self) -> Mapping[str, Any]:
-        """What is measured of each level."""
-        record = self.record()
+        """What is measured of each level, and how many nodes make an area."""
+        record, regions = self.record(), self.design.regions
         assert isinstance(record, TopDownRecord)  # noqa: S101 - its own
-        return {"measurements": [each.model_dump(mode="json") for each in record.measurements]}
+        away = [regions.nodes_away(kind) for kind in range(len(regions.areas))]
+        areas = [
+            {
+                "areas": each.name,
+                "number": len(each.codes),
+                "nodes": {"mean": some.mean(), "most": int(some.max())},
+            }
+            for each, some in zip(regions.areas, away, strict=True)
+        ]
+        measured = [each.model_dump(mode="json") for each in record.measurements]
+        return {"measurements": measured, **({"areas": areas} if areas else {})}
 
     @property
     def file_size(self) -> int:

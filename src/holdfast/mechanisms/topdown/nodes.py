@@ -49,7 +49,8 @@ class Nodes:
         whole, below = self.public.schema, self.public.geography[self.place + 1 :]
         if not below:
             return whole
-        kept = {each.name: each.levels for each in whole.attributes if each.name not in below}
+        left = (*below, *(one.within for one in whole.areas))  # areas cut nodes
+        kept = {each.name: each.levels for each in whole.attributes if each.name not in left}
         nestings = tuple(one for one in whole.nestings if one.attribute not in below)
         impossible = frozenset(np.flatnonzero(self.sums(whole.possible.astype(np.int64)) == 0).tolist())
         return Schema(Attributes.of(kept), impossible, nestings)
