@@ -10,6 +10,7 @@ import pytest
 from tests.certificate.falsify import write
 from tests.small_releases import KINDS, released
 
+import holdfast_verify
 from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
 from holdfast.certificate.text import canonical, digest
 from holdfast.data.schema import Attributes, Schema
@@ -184,6 +185,29 @@ def test_odd_invariants_are_violations(release: Path, invariant: int, change: di
     quick, whole = both(release)
     assert quick
     assert whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "odd"),
+    [
+        ("lattice-laplace, nested", ("table", "schema", "within", 0, "parents", 0), False),
+        ("lattice-laplace, nested", ("table", "schema", "attributes", 0, "levels"), {"A": 1, "B": 2}),
+        ("k-norm-gradient, logistic", ("mechanism", "low", 0), False),
+        ("k-norm-gradient, logistic", ("mechanism", "steps"), "60"),
+    ],
+)
+def test_what_only_acts_as_a_number_or_a_list_is_a_violation(
+    tmp_path: Path, kind: str, place: tuple[str | int, ...], odd: object
+) -> None:
+    folder = released(kind).write(tmp_path / "out")
+    content = content_of(folder)
+    holder: Any = content["parts"][0]
+    for step in place[:-1]:
+        holder = holder[step]
+    holder[place[-1]] = odd
+    write(folder, content, page=False)
+    assert all(both(folder))
+    assert not holdfast_verify.verify(folder).kept
 
 
 def test_a_part_without_outputs_is_a_violation(release: Path) -> None:

@@ -230,6 +230,9 @@ class CertifiedCells:
                 raise DamagedCertificateError("a name or a level of the table stands twice, or is none")
         if not all(type(cell) is int for cell in zeros):
             raise DamagedCertificateError("a structural zero is not in the table")
+        parents = [_listed(one["parents"]) for one in _listed(table["schema"].get("within", []))]
+        if not all(type(place) is int for each in parents for place in each):
+            raise DamagedCertificateError("a nesting of the table is of no whole numbers")
         status = table.get("status", False)
         if type(status) is not bool or (status and STATUS in columns):
             raise DamagedCertificateError("the status of the cells has no column")
@@ -542,8 +545,10 @@ def _statistic_check(path: Path, strata: int) -> Check:
 def _estimate_check(path: Path, mechanism: Mapping[str, Any]) -> Check:
     """Check that there is one number for each estimate, on its grid, every digit of it."""
     try:
-        steps, names = int(mechanism["steps"]), list(mechanism["coefficients"])
-        pairs = zip(mechanism["low"], mechanism["high"], strict=True)
+        steps, names = mechanism["steps"], _listed(mechanism["coefficients"])
+        pairs = list(zip(_listed(mechanism["low"]), _listed(mechanism["high"]), strict=True))
+        if type(steps) is not int or any(type(end) is not str for pair in pairs for end in pair):
+            raise DamagedCertificateError("a grid is not of numbers")
         ends = [(Fraction(one), Fraction(other)) for one, other in pairs]
         if steps < 1 or any(low >= high for low, high in ends):
             raise DamagedCertificateError("a grid has no points")
