@@ -32,6 +32,13 @@ def heard() -> None:
     QUIET.set(False)
 
 
+@pytest.fixture(autouse=True)
+def closed() -> None:
+    """Close the figures that examples and tests before left open: the twenty-first is a warning."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 os.environ["HOLDFAST_PROGRESS"] = "never"  # a busy machine says more on standard error
 for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "HOLDFAST_DEBUG", "HOLDFAST_WHEEL_SHA256"):
     os.environ.pop(name, None)  # they make a pipe look like a terminal, or a fault like a trace

@@ -68,6 +68,6 @@ def test_names_of_one_thing_are_nested_once(spec_for: SpecFor) -> None:
 
 
 def test_a_table_too_large_because_of_nesting_says_so(spec_for: SpecFor) -> None:
-    content = "a,b,n\n" + "".join(f"x{i // 2},y{i},1\n" for i in range(20_000))
-    with pytest.raises(SpecError, match=r"200,000,000 cells are made where 20,000 are real.*within="):
+    content = "a,b,n\n" + "".join(f"x{i // 2},y{i},1\n" for i in range(30_000))
+    with pytest.raises(SpecError, match=r"450,000,000 cells are made where 30,000 are real.*within="):
         read_table(spec_for(content, {"cells": ["a", "b"], "count": "n"}))
