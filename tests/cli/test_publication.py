@@ -70,6 +70,22 @@ def test_facts_are_verified_from_the_published_files_alone(run: Run, here: Path)
         ),
         lambda one: one.pop("groups"),
         lambda one: one.pop("published"),
+        lambda one: one.update(verdict="safe"),
+        lambda one: one["cells"][0].update(least=float(one["cells"][0]["least"])),
+        lambda one: one["remedies"][0].update(cell=[]),
+        lambda one: one["remedies"][0].update(cell={"county": "nowhere"}),
+        lambda one: one["remedies"][0].update(drop={"path": 1}),
+        lambda one: one["remedies"][0].update(drop={"path": "nowhere.csv"}),
+        lambda one: one["remedies"][0].update(round=0),
+        lambda one: one["remedies"][0].update(round=10**30),
+        lambda one: one["remedies"][0].update(more=1),
+        lambda one: one.update(remedies={}),
+        lambda one: one["population"].update(attributes=[]),
+        lambda one: one["published"][0].update(path="a\0b"),
+        lambda one: one["published"][0].update(path="\ud800.csv"),
+        lambda one: one.update(
+            contradictions=[{"numbers": [{"path": "", "row": 1, "levels": [], "value": 1}], "smallest": True}]
+        ),
     )
     for change in changes:
         other = json.loads(json.dumps(told))

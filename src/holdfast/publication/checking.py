@@ -12,17 +12,20 @@ from holdfast.programs.solver import UNBOUNDED
 from holdfast.publication.conflicts import point
 from holdfast.publication.files import digest_of
 from holdfast.publication.intervals import intervals
-from holdfast.publication.remedies import rounded
+from holdfast.publication.remedies import BASES, rounded
 from holdfast.publication.report import FORMAT, PublicationReport, audited
 from holdfast.publication.spec import PublicationSpec
 from holdfast.publication.tables import read_publication
 from holdfast.system.checks import Check
 from holdfast.system.errors import HoldfastError, ReleaseError
 from holdfast.system.files import special
-from holdfast.system.text import read_json
+from holdfast.system.text import canonical, read_json
 
 DERIVED = ("cells", "determined", "narrow", "groups", "anonymity", "differences", "tables_left")
 TOLD = ("attributes", "narrow", "cells", "read")
+REMEDY = {"cell", "drop", "round", "least", "largest"}
+DAMAGED = (AttributeError, HoldfastError, LookupError, OverflowError, TypeError, ValueError)
+"""What claims of any content come to where they are looked up."""
 MOST_BYTES = 2**30
 
 
@@ -49,13 +52,13 @@ def checks(path: Path, claimed: Mapping[str, Any]) -> Iterator[Check]:
     """Yield whether the published files are the same, and whether each kind of fact follows from them."""
     try:
         spec = _spec(claimed, path.parent)
-    except (HoldfastError, AttributeError, KeyError, TypeError, ValueError) as error:
+        files = list(_files(claimed, path.parent))
+    except DAMAGED as error:
         told = (
             str(error).rstrip(".") if isinstance(error, HoldfastError) else "a section is missing or damaged"
         )
         yield Check("facts", holds=False, detail=told)
         return
-    files = list(_files(claimed, path.parent))
     yield from files
     if not all(one.holds for one in files):
         return
@@ -65,14 +68,23 @@ def checks(path: Path, claimed: Mapping[str, Any]) -> Iterator[Check]:
         yield Check("tables", holds=False, detail=str(error).rstrip("."))
         return
     follows = report.to_dict()
+    yield Check.that("sections", set(claimed) == set(follows), "there are more than an audit has, or fewer")
     asked = claimed["population"]
-    same = all(asked.get(name) == follows["population"][name] for name in TOLD)
+    same = all(_same(asked.get(name), follows["population"][name]) for name in TOLD)
     yield Check.that("population", same, "it is not what the files and what was asked make of it")
     for name in DERIVED:
         said = f"{name.replace('_', ' ')} are not what follows from the files"
-        yield Check.that(name, claimed.get(name) == follows[name], said)
+        yield Check.that(name, _same(claimed.get(name), follows[name]), said)
     yield _conflicting(report, claimed.get("contradictions"), follows["contradictions"])
     yield _undoing(report, claimed.get("remedies"))
+
+
+def _same(claimed: Any, follows: Any) -> bool:
+    """Whether two values have one JSON text: neither true nor 1.0 is the number 1."""
+    try:
+        return canonical(claimed) == canonical(follows)
+    except ValueError:
+        return False
 
 
 def _spec(claimed: Mapping[str, Any], folder: Path) -> PublicationSpec:
@@ -100,7 +112,7 @@ def _files(claimed: Mapping[str, Any], folder: Path) -> Iterator[Check]:
 def _conflicting(report: PublicationReport, claimed: Any, follows: list[Any]) -> Check:
     """Check that claimed sets of numbers have no table, and that there are some only if there are any."""
     name = "contradictions"
-    if claimed == follows:
+    if _same(claimed, follows):
         return Check(name, holds=True)
     try:
         sets = [_places(report, one["numbers"]) for one in claimed]
@@ -109,7 +121,8 @@ def _conflicting(report: PublicationReport, claimed: Any, follows: list[Any]) ->
         )
         least = min((len(one["numbers"]) for one in follows), default=0)
         holds = holds and all(not one["smallest"] or len(one["numbers"]) <= least for one in claimed[:1])
-    except (KeyError, TypeError, LookupError):
+        holds = holds and all(set(one) == {"numbers", "smallest"} for one in claimed)
+    except DAMAGED:
         holds = False
     return Check.that(name, holds, "the numbers that are named do not contradict each other, or others do")
 
@@ -117,8 +130,8 @@ def _conflicting(report: PublicationReport, claimed: Any, follows: list[Any]) ->
 def _undoing(report: PublicationReport, claimed: Any) -> Check:
     """Check what is claimed to be known of a cell without a table, or without a number."""
     try:
-        holds = all(_undoes(report, one) for one in claimed)
-    except (KeyError, TypeError, LookupError):
+        holds = isinstance(claimed, list) and all(_undoes(report, one) for one in claimed)
+    except DAMAGED:
         holds = False
     return Check.that("remedies", holds, "leaving out what is named leaves something else")
 
@@ -132,7 +145,7 @@ def _undoes(report: PublicationReport, claimed: Mapping[str, Any]) -> bool:
     else:
         rows = _places(report, [drop])
     asked = report.asked
-    cell = next(place for place in range(asked.count) if asked.named(place) == claimed["cell"])
+    cell = [asked.named(place) for place in range(asked.count)].index(claimed["cell"])
     one = csr_array(asked.matrix[[cell]])
     kept = np.setdiff1d(np.arange(publication.numbers.low.size), rows)
     high: int | None
@@ -141,10 +154,12 @@ def _undoes(report: PublicationReport, claimed: Mapping[str, Any]) -> bool:
         low, high = int(left.low[0]), None if left.high[0] == UNBOUNDED else int(left.high[0])
     else:
         low, high = 0, None
-    if (low, high) != (claimed["least"], claimed["largest"]):
+    if set(claimed) != REMEDY or not _same([low, high], [claimed["least"], claimed["largest"]]):
         return False
     if claimed["round"] is None:
         return True
+    if type(claimed["round"]) is not int or claimed["round"] not in BASES:
+        return False
     width = intervals(rounded(publication.numbers, rows, claimed["round"]), one).width[0]
     return bool(width >= max(report.narrow, 1))
 

@@ -89,7 +89,11 @@ class RuleReading:
         if token in (table.symbol, table.secondary):
             if table.symbol == table.secondary:
                 return least, UNBOUNDED
-            return (least, max(least, below - 1)) if token == table.symbol else (below, UNBOUNDED)
+            if token == table.secondary:
+                return below, UNBOUNDED
+            if below <= least:
+                raise RuleError(f"hidden, and no count from 1 is below {below}: correct it, or the rule")
+            return least, below - 1
         number = _whole(token)
         if 0 < number < below or (number == 0 and table.zeros == "hidden"):
             raise RuleError(
