@@ -126,7 +126,8 @@ def one_case(kind: str, frame: pl.DataFrame) -> dict[str, Any]:
         folder = Path(place)
         spec = write(folder, kind, frame)
         out = str(folder / "release")
-        found = {"release": run(f"{kind}, holdfast release", [*HOLDFAST, "release", str(spec), "--out", out])}
+        command = [*HOLDFAST, "release", str(spec), "--parquet", "--out", out]
+        found = {"release": run(f"{kind}, holdfast release", command)}
         if found["release"]["outcome"] == "done":
             found["verify"] = run(f"{kind}, holdfast verify", [*HOLDFAST, "verify", out])
             found["bytes"] = {each.name: each.stat().st_size for each in Path(out).iterdir()}
