@@ -154,6 +154,13 @@ def test_what_is_no_cell_key_table_is_refused_with_its_place(text: str, said: st
         hf.audit.cell_key(written(tmp_path, text))
 
 
+def test_numbers_without_end_are_refused_and_any_epsilon_is_answered(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 2 has .* where a whole number is"):
+        hf.audit.cell_key(written(tmp_path, f"i,j,p\n{'9' * 5000},1,1\n"))
+    apart = hf.audit.cell_key(written(tmp_path, "i,j,p\n0,0,1\n1,1,1\n"), [Fraction(710), Fraction(10**9)])
+    assert [one.delta for one in apart.losses] == [1, 1]
+
+
 def test_bad_questions_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, HALF)
     with pytest.raises(SpecError, match="negative"):

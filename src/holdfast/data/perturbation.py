@@ -34,6 +34,8 @@ COUNT, KEY, CHANGE = (
     ("ckey", "cell_key", "cellkey", "cell key", "key"),
     ("pvalue", "perturbation", "noise", "change", "pert"),
 )
+LONGEST = 18
+"""Characters of a whole number in a table, as of anything that is counted."""
 _NUMBER = re.compile(r"[+-]?\d+(\.0*)?")
 
 
@@ -181,7 +183,7 @@ def _table(
 
 def _whole(path: Path, line: int, text: str) -> int:
     text = text.strip().strip('"')
-    if not _NUMBER.fullmatch(text):
+    if not _NUMBER.fullmatch(text) or len(text) > LONGEST:
         raise DataError(f"{path}, line {line} has {in_quotes(text)} where a whole number is: correct it.")
     return int(text.partition(".")[0])
 

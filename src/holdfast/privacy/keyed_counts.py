@@ -7,6 +7,9 @@ from math import exp, inf, log
 
 from holdfast.data.perturbation import PerturbationTable
 
+LARGEST = 700
+"""An epsilon beyond which probabilities of a table differ from none as they do at any: exp is left out."""
+
 
 @dataclass(frozen=True)
 class KeyedLoss:
@@ -30,7 +33,7 @@ def neighbours(table: PerturbationTable) -> "list[Pair]":
 
 def keyed_loss(pairs: Sequence[Pair], epsilon: Fraction | None) -> KeyedLoss:
     """Return delta at an epsilon with its pair; without one, what no epsilon helps against."""
-    factor = inf if epsilon is None else exp(float(epsilon))
+    factor = inf if epsilon is None or epsilon > LARGEST else exp(float(epsilon))
     found = (
         (max(_delta(one, other, factor), _delta(other, one, factor)), names) for names, one, other in pairs
     )
