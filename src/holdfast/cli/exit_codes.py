@@ -127,11 +127,11 @@ def _usage(error: Exception) -> int:
         with suppress(OSError, ValueError):
             sys.stderr.write(f"{context.get_help()}\n")
         return _flushed(ERROR)
-    if known := getattr(error, "possibilities", None):  # typer's own choice may have little in common
-        advice = closest(error.option_name, known)  # type: ignore[attr-defined]
-        error.possibilities = ()  # type: ignore[attr-defined]
-        error.message += f", {advice}" if advice.startswith("did you") else ""  # type: ignore[attr-defined]
     complaint = error.format_message().strip().rstrip(".")  # type: ignore[attr-defined]
+    if type(error).__name__ == "NoSuchOption":  # the parser's own words and choice differ between versions
+        word = error.option_name  # type: ignore[attr-defined]
+        advice = closest(word, known) if (known := getattr(error, "possibilities", None)) else ""
+        complaint = f"no such option: {word}" + (f", {advice}" if advice.startswith("did you") else "")
     path = "holdfast" if context is None else context.command_path
     complaint = complaint.replace(". Did you mean", ", did you mean").replace("? (", " (").rstrip("?")
     return _fail(USAGE, f"{complaint[:1].lower()}{complaint[1:]}: see {path} --help.")

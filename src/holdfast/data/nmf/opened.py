@@ -302,9 +302,9 @@ def _write(path: Path, tables: Sequence[pa.Table]) -> None:
             "value": pa.array([], pa.large_list(pa.int64())),
         }
     )
-    schema = tables[0].schema if tables else empty.schema
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for each in tables:
+    written = tables or (empty,)  # older versions of Arrow read no file without any group of rows
+    with pq.ParquetWriter(path, written[0].schema, compression="zstd") as writer:
+        for each in written:
             writer.write_table(each)
 
 
