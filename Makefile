@@ -89,7 +89,7 @@ lowest: .venv-lowest/.ready java
 	.venv-lowest/$(PIP) install --no-deps --no-build-isolation --force-reinstall .
 	@rm -rf .venv-lowest/demo
 	.venv-lowest/bin/holdfast demo --out .venv-lowest/demo
-	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning tests/contract tests/cli tests/mechanisms/swapping/test_spark.py
+	.venv-lowest/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning tests/contract tests/cli tests/mechanisms/swapping/test_spark.py
 
 $(READY): requirements.lock pyproject.toml
 	$(call venv,.venv)
