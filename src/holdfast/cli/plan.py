@@ -57,16 +57,18 @@ def _words(report: "PlanReport") -> None:
     """Print the plan of the one part, or of each of several tables and then of all together."""
     from holdfast.cli.summary import meaning
 
+    if report.budget is not None:
+        terminal().print(report.budget.words, soft_wrap=True)
     for name, part in report.parts.items():
         if name in report.shares:
             share = " and ".join(f"{key} {rational(value)}" for key, value in report.shares[name].items())
             terminal().print(f"{name}, with {share} of the budget:", style="bold", soft_wrap=True)
-        _part_words(part)
+        _part_words(part, shared=report.budget is not None)
     if report.shares:
         terminal().print(f"All together: {meaning(report.verdict)}", soft_wrap=True)
 
 
-def _part_words(report: "PartPlan") -> None:
+def _part_words(report: "PartPlan", *, shared: bool) -> None:
     """Print it for people."""
     from holdfast.cli.summary import meaning, print_summary
 
@@ -83,7 +85,7 @@ def _part_words(report: "PartPlan") -> None:
         if method.basis:
             console.print(f"    Why: {method.basis}.")
     _print_measured(report)
-    _print_expected(report)
+    _print_expected(report, shared=shared)
     console.print(KINDS[mechanism.traits.kind])
     console.print(meaning(report.verdict), soft_wrap=True)
     if mechanism.guarantee.intensity.standard not in ("pure", "approximate"):
@@ -119,11 +121,12 @@ def _print_measured(report: "PartPlan") -> None:
     terminal().print(table)
 
 
-def _print_expected(report: "PartPlan") -> None:
+def _print_expected(report: "PartPlan", *, shared: bool) -> None:
     """Print how far counts are expected to be off, at this budget and at others."""
     expected, console = report.expected, terminal()
-    for line in () if report.budget is None else report.budget.words():
-        console.print(line, soft_wrap=True)
+    if report.budget is not None:
+        for line in report.budget.rows() if shared else report.budget.words():
+            console.print(line, soft_wrap=True)
     if expected is None:
         console.print("How far counts are off is not told: it depends on the confidential table.")
         return

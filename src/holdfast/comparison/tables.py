@@ -33,7 +33,7 @@ from holdfast.mechanisms.errors.accuracy import Margin, Size, margins
 from holdfast.privacy.guarantee import Target
 from holdfast.privacy.intensity import Intensity
 from holdfast.public import Public, publish
-from holdfast.releases.table import budget_of
+from holdfast.releases.table import with_budget
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, ProtectedUnit
@@ -154,7 +154,7 @@ def compare_tables(
     reading = read_table(spec, data)
     public = publish(spec, reading.table, reading.inferred)
     names = usual(spec.mechanism.name, geography=bool(public.geography)) if names is None else names
-    privacy, _, made = budget_of(spec, calibrated(spec.privacy, stated_model(spec), public), public)
+    privacy, _, made = with_budget(spec, calibrated(spec.privacy, stated_model(spec), public), public)
     target = target_of(privacy)
     intensity = target.intensity
     if intensity is None:  # what the parameter of the spec's own mechanism guarantees

@@ -11,7 +11,7 @@ may be changed without a false claim, is listed in tests/certificate/unclaimed.p
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -93,6 +93,10 @@ class Derivation:
     claimed: Certificate
     name: str | None = None
     """What its table is called among others."""
+    shares: bool = False
+    """Whether these have one budget, which may follow from what another one is to tell."""
+    beyond: list[Fraction] = field(default_factory=list)
+    """By how much its part of that is more than its own targets need, once that is looked for."""
 
     @property
     def part(self) -> TablePart:
@@ -311,8 +315,10 @@ class Derivation:
         if gap is not None and not gap <= CLOSE_TO_BOUND:
             yield Check("accuracy", holds=False, detail="other weights need a smaller budget for its targets")
             return
-        found = least_budget(self.mechanism, self.public, self.privacy, goals)
-        holds = spent is not None and abs(spent / found.value - 1) < SAME_BUDGET
+        found = least_budget(self.mechanism, self.public, self.privacy.spending, goals)
+        beyond = None if spent is None else spent / found.value - 1
+        holds = beyond is not None and beyond > -SAME_BUDGET and (self.shares or beyond < SAME_BUDGET)
+        self.beyond.extend([] if beyond is None else [beyond])
         told = f"{found.name} {found.value} is the least for {counted(len(goals), 'target')}"
         yield Check("accuracy", holds=holds, detail=told)
 

@@ -9,7 +9,7 @@ from holdfast.certificate.model import Certificate, JoinedSection
 from holdfast.certificate.public import Published
 from holdfast.certificate.quick import kept_checks
 from holdfast.data.geography import Regions
-from holdfast.derivation.derive import FAILURES, HEAD, Derivation, making_flaw
+from holdfast.derivation.derive import FAILURES, HEAD, SAME_BUDGET, Derivation, making_flaw
 from holdfast.derivation.verifying import Verifying
 from holdfast.mechanisms.catalogue import NAMED, target_of
 from holdfast.mechanisms.details import ReleasedFiles
@@ -45,7 +45,8 @@ class TablesVerifier:
         """Derive every part again, what stands beside it, and what joins them."""
         joined, checks = claimed.joined, list[Check]()
         for part in claimed.parts:
-            derivation = Derivation(claimed.alone(part.name), None if joined is None else part.name)
+            shares = joined is not None and joined.units is None
+            derivation = Derivation(claimed.alone(part.name), None if joined is None else part.name, shares)
             verifying.derivations[part.name] = derivation
             verifying.derived += (name for name in derivation.derived if name not in verifying.derived)
             found = [*derivation.checks(simulate=whole)]
@@ -57,6 +58,7 @@ class TablesVerifier:
             )
         if joined is not None and all(check.holds for check in checks):
             checks += _joined(claimed, joined, verifying.derivations)
+            checks += _no_more(verifying.derivations) if whole and joined.units is None else ()
             if joined.units is not None and all(check.holds for check in checks):
                 checks += estimated_together(verifying, claimed, joined, whole=whole)
             verifying.derived += (name for name in JOINT if name not in verifying.derived)
@@ -151,6 +153,14 @@ def _joined(
     for name in JOINT:
         same = mine.get(name) == theirs.get(name)
         yield Check.that(f"all tables: {name}", same, f"the certificate claims another {name} than follows")
+
+
+def _no_more(derivations: Mapping[str, Derivation]) -> Iterator[Check]:
+    """Check that a budget of several tables, which follows from targets, is that of one that binds."""
+    beyond = [more for one in derivations.values() for more in one.beyond]
+    if beyond:
+        said = "a smaller budget is enough for the targets of all tables"
+        yield Check.that("all tables: accuracy", min(beyond) < SAME_BUDGET, said)
 
 
 def _follows(

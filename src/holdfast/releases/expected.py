@@ -14,6 +14,7 @@ from typing import Any
 from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
 from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.mechanisms.errors.laws import CountErrors
+from holdfast.mechanisms.errors.least_budget import Spending
 from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.public import Public
 from holdfast.spec.privacy import Privacy
@@ -95,11 +96,10 @@ class BudgetErrors:
 
 @dataclass(frozen=True)
 class WhatIfBudgets:
-    """Budgets to look at, and the share that one table among several gets of each."""
+    """Budgets to look at: of all tables, where several share one."""
 
     name: str
     values: tuple[Fraction, ...]
-    share: Fraction = Fraction(1)
 
 
 def checked(what_if: WhatIf, privacy: Privacy) -> WhatIfBudgets:
@@ -127,7 +127,7 @@ def checked(what_if: WhatIf, privacy: Privacy) -> WhatIfBudgets:
 def at_budgets(
     mechanism: AnyMechanism,
     public: Public,
-    privacy: Privacy,
+    at: Spending,
     asked: WhatIfBudgets,
     of: Sequence[Counts] | None = None,
 ) -> tuple[BudgetErrors, ...]:
@@ -135,7 +135,7 @@ def at_budgets(
     of = list(usual(public)) if of is None else of
     found = []
     for value in asked.values:
-        target = target_of(privacy.spending(value * asked.share))
+        target = target_of(at(value))
         own = at_target(mechanism, public, target)
         if own is None:
             raise SpecError(

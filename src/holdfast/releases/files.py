@@ -62,9 +62,8 @@ class Files:
         return apart({name: one.guarantee for name, one in self.tables.items()})
 
     @property
-    def fractions(self) -> tuple[Fraction, ...]:
-        """The part of a budget that each table gets: each has its own, whole."""
-        return (Fraction(1),) * len(self.tables)
+    def budget(self) -> None:
+        """No budget is of all tables: each has its own."""
 
     @property
     def shares(self) -> dict[str, dict[str, Fraction]]:

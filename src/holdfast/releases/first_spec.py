@@ -337,7 +337,7 @@ def _errors(spec: Spec, schema: Schema, budget: str, wishes: Wishes) -> tuple[Bu
     few = [
         counts for counts in usual(public) if len(counts.names) < 2
     ]  # two at a time are for `plan` to tell
-    return at_budgets(mechanism, public, spec.privacy, asked, list(dict.fromkeys((*few, cells))))
+    return at_budgets(mechanism, public, spec.privacy.spending, asked, list(dict.fromkeys((*few, cells))))
 
 
 def _comments(errors: Sequence[BudgetErrors]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from holdfast.mechanisms.errors.accuracy import BATCH, MOST_DRAWS, repeats
 from holdfast.mechanisms.errors.least_budget import AccuracyBudget
 from holdfast.mechanisms.mechanism import Mechanism, NoiseLaw
 from holdfast.releases.expected import BudgetErrors, Expected
+from holdfast.releases.shared_budget import SharedBudget
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.plan import CELLS_PER_SECOND, Block
 from holdfast.system.machine import peak_memory
@@ -142,6 +143,8 @@ class PlanReport(NotebookReport):
     verdict: VerdictSection
     """What all parts together come to."""
     shares: Mapping[str, Mapping[str, Fraction]] = field(default_factory=dict)
+    budget: SharedBudget | None = None
+    """What the budget of several tables follows from, where some of them have to be so accurate."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -169,7 +172,8 @@ class PlanReport(NotebookReport):
             for name, share in self.shares.items()
         }
         verdict = self.verdict.model_dump(mode="json")
-        return {"tables": tables, "verdict": verdict, "warnings": list(self.warnings)}
+        budget = {} if self.budget is None else {"budget": self.budget.to_dict()}
+        return {"tables": tables, **budget, "verdict": verdict, "warnings": list(self.warnings)}
 
 
 def plan_of(

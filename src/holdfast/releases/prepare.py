@@ -51,7 +51,7 @@ def prepare(spec: AnySpec, data: Any = None) -> Prepared:
             from holdfast.releases.several import prepare_tables  # noqa: PLC0415 - what one need not load
 
             together = prepare_tables(spec, data)
-            prepared = Prepared(spec, together.tables, together, process_time() - begun)
+            prepared = Prepared(together.spec, together.tables, together, process_time() - begun)
         else:
             part = _records(spec, data) if spec.of_records else prepare_table(spec, data)
             prepared = Prepared(part.spec, {part.name: part}, seconds=process_time() - begun)

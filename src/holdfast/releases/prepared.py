@@ -166,12 +166,9 @@ class Prepared:
         if self.together is None:
             plans = {name: part.plan(each, asked) for name, part in self.parts.items()}
             return PlanReport(plans, plans[self.part.name].verdict)
-        fractions = self.together.fractions
-        plans = {
-            name: part.plan(each, None if asked is None else replace(asked, share=share))
-            for (name, part), share in zip(self.parts.items(), fractions, strict=True)
-        }
-        return PlanReport(plans, verdict(self.together.guarantee), self.together.shares)
+        plans = {name: part.plan(each, asked) for name, part in self.parts.items()}
+        told = verdict(self.together.guarantee)
+        return PlanReport(plans, told, self.together.shares, self.together.budget)
 
     @property
     def _target(self) -> Privacy:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from holdfast.certificate.certify import certify_tables
@@ -16,18 +16,21 @@ from holdfast.certificate.model import Certificate
 from holdfast.data.read import ReadTable, read_table
 from holdfast.ledger.charge import tables_charge
 from holdfast.ledger.rows import Charge
-from holdfast.mechanisms.catalogue import answer, mechanism_of, target_of
+from holdfast.mechanisms.catalogue import AnyMechanism, answer, at_target, mechanism_of, target_of
+from holdfast.mechanisms.errors.least_budget import AccuracyBudget, Spending
 from holdfast.outputs import Output
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.intensity import Intensity
-from holdfast.public import publish
+from holdfast.public import Public, publish
 from holdfast.releases.division import divide, table_privacy
 from holdfast.releases.joint import JointPremises, joint_guarantee, joint_intensity
 from holdfast.releases.part import Draw
 from holdfast.releases.shared import shared_margins
-from holdfast.releases.table import PreparedTable
+from holdfast.releases.shared_budget import SharedBudget
+from holdfast.releases.table import PreparedTable, budget_of
 from holdfast.sampling.entropy import Entropy
 from holdfast.spec.model import Spec
+from holdfast.spec.privacy import Privacy
 from holdfast.spec.tables import TablesSpec
 from holdfast.system.errors import DataError, GuaranteeError, InvariantError, SpecError
 from holdfast.system.machine import require_room
@@ -42,6 +45,8 @@ class Together:
     scope: JointPremises = field(repr=False)
     tables: Mapping[str, PreparedTable] = field(repr=False)
     fractions: tuple[Fraction, ...]
+    budget: SharedBudget | None = field(default=None, repr=False)
+    """What the budget follows from, where tables have to be so accurate."""
 
     drawn_together: ClassVar[bool] = False
 
@@ -104,8 +109,7 @@ class Together:
 
 def prepare_tables(spec: TablesSpec, data: Any = None) -> Together:
     """Read the tables of a spec, divide its budget, and settle each mechanism and the joint guarantee."""
-    _require_budget(spec)
-    specs = dict(zip(spec.names, spec.specs, strict=True))
+    specs = _any_budget(spec)
     for name, one in specs.items():
         _require_table(name, one)
     readings = {name: read_table(one, data) for name, one in specs.items()}
@@ -119,20 +123,47 @@ def prepare_tables(spec: TablesSpec, data: Any = None) -> Together:
     scope = JointPremises(publics, spec.privacy.adjacency, spec.privacy.distance).checked()
     premises = [public.premises(scope.adjacency, scope.distance) for public in publics.values()]
     fractions = divide(spec, premises)
+    parts = {
+        name: partial(_part, spec.privacy, fraction, scope)
+        for name, fraction in zip(spec.names, fractions, strict=True)
+    }
+    found = {name: _budget_of(name, one, parts[name], publics[name]) for name, one in specs.items()}
+    wanted = {name: needed for name, (needed, _) in found.items() if needed is not None}
+    budget = SharedBudget(wanted) if wanted else None
+    privacy = spec.privacy if budget is None else spec.privacy.spending(budget.value)
+    spec = spec.model_copy(update={"privacy": privacy})
     tables = {}
     for table, fraction in zip(spec.tables, fractions, strict=True):
-        name = table.name
-        own = spec.spec(table, table_privacy(spec.privacy, fraction, scope))
+        name, target = table.name, table_privacy(privacy, fraction, scope)
+        own, public, shape = specs[name].model_copy(update={"privacy": target}), publics[name], found[name][1]
         with _named(name):
-            tables[name] = PreparedTable(name, own, readings[name], publics[name], answer(own, publics[name]))
-    return Together(spec, scope, tables, fractions)
+            mechanism = (shape and at_target(shape, public, target_of(target))) or answer(own, public)
+        tables[name] = PreparedTable(
+            name, own, readings[name], public, mechanism, budget=wanted.get(name), part=parts[name]
+        )
+    return Together(spec, scope, tables, fractions, budget)
 
 
-def _require_budget(spec: TablesSpec) -> None:
-    if target_of(spec.privacy).intensity is None:
+def _part(privacy: Privacy, fraction: Fraction, scope: JointPremises, budget: Fraction) -> Privacy:
+    """Return the target of a table at a budget of all tables."""
+    return table_privacy(privacy.spending(budget), fraction, scope)
+
+
+def _budget_of(
+    name: str, spec: Spec, at: Spending, public: Public
+) -> tuple[AccuracyBudget | None, AnyMechanism | None]:
+    with _named(name):
+        return budget_of(spec, at, public)
+
+
+def _any_budget(spec: TablesSpec) -> dict[str, Spec]:
+    """Return the spec of each table, with some budget where it is still to follow from others."""
+    privacy = spec.privacy.spending(Fraction(1)) if spec.by_accuracy else spec.privacy
+    if target_of(privacy).intensity is None:
         raise SpecError(
             f'{setting("privacy", "epsilon")} is missing: give the budget that the tables share, such as "1".'
         )
+    return {table.name: spec.spec(table, privacy) for table in spec.tables}
 
 
 def _require_table(name: str, spec: Spec) -> None:
@@ -154,7 +185,7 @@ def _named(table: str) -> Iterator[None]:
     """Say of which table an error is."""
     try:
         yield
-    except (GuaranteeError, InvariantError) as error:
+    except (GuaranteeError, InvariantError, SpecError) as error:
         raise type(error)(f"{setting('tables')} {table!r}: {error}") from None
 
 

@@ -20,7 +20,7 @@ from holdfast.mechanisms.catalogue import AnyMechanism, at_target, for_accuracy,
 from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.errors.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.errors.counts import Counts
-from holdfast.mechanisms.errors.least_budget import AccuracyBudget, goals_of, least_budget
+from holdfast.mechanisms.errors.least_budget import AccuracyBudget, Spending, goals_of, least_budget
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.mechanisms.weights.accurate import shaped
 from holdfast.privacy.guarantee import Guarantee
@@ -64,6 +64,8 @@ class PreparedTable(PreparedPart):
     """The laws of the data, where the spec names a file of them."""
     budget: AccuracyBudget | None = field(default=None, repr=False)
     """What the budget follows from, where the spec says how accurate the release has to be."""
+    part: Spending | None = field(default=None, repr=False)
+    """Its target at a budget of all tables, where it is one of several that share one."""
 
     @property
     def guarantee(self) -> Guarantee:
@@ -176,12 +178,16 @@ class PreparedTable(PreparedPart):
         return () if self.budget is None else tuple(goal.of for goal in self.budget.goals)
 
     @property
+    def spending(self) -> Spending:
+        """Its target at a budget: of all tables, where it is one of several that share one."""
+        return self.part or self.spec.privacy.spending
+
+    @property
     def _priced(self) -> AccuracyBudget | None:
         """The budget, with what more accuracy would cost."""
         if self.budget is None:
             return None
-        goals = self.budget.goals
-        return least_budget(self.mechanism, self.public, self.spec.privacy, goals, priced=True)
+        return least_budget(self.mechanism, self.public, self.spending, self.budget.goals, priced=True)
 
     def plan(self, spent: float, what_if: WhatIfBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it."""
@@ -194,29 +200,35 @@ class PreparedTable(PreparedPart):
             warnings=self.warnings,
             expected=expected_errors(mechanism, public, self._also),
             budget=self._priced,
-            what_if=() if what_if is None else at_budgets(mechanism, public, self.spec.privacy, what_if),
+            what_if=() if what_if is None else at_budgets(mechanism, public, self.spending, what_if),
         )
 
 
-def budget_of(
-    spec: Spec, privacy: Privacy, public: Public
-) -> tuple[Privacy, AccuracyBudget | None, AnyMechanism | None]:
-    """Return a target with its budget, which may follow from how accurate the release has to be.
+def budget_of(spec: Spec, at: Spending, public: Public) -> tuple[AccuracyBudget | None, AnyMechanism | None]:
+    """Return the budget that follows from how accurate a release has to be; None where nothing is asked for.
 
-    Where the noise gets its shape from that, too, the mechanism comes with it.
+    Where the noise gets its shape from that, too, the mechanism comes with it, calibrated to any budget.
     """
     if not spec.accuracy:
-        return privacy, None, None
-    any_budget = spec.model_copy(update={"privacy": privacy.spending(Fraction(1))})
+        return None, None
+    any_budget = spec.model_copy(update={"privacy": at(Fraction(1))})
     goals = goals_of(spec.accuracy, public)
     shape = for_accuracy(spec)
     if shape is None:
-        budget = least_budget(answered(any_budget, public), public, privacy, goals)
-        return privacy.spending(budget.value), budget, None
+        return least_budget(answered(any_budget, public), public, at, goals), None
     found = shaped(answered(any_budget.model_copy(update={"mechanism": shape}), public), public, goals)
-    budget = least_budget(found, public, privacy, goals)
+    return least_budget(found, public, at, goals), found
+
+
+def with_budget(
+    spec: Spec, privacy: Privacy, public: Public
+) -> tuple[Privacy, AccuracyBudget | None, AnyMechanism | None]:
+    """Return a target with the budget that follows, where one does, and the mechanism that comes with it."""
+    budget, shape = budget_of(spec, privacy.spending, public)
+    if budget is None:
+        return privacy, None, None
     privacy = privacy.spending(budget.value)
-    return privacy, budget, at_target(found, public, target_of(privacy))
+    return privacy, budget, shape and at_target(shape, public, target_of(privacy))
 
 
 def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
@@ -231,7 +243,7 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
 
 def settle(spec: Spec, reading: ReadTable, public: Public, model: "StatedModel | None") -> PreparedTable:
     """Settle the mechanism and the guarantee of a spec for a table that was read."""
-    privacy, budget, mechanism = budget_of(spec, calibrated(spec.privacy, model, public), public)
+    privacy, budget, mechanism = with_budget(spec, calibrated(spec.privacy, model, public), public)
     spec = spec.model_copy(update={"privacy": privacy})
     mechanism = mechanism or answered(spec, public)
     _require_a_table(spec, mechanism)

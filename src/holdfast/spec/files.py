@@ -17,7 +17,7 @@ from holdfast.spec.constraints import Across
 from holdfast.spec.mechanism import options_of
 from holdfast.spec.model import Spec
 from holdfast.spec.part import Part
-from holdfast.spec.privacy import NEEDS, Privacy
+from holdfast.spec.privacy import NEEDS, OpenPrivacy, Privacy
 from holdfast.spec.published import PublishedBefore
 from holdfast.spec.tables import Budget, TableChoice
 from holdfast.spec.values import Rational, parse_rational, short, some_of_several
@@ -143,6 +143,17 @@ class FilesSpec(Part):
         return self
 
     @model_validator(mode="after")
+    def _budget_of_some(self) -> Self:
+        """Raise where a budget is shared by nobody, as that of each table follows from its targets."""
+        shared = [key for key in ("rho", "epsilon") if key in self.privacy]
+        if shared and all(table.accuracy for table in self.tables):
+            raise SpecError(
+                f"{setting('privacy', shared[0])} is given, and that of each table follows from its"
+                f" {setting('tables.accuracy')}: leave out one of the two."
+            )
+        return self
+
+    @model_validator(mode="after")
     def _alike(self) -> Self:
         """Let the tables be asked for alike, but for their files, units and budgets."""
         first = self.specs[0].privacy
@@ -200,7 +211,7 @@ class FilesSpec(Part):
     @property
     def fractions(self) -> tuple[Fraction | None, ...]:
         """The part of the shared budget that each table gets; None where it has a budget of its own."""
-        own = [bool({"rho", "epsilon"} & set(table.privacy)) for table in self.tables]
+        own = [bool(table.accuracy or {"rho", "epsilon"} & set(table.privacy)) for table in self.tables]
         weights = [
             Fraction(0) if mine else Fraction(1) if table.weight is None else Fraction(table.weight)
             for table, mine in zip(self.tables, own, strict=True)
@@ -216,6 +227,12 @@ class FilesSpec(Part):
         for key in ("rho", "epsilon"):
             if key not in NEEDS.get(str(asked["standard"]), (key,)):
                 asked.pop(key, None)
+        if table.accuracy:  # a budget that all tables share is not of this one
+            asked = {
+                key: value
+                for key, value in asked.items()
+                if key not in ("rho", "epsilon") or key in table.privacy
+            }
         if part is not None and part != 1:
             for key in ("rho", "epsilon"):
                 if key in asked:
@@ -228,7 +245,8 @@ class FilesSpec(Part):
                 data={**self.data, **table.data, "cells": tuple(table.cells)},  # type: ignore[arg-type]
                 invariants=table.invariants,
                 constraints=table.constraints,
-                privacy=Privacy(**asked),
+                accuracy=table.accuracy,
+                privacy=(OpenPrivacy if table.accuracy else Privacy)(**asked),
                 mechanism=mechanism,
                 folder=self.folder,
                 file=self.file,

@@ -14,7 +14,7 @@ from holdfast.spec.constraints import Constraints, Inequality, Invariant
 from holdfast.spec.data import Data
 from holdfast.spec.mechanism import MechanismChoice, MechanismOptions, options_of, suitable
 from holdfast.spec.part import Part, PlacedError
-from holdfast.spec.privacy import OpenPrivacy, Privacy
+from holdfast.spec.privacy import Privacy, without_budget
 from holdfast.spec.published import PublishedBefore
 from holdfast.spec.values import some_of_several
 from holdfast.system.errors import SpecError
@@ -158,15 +158,7 @@ class Spec(Part):
     @classmethod
     def _budget(cls, given: object, info: ValidationInfo) -> object:
         """Let the budget be open where accuracy settles it."""
-        if not info.data.get("accuracy"):
-            return given
-        values = dict(given) if isinstance(given, Privacy) else given
-        if not isinstance(values, Mapping):
-            return given
-        try:
-            return OpenPrivacy(**values)
-        except SpecError as error:
-            raise PlacedError(str(error)) from None
+        return without_budget(given) if info.data.get("accuracy") else given
 
     @field_validator("mechanism", mode="before")
     @classmethod

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, get_args
 
 from pydantic import StrictInt, field_validator, model_validator
 
-from holdfast.spec.part import Part, Text
+from holdfast.spec.part import Part, PlacedError, Text
 from holdfast.spec.values import SMALLEST, Rational, short
+from holdfast.system.errors import SpecError
 
 MOST_LETTERS = 40
 MOST_RECORDS = 10**6
@@ -298,3 +299,14 @@ class OpenPrivacy(Privacy):
                 " the two"
             )
         return self
+
+
+def without_budget(given: object) -> object:
+    """Return what a section says of a target whose budget follows; what is none is left as it is."""
+    values = dict(given) if isinstance(given, Privacy) else given
+    if not isinstance(values, Mapping):
+        return given
+    try:
+        return OpenPrivacy(**values)
+    except SpecError as error:
+        raise PlacedError(str(error)) from None

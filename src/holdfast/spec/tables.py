@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from holdfast.spec.data import Data
 from holdfast.spec.mechanism import options_of, suitable
 from holdfast.spec.model import Spec
 from holdfast.spec.part import Part, Text
-from holdfast.spec.privacy import Privacy
+from holdfast.spec.privacy import Privacy, without_budget
 from holdfast.spec.values import Rational, positive, some_of_several
 from holdfast.system.errors import SpecError
 from holdfast.system.files import plain_name
@@ -25,7 +25,7 @@ from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file, setting
 
 Division = Literal["equal", "weights", "least-error"]
-PER_TABLE = ("cells", "invariants", "constraints")
+PER_TABLE = ("cells", "invariants", "constraints", "accuracy")
 """What a spec of one table says at its top, and one of several in each of them."""
 MOST_LETTERS = 80
 _NO_FILE = re.compile(r'[<>:"|?*]|^[ .]|[ .]$')
@@ -51,6 +51,8 @@ class TableChoice(Part):
     weight: Rational | None = None
     invariants: Any = ()
     constraints: Any = Field(default_factory=dict)
+    accuracy: Any = ()
+    """What the table is to tell how exactly, where the budget follows from that."""
     mechanism: Any = None
 
     if TYPE_CHECKING:  # numbers may be given as text
@@ -100,10 +102,10 @@ class TablesSpec(Part):
     """
 
     data: Mapping[str, Any]
+    tables: tuple[TableChoice, ...]
     privacy: Privacy = Privacy()
     budget: Budget = Budget()
     mechanism: Any = Field(default_factory=dict)
-    tables: tuple[TableChoice, ...]
     others: Mapping[str, Any] = Field(default_factory=dict)
     """Sections of a spec that all tables share as they are."""
     folder: Path = Field(default=Path(), exclude=True)
@@ -125,12 +127,6 @@ class TablesSpec(Part):
                         f"the spec has {key} beside {setting('tables')}: move them into the tables they are"
                         f" of, as {setting(f'tables.{key}')}."
                     )
-            if key == "accuracy":
-                with of_a_file():
-                    raise SpecError(
-                        f"the spec has {setting('accuracy')} beside {setting('tables')}, whose budget is one:"
-                        " give it in their place."
-                    )
             if key not in (*own, *shared):
                 raise SpecError(f"the spec has an unknown section {key!r}: {closest(key, [*own, *shared])}")
         others = {key: value for key, value in values.items() if key in shared}
@@ -142,6 +138,13 @@ class TablesSpec(Part):
     @classmethod
     def _double_brackets(cls, tables: object) -> object:
         return some_of_several(tables, "tables")
+
+    @field_validator("privacy", mode="before")
+    @classmethod
+    def _budget_that_follows(cls, given: object, info: ValidationInfo) -> object:
+        """Let the budget be open where what some table is to tell settles it."""
+        tables = info.data.get("tables", ())
+        return without_budget(given) if any(table.accuracy for table in tables) else given
 
     @model_validator(mode="after")
     def _no_laws(self) -> Self:
@@ -219,18 +222,25 @@ class TablesSpec(Part):
         try:
             if isinstance(mechanism, Mapping):
                 mechanism = options_of(mechanism, suits)
-            return Spec(
+            found = Spec(
                 **self.others,
                 data=self._data(table.cells),  # type: ignore[arg-type]
                 invariants=table.invariants,
                 constraints=table.constraints,
-                privacy=privacy or self.privacy,
+                accuracy=table.accuracy,
+                privacy=self.privacy,
                 mechanism=mechanism,
                 folder=self.folder,
                 file=self.file,
             )
         except SpecError as error:
             raise SpecError(f"{setting('tables')} {table.name!r}: {error}") from None
+        return found if privacy is None else found.model_copy(update={"privacy": privacy})
+
+    @property
+    def by_accuracy(self) -> bool:
+        """Whether the budget follows from how accurate tables have to be."""
+        return any(table.accuracy for table in self.tables)
 
     def _data(self, cells: Sequence[str]) -> dict[str, Any]:
         """Return what [data] says of some attributes."""

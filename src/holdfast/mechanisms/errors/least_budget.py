@@ -31,6 +31,8 @@ STEP = 4.0
 """By which a bracket grows."""
 FEWEST = 20_000
 """Simulated numbers that a least budget is looked for with: fewer do not tell it, and take long at each."""
+Spending = Callable[[Fraction], Privacy]
+"""The target that a table has at a budget: the whole of it, or its part of that of several tables."""
 UP = Fraction(1001, 1000)
 """What a budget is raised by where rounding in a simulation has it miss its target."""
 
@@ -85,7 +87,12 @@ class AccuracyBudget:
     def words(self) -> list[str]:
         """Return it in sentences."""
         binding = self.goals[self.binds].words
-        found = [f"Budget: {self.name} {rational(self.value)}, the least for {binding}, which binds."]
+        head = f"Budget: {self.name} {rational(self.value)}, the least for {binding}, which binds."
+        return [head, *self.rows()]
+
+    def rows(self) -> list[str]:
+        """Return what each target needs, in a sentence."""
+        found = []
         for goal, need, less in zip(self.goals, self.needs, self.one_less, strict=True):
             said = f"{goal.words}: needs {self.name} {rational(need)}"
             more = f"; one less, {rational(less)}" if less is not None else ""
@@ -125,31 +132,31 @@ def _goal(target: AccuracyTarget, public: Public, number: int) -> Goal:
 
 
 def least_budget(
-    mechanism: AnyMechanism, public: Public, privacy: Privacy, goals: Sequence[Goal], *, priced: bool = False
+    mechanism: AnyMechanism, public: Public, at: Spending, goals: Sequence[Goal], *, priced: bool = False
 ) -> AccuracyBudget:
     """Return the least budget for all goals; ``mechanism`` is calibrated to any budget.
 
     Raises SpecError where no budget meets one of them.
     """
-    needs = tuple(_need(mechanism, public, privacy, goal, n) for n, goal in enumerate(goals, 1))
-    found = AccuracyBudget(privacy.budget, max(needs), tuple(goals), needs)
+    needs = tuple(_need(mechanism, public, at, goal, n) for n, goal in enumerate(goals, 1))
+    found = AccuracyBudget(at(Fraction(1)).budget, max(needs), tuple(goals), needs)
     if not priced:
         return found
     less = []
     for number, goal in enumerate(goals, 1):
         closer = Goal(goal.of, goal.within - 1, goal.level)
         try:
-            less.append(_need(mechanism, public, privacy, closer, number) if closer.within > 0 else None)
+            less.append(_need(mechanism, public, at, closer, number) if closer.within > 0 else None)
         except SpecError:
             less.append(None)
     return AccuracyBudget(found.name, found.value, found.goals, found.needs, tuple(less))
 
 
-def _need(mechanism: AnyMechanism, public: Public, privacy: Privacy, goal: Goal, number: int) -> Fraction:
+def _need(mechanism: AnyMechanism, public: Public, at: Spending, goal: Goal, number: int) -> Fraction:
     """Return the least budget for one goal."""
 
     def holds(budget: Fraction) -> bool:
-        own = at_target(mechanism, public, target_of(privacy.spending(budget)))
+        own = at_target(mechanism, public, target_of(at(budget)))
         found = None if own is None else count_errors(own, public, [goal.of])
         if found is None:
             raise SpecError(
