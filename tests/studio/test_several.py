@@ -1,5 +1,6 @@
 """Several tables of one file: each is clicked on, and tells its errors at its share of the budget."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from tests.studio.browser.worlds import world
 from tests.studio.visitor import Visitor, words
 
 import holdfast as hf
+from holdfast.system.text import rational
 
 
 @pytest.fixture
@@ -49,6 +51,48 @@ def test_errors_are_those_of_its_share(visitor: Visitor) -> None:
         assert all(row.exact or f"± {row.within_95:.3g}" in text for row in rows)
     assert visitor.post("/accuracy/budget", {"budget": "1/2"}).status_code == 200
     assert visitor.desk.asked.values["privacy"]["epsilon"] == "1/2"
+
+
+def targets(visitor: Visitor) -> list[Any]:
+    return [one.get("accuracy", []) for one in visitor.desk.asked.values["tables"]]
+
+
+def place_of(visitor: Visitor, table: str, words_of: str) -> str:
+    """Return the choice of some counts as the form sends it."""
+    text = visitor.post("/accuracy/look", {"table": table}).text
+    found = re.findall(rf'<option value="(\d+)">{words_of}</option>', text)
+    return str(found[0])
+
+
+def test_targets_of_several_tables_lead_to_one_budget_and_tell_what_binds(visitor: Visitor) -> None:
+    path = visitor.desk.place.folder / "holdfast.toml"
+    for table, counts in (("ages", "age"), ("places", "county")):
+        settled(visitor, table)
+        asked = {"table": table, "of": place_of(visitor, table, counts), "within": "9", "level": "90"}
+        assert visitor.post("/accuracy/target", asked).status_code == 200
+    assert [len(each) for each in targets(visitor)] == [1, 1]
+    assert "epsilon" not in visitor.desk.asked.values["privacy"]
+    budget = hf.plan(path).budget
+    assert budget is not None
+    least, other = rational(budget.value), "ages" if budget.table == "places" else "places"
+    assert "this one binds" in settled(visitor, budget.table)
+    text = settled(visitor, other)
+    assert f"The least budget for all that the tables are asked is epsilon {least}" in text
+    assert f"What binds is asked of {budget.table}" in text
+    assert "this one binds" not in text
+    nearer = {"table": other, "number": "0", "within": "1"}
+    assert visitor.post("/accuracy/aim", nearer).status_code == 200
+    after = hf.plan(path).budget
+    assert after is not None
+    assert after.table == other
+    assert after.value > budget.value
+    assert targets(visitor)[("ages", "places").index(other)][0]["within"] == 1
+    settled(visitor, other)
+    visitor.post("/accuracy/drop", {"table": other, "number": "0"})
+    settled(visitor, other)
+    visitor.post("/accuracy/drop", {"table": budget.table, "number": "0"})
+    assert targets(visitor) == [[], []]
+    assert visitor.desk.asked.values["privacy"]["epsilon"] == str(budget.tables[budget.table].value)
 
 
 def test_one_is_compared_at_its_share(visitor: Visitor) -> None:

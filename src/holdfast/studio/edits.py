@@ -79,12 +79,26 @@ def with_value(text: str, section: str, key: str, value: object, *, number: int 
     [privacy]
     unit = "record"   # who?
     """
+    wanted = tomllib.loads(text)
+    _set(wanted, section, number, key, value)
+    return put(text, section, key, value, wanted, number=number, note=note)
+
+
+def put(
+    text: str,
+    section: str,
+    key: str,
+    value: object,
+    wanted: Mapping[str, Any],
+    *,
+    number: int = 0,
+    note: str = "",
+) -> str:
+    """Return the text with a value of a section, which makes its values those that are wanted."""
     lines = text.split("\n")
     every = statements(lines)
     own = [one for one in every if (one.section, one.number) == (section, number)]
     there = next((one for one in own if one.key == key), None)
-    wanted = tomllib.loads(text)
-    _set(wanted, section, number, key, value)
     if there is not None:
         comment = _comment(lines, there)
         new = [] if value is None else [f"{_key(key)} = {words(value)}{comment}"]

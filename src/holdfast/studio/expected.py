@@ -15,6 +15,8 @@ from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.counts import usual as usual_counts
 from holdfast.releases.expected import BudgetErrors, WhatIfBudgets, at_budgets
 from holdfast.releases.prepare import prepare
+from holdfast.releases.several import Together
+from holdfast.releases.shared_budget import SharedBudget
 from holdfast.releases.table import PreparedTable, settle
 from holdfast.studio.desk import Desk
 from holdfast.studio.looked import Looked
@@ -36,6 +38,8 @@ class Settled:
     budget: Fraction | None
     """That of the spec, all of it; None where the noise is what is named."""
     key: tuple[Any, ...]
+    shared: SharedBudget | None = None
+    """What the budget of several tables follows from, where it does."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,10 @@ def settled(desk: Desk, one: Looked) -> Settled | None:
         return None
     part, together = found.parts[one.name], found.together
     assert isinstance(part, PreparedTable) and together is not None  # noqa: S101, PT018 - for types
-    share = together.fractions[one.place or 0]
-    return Settled(part, share, getattr(spec.privacy, name), key)
+    if isinstance(together, Together):
+        share, privacy = together.fractions[one.place or 0], together.spec.privacy
+        return Settled(part, share, getattr(privacy, name), key, together.budget)
+    return Settled(part, Fraction(1), getattr(part.spec.privacy, name), key)
 
 
 def choices(desk: Desk, one: Looked) -> Sequence[Counts]:
@@ -96,14 +102,13 @@ def choices(desk: Desk, one: Looked) -> Sequence[Counts]:
 def stops(desk: Desk, found: Settled) -> Sequence[Stop] | None:
     """Return the errors at the budgets of the slider; None while they are worked out."""
     prepared, own = found.prepared, found.budget
-    privacy = prepared.spec.privacy
     if own is None:
         raise SpecError("the budget follows from the noise that the spec names, so there is none to move.")
     budgets = tuple(own * factor for factor in FACTORS)
 
     def work() -> tuple[BudgetErrors, ...]:
-        asked = WhatIfBudgets(privacy.budget, budgets, found.share)
-        return at_budgets(prepared.mechanism, prepared.public, privacy, asked)
+        asked = WhatIfBudgets(prepared.spec.privacy.budget, budgets)
+        return at_budgets(prepared.mechanism, prepared.public, prepared.spending, asked)
 
     told = desk.soon(("stops", *found.key), work, WAIT)
     if told is None:

@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from holdfast.mechanisms.errors.least_budget import AccuracyBudget
 from holdfast.spec.files import FilesSpec
 from holdfast.spec.model import Spec
 from holdfast.spec.values import parse_rational
 from holdfast.studio import compared, swapped
 from holdfast.studio.compared import COMPARE
 from holdfast.studio.desk import Desk
-from holdfast.studio.edits import set_aside, with_block, with_value, without_block
-from holdfast.studio.expected import choices, key_of, settled, stops
+from holdfast.studio.edits import set_aside, with_value
+from holdfast.studio.entries import with_entry, with_entry_value, without_entry
+from holdfast.studio.expected import Settled, choices, key_of, settled, stops
 from holdfast.studio.looked import Looked, looked_at, turned_to
 from holdfast.studio.measured import measured
 from holdfast.studio.pages import Scene, View, Visit, action, page
@@ -60,7 +60,7 @@ def _of_table(visit: Visit, one: Looked) -> dict[str, Any]:
         "takes_budget": not isinstance(one.whole, FilesSpec),
         "budget_name": spec.privacy.budget,
         "choices": [(place, counts.words) for place, counts in enumerate(own)],
-        "targets": [_target(each) for each in desk.asked.values.get("accuracy", [])],
+        "targets": [_target(each) for each in _said(desk, one).get("accuracy", [])],
         "reaches": REACHES,
         "found": None,
         "stops": None,
@@ -74,7 +74,7 @@ def _of_table(visit: Visit, one: Looked) -> dict[str, Any]:
         values["waiting"] = found is None
         if found is not None:
             values["share"] = rational(found.share) if one.whole is not None and found.share != 1 else None
-            values["found"] = _budget_words(found.prepared.budget)
+            values["found"] = _budget_words(found, one.name)
             values["measured"] = measured(found.prepared.mechanism)
             values["flips"] = flips(visit, found, own)
             values["stops"] = made = stops(desk, found)
@@ -85,14 +85,33 @@ def _of_table(visit: Visit, one: Looked) -> dict[str, Any]:
     return values
 
 
-def _budget_words(budget: AccuracyBudget | None) -> Mapping[str, Any] | None:
-    if budget is None:
+def _said(desk: Desk, one: Looked) -> Mapping[str, Any]:
+    """Return the values of the spec in which those of a table stand."""
+    values = desk.asked.values
+    found: Mapping[str, Any] = values if one.place is None else values["tables"][one.place]
+    return found
+
+
+def _budget_words(found: Settled, table: str) -> Mapping[str, Any] | None:
+    """Return the budget that follows, what each target of a table needs, and what binds elsewhere."""
+    own, shared = found.prepared.budget, found.shared
+    whole = own or shared
+    if whole is None:
         return None
-    rows = [
-        (goal.words, rational(need), place == budget.binds)
-        for place, (goal, need) in enumerate(zip(budget.goals, budget.needs, strict=True))
-    ]
-    return {"name": budget.name, "value": rational(budget.value), "rows": rows}
+    elsewhere = shared is not None and shared.table != table
+    rows = (
+        []
+        if own is None
+        else [
+            (goal.words, rational(need), place == own.binds and not elsewhere)
+            for place, (goal, need) in enumerate(zip(own.goals, own.needs, strict=True))
+        ]
+    )
+    binds = None
+    if shared is not None and elsewhere:
+        whole, other = shared, shared.tables[shared.table]
+        binds = (other.goals[other.binds].words, shared.table)
+    return {"name": whole.name, "value": rational(whole.value), "rows": rows, "elsewhere": binds}
 
 
 def _target(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -127,9 +146,9 @@ def _edited(visit: Visit, change: Callable[[str], str], said: str) -> Scene:
 
 def targeted(visit: Visit) -> Scene:
     """Ask that counts are told within a number, in so many of a hundred cases."""
-    desk, of = visit.desk, visit.one("of")
-    spec = desk.asked.table
-    every = choices(desk, Looked(spec))
+    desk, of, one = visit.desk, visit.one("of"), _of_one_budget(visit)
+    spec = one.spec
+    every = choices(desk, one)
     if not (of.isdecimal() and int(of) < len(every)):
         raise SpecError("these counts are not among those that noise moves: choose others.")
     within, level = _asked_for(visit, "within"), _asked_for(visit, "level")
@@ -142,7 +161,7 @@ def targeted(visit: Visit) -> Scene:
     values |= {"within": _number(within), "level": float(level / 100)}
 
     def change(text: str) -> str:
-        return with_block(set_aside(text, "privacy", spec.privacy.budget), "accuracy", values)
+        return with_entry(set_aside(text, "privacy", spec.privacy.budget), "accuracy", values, one.place)
 
     return _edited(visit, change, "The budget now follows from what is asked.")
 
@@ -163,11 +182,11 @@ def _number(value: Fraction) -> int | float:
 
 def aimed(visit: Visit) -> Scene:
     """Ask a target for another number: the budget follows."""
-    desk, number, within = visit.desk, visit.one("number"), _asked_for(visit, "within")
-    _require_target(desk.asked.table, number)
+    one, number, within = looked_at(visit), visit.one("number"), _asked_for(visit, "within")
+    _require_target(one.spec, number)
     return _edited(
         visit,
-        lambda text: with_value(text, "accuracy", "within", _number(within), number=int(number)),
+        lambda text: with_entry_value(text, "accuracy", int(number), "within", _number(within), one.place),
         f"It is to be within {_number(within)}.",
     )
 
@@ -179,44 +198,52 @@ def _require_target(spec: Spec, number: str) -> None:
 
 def dropped(visit: Visit) -> Scene:
     """Take a target out; with the last one the budget that followed becomes the budget."""
-    desk, number = visit.desk, visit.one("number")
-    spec = desk.asked.table
+    one, number = _of_one_budget(visit), visit.one("number")
+    spec, every = one.spec, (one.spec,) if one.whole is None else one.whole.specs
     _require_target(spec, number)
-    name, value = spec.privacy.budget, _least(desk, spec) if len(spec.accuracy) == 1 else None
+    last = sum(len(each.accuracy) for each in every) == 1
+    name, value = spec.privacy.budget, _least(visit.desk, one) if last else None
 
     def change(text: str) -> str:
-        text = without_block(text, "accuracy", int(number))
+        text = without_entry(text, "accuracy", int(number), one.place)
         return text if value is None else with_value(text, "privacy", name, str(value))
 
     now = "" if value is None else f"; the budget is {name} {rational(value)}"
     return _edited(visit, change, f"The target is out{now}.")
 
 
-def _least(desk: Desk, spec: Spec) -> Fraction:
+def _of_one_budget(visit: Visit) -> Looked:
+    """Return the table that is looked at; SpecError where its budget is not that of the spec."""
+    one = looked_at(visit)
+    if isinstance(one.whole, FilesSpec):
+        raise SpecError("each of these tables has a budget of its own: change it in the text of the spec.")
+    return one
+
+
+def _least(desk: Desk, one: Looked) -> Fraction:
     """Return the budget that followed from the targets; 1 where none did."""
     try:
-        found = settled(desk, Looked(spec))
+        found = settled(desk, one)
     except HoldfastError:
         return Fraction(1)
     if found is None:
         raise SpecError("the budget of this target is still worked out: drop it in a moment.")
-    return Fraction(1) if found.prepared.budget is None else found.prepared.budget.value
+    return found.budget or Fraction(1)
 
 
 def spent(visit: Visit) -> Scene:
     """Take a budget; targets, from which another would follow, go out."""
-    one = looked_at(visit)
-    if isinstance(one.whole, FilesSpec):
-        raise SpecError("each of these tables has a budget of its own: change it in the text of the spec.")
-    spec = one.spec
+    one = _of_one_budget(visit)
+    spec, several = one.spec, None if one.whole is None else one.whole.specs
     try:
         value = parse_rational(visit.one("budget").strip())
     except ValueError as error:
         raise SpecError(f"the budget {error}.") from None
 
     def change(text: str) -> str:
-        for _ in spec.accuracy:
-            text = without_block(text, "accuracy", 0)
+        for place, each in enumerate(several or (spec,)):
+            for _ in each.accuracy:
+                text = without_entry(text, "accuracy", 0, None if several is None else place)
         return with_value(text, "privacy", spec.privacy.budget, str(value))
 
     said = f"The budget is {spec.privacy.budget} {plain_number(float(value))}."

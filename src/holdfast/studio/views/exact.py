@@ -10,10 +10,10 @@ from holdfast.spec.model import Spec
 from holdfast.spec.tables import TablesSpec
 from holdfast.studio import painted, swapped
 from holdfast.studio.desk import Desk
+from holdfast.studio.entries import with_entry, without_entry
 from holdfast.studio.figures import Figures, Revealed, figures, promise
 from holdfast.studio.figures import revealed as revealed_of
 from holdfast.studio.freed import Choice, freed
-from holdfast.studio.invariants import with_invariant, without_invariant
 from holdfast.studio.looked import Looked, looked_at, turned_to
 from holdfast.studio.pages import Scene, View, Visit, action, page
 from holdfast.system.errors import HoldfastError, SpecError
@@ -158,8 +158,8 @@ def _edited(visit: Visit, edit: Callable[[str], str], name: str) -> Scene:
 
 def _toggled(visit: Visit, one: Looked, place: int | None, values: Mapping[str, object]) -> Scene:
     if place is None:
-        return _edited(visit, lambda text: with_invariant(text, values, one.place), one.name)
-    return _edited(visit, lambda text: without_invariant(text, place, one.place), one.name)
+        return _edited(visit, lambda text: with_entry(text, "invariants", values, one.place), one.name)
+    return _edited(visit, lambda text: without_entry(text, "invariants", place, one.place), one.name)
 
 
 def margin(visit: Visit) -> Scene:
@@ -198,7 +198,7 @@ def drop(visit: Visit) -> Scene:
     one, number = looked_at(visit), visit.one("number")
     if not (number.isdecimal() and int(number) < len(one.spec.invariants)):
         raise SpecError("this exact number is not in the spec any more: look at the list again.")
-    return _edited(visit, lambda text: without_invariant(text, int(number), one.place), one.name)
+    return _edited(visit, lambda text: without_entry(text, "invariants", int(number), one.place), one.name)
 
 
 def turned(visit: Visit) -> Scene:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.studio.edits import words
-from holdfast.studio.invariants import (
+from holdfast.studio.entries import (
     elements,
     with_element,
-    with_invariant,
+    with_entry,
     without_element,
-    without_invariant,
+    without_entry,
 )
 
 NEW = {"where": {"sex": "f]", "age": ["a,", "b"]}}
@@ -47,10 +47,10 @@ def comments(text: str) -> list[str]:
 @pytest.mark.parametrize("text", ONE.values(), ids=ONE)
 def test_one_comes_and_goes_without_a_trace(text: str) -> None:
     before = of(text)
-    new = with_invariant(text, NEW)
+    new = with_entry(text, "invariants", NEW)
     assert of(new) == [*before, NEW]
     assert set(comments(text)) <= set(comments(new))
-    back = without_invariant(new, len(before))
+    back = without_entry(new, "invariants", len(before))
     assert of(back) == before
     assert comments(back) == comments(text)
     assert back in (text, text.replace("} # two", "}, # two"))  # a comma may stay, where one may
@@ -60,22 +60,22 @@ def test_one_comes_and_goes_without_a_trace(text: str) -> None:
 def test_any_can_be_taken_out(text: str) -> None:
     before = of(text)
     for place in range(len(before)):
-        assert of(without_invariant(text, place)) == before[:place] + before[place + 1 :]
+        assert of(without_entry(text, "invariants", place)) == before[:place] + before[place + 1 :]
     for _ in before:
-        text = without_invariant(text, 0)
-    assert of(with_invariant(text, NEW)) == [NEW]
+        text = without_entry(text, "invariants", 0)
+    assert of(with_entry(text, "invariants", NEW)) == [NEW]
 
 
 @pytest.mark.parametrize("table", range(4))
 def test_those_of_one_table_leave_the_others_alone(table: int) -> None:
     others = [place for place in range(4) if place != table]
-    new = with_invariant(TABLES, NEW, table)
+    new = with_entry(TABLES, "invariants", NEW, table)
     assert of(new, table) == [*of(TABLES, table), NEW]
     assert [of(new, place) for place in others] == [of(TABLES, place) for place in others]
     assert set(comments(TABLES)) <= set(comments(new))
-    assert of(without_invariant(new, len(of(TABLES, table)), table), table) == of(TABLES, table)
+    assert of(without_entry(new, "invariants", len(of(TABLES, table)), table), table) == of(TABLES, table)
     for place in range(len(of(TABLES, table))):
-        less = without_invariant(TABLES, place, table)
+        less = without_entry(TABLES, "invariants", place, table)
         assert of(less, table) == of(TABLES, table)[:place] + of(TABLES, table)[place + 1 :]
         assert [of(less, one) for one in others] == [of(TABLES, one) for one in others]
 

@@ -1,7 +1,8 @@
-"""Invariants in the text of a spec, wherever its writer put them: one comes or goes, others stay as they are.
+"""Entries of a list in the text of a spec, wherever its writer put them: invariants, or targets of accuracy.
 
-Those of one table are sections of their own, `[[invariants]]`, or a list, `invariants = [...]`; those of one
-of several tables stand in its section, as such a list or as `[[tables.invariants]]`.
+One comes or goes, others stay as they are. Those of one table are sections of their own, `[[invariants]]`, or
+a list, `invariants = [...]`; those of one of several tables stand in its section, as such a list or as
+`[[tables.invariants]]`.
 """
 
 import re
@@ -14,6 +15,7 @@ from holdfast.studio.edits import (
     block,
     checked,
     cut,
+    put,
     statements,
     with_block,
     with_value,
@@ -21,8 +23,7 @@ from holdfast.studio.edits import (
     words,
 )
 
-KEY = "invariants"
-NOTE = "published exactly"
+NOTES = {"invariants": "published exactly"}
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\])*"|\'[^\']*\'|#[^\n]*|[\[\]{},]|\s+|[^\s\[\]{},#"\']+',
     re.DOTALL,
@@ -31,11 +32,11 @@ _COMMA = re.compile(r"(?:\s|#[^\n]*\n)*,")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?\n")
 
 
-def with_invariant(text: str, values: Mapping[str, object], table: int | None = None) -> str:
-    r"""Return the text with one more invariant: of the table at a place, where there are several.
+def with_entry(text: str, key: str, values: Mapping[str, object], table: int | None = None) -> str:
+    r"""Return the text with one more entry: of the table at a place, where there are several.
 
     >>> text = '[[tables]]\ninvariants = [\n  { total = true }, # all\n]'
-    >>> print(with_invariant(text, {"margin": ["sex"]}, 0))
+    >>> print(with_entry(text, "invariants", {"margin": ["sex"]}, 0))
     [[tables]]
     invariants = [
       { total = true }, # all
@@ -44,39 +45,64 @@ def with_invariant(text: str, values: Mapping[str, object], table: int | None = 
     """
     lines = text.split("\n")
     every = statements(lines)
-    listed = _list(every, table)
+    listed = _list(every, key, table)
     if listed is None and table is None:
-        return with_block(text, KEY, values, NOTE)
+        return with_block(text, key, values, NOTES.get(key, ""))
     wanted = tomllib.loads(text)
-    _holder(wanted, table).setdefault(KEY, []).append(dict(values))
+    _holder(wanted, table).setdefault(key, []).append(dict(values))
     if listed is not None:
         return _edited(lines, listed, lambda raw: with_element(raw, words(values)), wanted)
-    own = _blocks(every, table or 0)
+    own = _blocks(every, key, table or 0)
     if not own:
-        return with_value(text, "tables", KEY, [dict(values)], number=table or 0)
-    lines[own[-1].end : own[-1].end] = ["", *block(f"tables.{KEY}", values, NOTE)]
+        return with_value(text, "tables", key, [dict(values)], number=table or 0)
+    lines[own[-1].end : own[-1].end] = ["", *block(f"tables.{key}", values, NOTES.get(key, ""))]
     return checked("\n".join(lines), wanted)
 
 
-def without_invariant(text: str, place: int, table: int | None = None) -> str:
-    r"""Return the text without the invariant at a place: of the table at a place, where there are several.
+def without_entry(text: str, key: str, place: int, table: int | None = None) -> str:
+    r"""Return the text without the entry at a place: of the table at a place, where there are several.
 
-    >>> print(without_invariant('invariants = [{ total = true }, { margin = ["sex"] }]  # kept', 0))
+    >>> print(without_entry('invariants = [{ total = true }, { margin = ["sex"] }]  # kept', "invariants", 0))
     invariants = [{ margin = ["sex"] }]  # kept
     """
     lines = text.split("\n")
     every = statements(lines)
-    listed = _list(every, table)
+    listed = _list(every, key, table)
     if listed is None and table is None:
-        return without_block(text, KEY, place)
+        return without_block(text, key, place)
     wanted = tomllib.loads(text)
-    del _holder(wanted, table)[KEY][place]
+    del _holder(wanted, table)[key][place]
     if listed is not None:
         return _edited(lines, listed, lambda raw: without_element(raw, place), wanted)
-    heads = [one for one in every if one.section == f"tables.{KEY}" and one.key is None]
-    own = _blocks(every, table or 0)
-    first = next((number for number, one in enumerate(heads) if one in own), 0)
-    return cut(text, f"tables.{KEY}", first + place, wanted)
+    return cut(text, f"tables.{key}", _number(every, key, place, table or 0), wanted)
+
+
+def with_entry_value(
+    text: str, key: str, place: int, name: str, value: object, table: int | None = None
+) -> str:
+    r"""Return the text with another value in the entry at a place.
+
+    >>> print(with_entry_value("[[accuracy]]\nwithin = 5  # people", "accuracy", 0, "within", 6))
+    [[accuracy]]
+    within = 6  # people
+    """
+    lines = text.split("\n")
+    every = statements(lines)
+    listed = _list(every, key, table)
+    wanted = tomllib.loads(text)
+    entry = _holder(wanted, table)[key][place]
+    entry[name] = value
+    if listed is not None:
+        return _edited(lines, listed, lambda raw: with_other_element(raw, place, words(entry)), wanted)
+    section, number = (key, place) if table is None else (f"tables.{key}", _number(every, key, place, table))
+    return put(text, section, name, value, wanted, number=number)
+
+
+def _number(every: Sequence[Statement], key: str, place: int, table: int) -> int:
+    """Return which of all sections of its name the entry at a place of one of several tables is."""
+    heads = [one for one in every if one.section == f"tables.{key}" and one.key is None]
+    own = _blocks(every, key, table)
+    return place + next((number for number, one in enumerate(heads) if one in own), 0)
 
 
 def _holder(values: dict[str, Any], table: int | None) -> dict[str, Any]:
@@ -84,18 +110,18 @@ def _holder(values: dict[str, Any], table: int | None) -> dict[str, Any]:
     return found
 
 
-def _list(every: Sequence[Statement], table: int | None) -> Statement | None:
-    """Return where the invariants are written as a list, if they are."""
+def _list(every: Sequence[Statement], key: str, table: int | None) -> Statement | None:
+    """Return where the entries are written as a list, if they are."""
     section = ("", 0) if table is None else ("tables", table)
-    return next((one for one in every if (one.section, one.number) == section and one.key == KEY), None)
+    return next((one for one in every if (one.section, one.number) == section and one.key == key), None)
 
 
-def _blocks(every: Sequence[Statement], table: int) -> Sequence[Statement]:
-    """Return the statements of the sections of invariants that belong to one of several tables."""
+def _blocks(every: Sequence[Statement], key: str, table: int) -> Sequence[Statement]:
+    """Return the statements of the sections of entries that belong to one of several tables."""
     heads = [one.begin for one in every if one.section == "tables" and one.key is None]
     begin = heads[table]
     end = next((head for head in heads if head > begin), None)
-    name = f"tables.{KEY}"
+    name = f"tables.{key}"
     return [
         one
         for one in every
@@ -177,6 +203,16 @@ def without_element(raw: str, place: int) -> str:
     if place:
         return raw[:begin].rstrip(" ") + raw[end:]
     return raw[:begin] + (raw[end:].lstrip(" ") if comma else raw[end:])
+
+
+def with_other_element(raw: str, place: int, new: str) -> str:
+    """Return the text of a list with another element at a place.
+
+    >>> with_other_element("[1, 2, 3]", 1, "9")
+    '[1, 9, 3]'
+    """
+    begin, end = elements(raw)[place]
+    return raw[:begin] + new + raw[end:]
 
 
 def _indent(raw: str, begin: int) -> str | None:
