@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.data import columns, identity, table
+from holdfast.data import columns, files, table
 from holdfast.data.geography import Regions, unfolded
 from holdfast.data.invariants import invariant_blocks
 from holdfast.data.read import open_source, read_table
@@ -200,13 +200,14 @@ def test_long_columns_are_held_by_their_texts_and_read_alike(
     for module, name, value in (
         (columns, "LONG", 1),
         (columns, "SEVERAL", 0),
-        (identity, "_AT_ONCE", 2),
+        (files, "AT_ONCE", 2),
         (table, "AT_ONCE", 2),
     ):
         monkeypatch.setattr(module, name, value)
+    source = unfolded(open_source(tmp_path / "blocks.csv"), asked.data.geography)
+    frame = columns.Columns.of(source, ("sex", "all", "county", "block")).frame
+    assert all(isinstance(kind, pl.Enum) for kind in frame.dtypes)
     held = read_table(asked)
-    for name in ("sex", "all", "county", "block"):
-        assert isinstance(held.columns.frame[name].dtype, pl.Enum)
     assert held.table == plain.table
     assert (held.identity, held.marks, held.warnings) == (plain.identity, plain.marks, plain.warnings)
     again = read_table(of_areas)
@@ -223,3 +224,12 @@ def test_long_columns_are_held_by_their_texts_and_read_alike(
     ):
         with pytest.raises(DataError, match=words):
             read_table(spec(damaged, tmp_path))
+
+
+def test_a_file_is_known_by_its_own_rows_whatever_levels_its_codes_make(tmp_path: Path) -> None:
+    (tmp_path / "place.csv").write_text("county,place\n10,A\n")
+    wide = {**BLOCKS.model_dump(exclude_unset=True), "areas": {"place": "place.csv"}}
+    data = {"path": "blocks.csv", "cells": ["sex"], "count": "n"}
+    asked = [spec(folder=tmp_path), spec(folder=tmp_path, data={**data, "geography": wide})]
+    plain = spec(folder=tmp_path, data={**data, "cells": ["block", "sex"]})
+    assert {read_table(one).identity for one in asked} == {read_table(plain).identity}

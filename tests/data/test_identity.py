@@ -19,6 +19,7 @@ from holdfast.data.read import ReadTable, read_table
 from holdfast.spec.data import Data
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import Privacy
+from holdfast.system.errors import DataError
 
 FRAME = pl.DataFrame(
     {
@@ -205,16 +206,16 @@ def test_never_in_a_repr() -> None:
     assert repr(reading) == (
         "ReadTable(table=<confidential table: county (3), sex (2); 6 cells>, inferred=('county', 'sex'))"
     )
-    assert "17031" not in repr(vars(reading)["columns"])
+    assert "17031" not in repr(vars(reading)["source"])
 
 
-def test_a_parquet_file_is_read_by_columns_and_each_once(
+def test_a_parquet_file_is_read_by_columns_and_known_by_its_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, "a.parquet", FRAME.write_parquet)
-    asked = list[list[str]]()
+    asked = list[list[str] | None]()
 
-    def seen(path: Path, columns: list[str]) -> Iterator[Any]:
+    def seen(path: Path, columns: list[str] | None = None) -> Iterator[Any]:
         asked.append(columns)
         return parquet_batches(path, columns)
 
@@ -222,4 +223,12 @@ def test_a_parquet_file_is_read_by_columns_and_each_once(
     reading = read_table(SPEC, path)
     assert asked == [["county"], ["sex"]]
     assert reading.identity == reading.identity == identity(FRAME.get_columns())
-    assert asked[2:] == [["age", "income", "veteran", "born", "seen", "note"]]
+    assert asked[2:] == [None]
+
+
+def test_a_file_that_is_changed_while_it_is_read_has_no_identity(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.parquet", FRAME.write_parquet)
+    reading = read_table(SPEC, path)
+    FRAME.head(2).write_parquet(path)
+    with pytest.raises(DataError, match="changed while it was read"):
+        reading.identity  # noqa: B018

@@ -66,7 +66,7 @@ def with_areas(source: Source, spec: Spec) -> Source:
         loaded = dict(zip(plain, source.load(plain), strict=True)) if plain else {}
         return [told[at[place]] if place in at else loaded[place] for place in wanted]
 
-    return replace(source, header=(*renamed, *names), load=load)
+    return replace(source, header=(*renamed, *names), load=load, origin=source.origin or source)
 
 
 def _joined(

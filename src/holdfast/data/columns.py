@@ -42,7 +42,7 @@ class Columns:
     source: Source
     frame: pl.DataFrame
     raw: pl.DataFrame
-    """The columns as they were before any recoding: by these a file is known."""
+    """The columns as they were before any recoding."""
 
     @classmethod
     def of(
@@ -131,13 +131,6 @@ class Columns:
         if bad is not None:
             raise DataError(f"{self.source.place(bad, column)} {_complaint(values[bad])}")
         return whole.to_numpy()
-
-    def rest(self) -> list[pl.Series]:
-        """Load all the other columns of the source, as they are there."""
-        header = self.source.header
-        places = [place for place, name in enumerate(header) if name not in self.frame.columns]
-        loaded = self.source.load(places)
-        return [column.alias(header[place]) for place, column in zip(places, loaded, strict=True)]
 
     def _no_gaps(self, column: str) -> None:
         values = self.frame[column]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import StringIO
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote
@@ -50,6 +50,8 @@ class Source:
     """The source before a spec gave it another shape: by this it is known."""
     rows: Callable[[], Iterator[list[pl.Series]]] | None = None
     """All rows as they are, batch by batch, where a database has counted equal ones: see `TIMES`."""
+    read: Callable[[], Iterator[list[pl.Series]]] | None = None
+    """All columns, some rows at a time, where the source need not hold them."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,6 +62,17 @@ class Source:
     def grouped(self) -> bool:
         """Whether each row stands for as many as its last column says."""
         return self.rows is not None
+
+    def batches(self) -> Iterator[list[pl.Series]]:
+        """Yield all rows as the source itself has them, some at a time."""
+        if (own := self.origin or self) is not self:
+            yield from own.batches()
+        elif (read := self.rows or self.read) is not None:
+            yield from read()
+        else:
+            columns = self.load(range(len(self.header)))
+            for begin in range(0, max(map(len, columns), default=0), AT_ONCE):
+                yield [column[begin : begin + AT_ONCE] for column in columns]
 
     def row(self, record: int) -> str:
         """Return the words for a row; frames count theirs from 0, so that is said."""
@@ -74,6 +87,8 @@ class Source:
         return f"{self.name}, {self.row(record)}, column {column!r}"
 
 
+AT_ONCE = 1_000_000
+"""Rows of a source that are worked on at one time."""
 FRAME = "the data frame"
 TIMES = "\0times"
 """The column that says how many rows of a database are one here: none of a database has this name."""
@@ -233,7 +248,12 @@ def _with_keys(source: Source, keys: Mapping[str, str | None]) -> Source:
             for at in places
         ]
 
-    return replace(source, header=(*source.header, *added), load=load) if added else source
+    def read() -> Iterator[list[pl.Series]]:
+        for batch in source.batches():
+            size = len(batch[0])
+            yield [*batch, *(pl.repeat(value, size, dtype=pl.String, eager=True) for value in values)]
+
+    return replace(source, header=(*source.header, *added), load=load, read=read) if added else source
 
 
 def _together(path: Path, parts: Sequence[Source]) -> Source:
@@ -263,7 +283,10 @@ def _together(path: Path, parts: Sequence[Source]) -> Source:
         name = Path(parts[at].name).relative_to(_root(path))
         return f"{name}, {parts[at].row(record - (ends[at - 1] if at else 0))}"
 
-    return Source(str(path), first.header, load, first_row=first.first_row, spoken=spoken)
+    def read() -> Iterator[list[pl.Series]]:
+        return chain.from_iterable(part.batches() for part in parts)
+
+    return Source(str(path), first.header, load, first_row=first.first_row, spoken=spoken, read=read)
 
 
 def require_plain(path: Path, *, links: bool = True) -> None:
@@ -426,7 +449,14 @@ def _open_parquet(path: Path, most_rows: int) -> Source:
             f"{path} says that it has {rows:,} rows, more than the {most_rows:,} that it can have: write it"
             " anew."
         )
-    header = tuple(schema.names)
+    header, before = tuple(schema.names), path.stat()
+
+    def read() -> Iterator[list[pl.Series]]:
+        for batch in parquet_batches(path):
+            yield pl.DataFrame(decoded(batch)).get_columns()
+        now = path.stat()
+        if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
+            raise DataError(f"{path} was changed while it was read: do the same again.")
 
     def load(places: Sequence[int]) -> list[pl.Series]:
         names = [header[place] for place in places]
@@ -443,7 +473,7 @@ def _open_parquet(path: Path, most_rows: int) -> Source:
             )
         return pl.DataFrame(table).get_columns()
 
-    return Source(str(path), header, load, first_row=1)
+    return Source(str(path), header, load, first_row=1, read=read)
 
 
 @contextmanager

@@ -259,7 +259,7 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         begins = kind.categories.str.slice(0, length)
         return compact(begins.gather(codes.to_physical())).alias(level)
 
-    return replace(source, header=header, load=load)
+    return replace(source, header=header, load=load, origin=source.origin or source)
 
 
 def _codes(source: Source, codes: pl.Series, geography: Geography) -> pl.Series:

@@ -27,6 +27,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 
+from holdfast.lattice.arrays import IntArray
+
 _CHUNK = 100_000
 """How many rows are Python's own objects at one time."""
 _AT_ONCE = 1_000_000
@@ -71,19 +73,13 @@ def _rows(values: pl.DataFrame) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def column_identity(column: pl.Series, times: pl.Series | None = None) -> bytes:
-    """Return the identity of one column of levels: how often it has each, whatever the order of rows.
-
-    Where rows stand for several, ``times`` says for how many.
-    """
-    each = pl.len().cast(pl.Int64) if times is None else pl.col("times").sum()
-    levels = pl.DataFrame({"level": column, **({} if times is None else {"times": times})})
-    found = levels.group_by("level").agg(each.alias("of it"))
-    counted = found.with_columns(pl.col("level").cast(pl.String)).sort("level")  # as texts, in their order
+def column_identity(levels: Sequence[str], rows: IntArray) -> bytes:
+    """Return the identity of one column of levels: how many rows have each, whatever their order."""
     stream = hashlib.sha256(b"holdfast-column/1\n")
-    for level, number in counted.iter_rows():
-        text = level.encode()
-        stream.update(b"%d:%b %d\n" % (len(text), text, number))
+    for level, number in sorted(zip(levels, rows.tolist(), strict=True)):
+        if number:
+            text = level.encode()
+            stream.update(b"%d:%b %d\n" % (len(text), text, number))
     return stream.digest()
 
 

@@ -53,7 +53,7 @@ def _on(reading: ReadTable, spec: Spec, own: Regions, onto: tuple[str, Regions, 
     if missing:
         more = f" (and {len(missing) - 1:,} more)" if len(missing) > 1 else ""
         raise DataError(
-            f"{reading.columns.source.name} has the {leaf} {in_quotes(missing[0])}{more}, which the table"
+            f"{reading.source.name} has the {leaf} {in_quotes(missing[0])}{more}, which the table"
             f" {other!r} does not have: tables that are estimated together have the same places, so"
             f" list it in"
             " both, with a count of 0 where nothing is counted, or correct it."
@@ -65,7 +65,7 @@ def _on(reading: ReadTable, spec: Spec, own: Regions, onto: tuple[str, Regions, 
         for place, (one, two) in enumerate(zip(mine.tolist(), theirs.tolist(), strict=True)):
             if names[one] != known[two]:
                 raise DataError(
-                    f"{reading.columns.source.name} has the {leaf} {in_quotes(codes[place])} in the {level}"
+                    f"{reading.source.name} has the {leaf} {in_quotes(codes[place])} in the {level}"
                     f" {in_quotes(names[one])}, and the table {other!r} has it in {in_quotes(known[two])}:"
                     " correct one of them."
                 )

@@ -42,35 +42,29 @@ class ReadTable:
 
     table: Table
     inferred: tuple[str, ...]
-    columns: Columns = field(repr=False)
+    source: Source = field(repr=False)
+    """Where the rows are, as they were before a spec gave them another shape."""
+    header: tuple[str, ...] = field(repr=False)
+    """The names of all columns of the source in the shape that a spec gave it."""
+    rows: Mapping[str, IntArray] = field(repr=False)
+    """For each attribute, on how many rows each of its levels stands."""
     warnings: tuple[str, ...] = field(default=(), repr=False)
     """What a curator should look at, a sentence each, without a count."""
 
     @cached_property
     def identity(self) -> bytes:
         """The identity of all that the source holds, not only of what the table counts: confidential."""
-        from holdfast.data.identity import identity, identity_of_batches  # noqa: PLC0415 - loaded late
+        from holdfast.data.identity import identity_of_batches  # noqa: PLC0415 - loaded late
 
-        if (rows := self.columns.source.rows) is not None:
-            return identity_of_batches(rows())
-        if (origin := self.columns.source.origin) is not None:
-            loaded = origin.load(range(len(origin.header)))
-            return identity([column.alias(name) for name, column in zip(origin.header, loaded, strict=True)])
-        return identity([*self.columns.raw, *self.columns.rest()])
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The names of all columns of the source."""
-        return self.columns.source.names
+        return identity_of_batches(self.source.batches())
 
     @property
     def marks(self) -> dict[str, bytes]:
         """The identity of the column of each attribute: confidential."""
         from holdfast.data.identity import column_identity  # noqa: PLC0415 - for ledgers alone
 
-        names, frame = self.table.schema.names, self.columns.frame
-        times = frame[TIMES] if TIMES in frame.columns else None
-        return {name: column_identity(frame[name], times) for name in names}
+        attributes = self.table.schema.attributes
+        return {each.name: column_identity(each.levels, self.rows[each.name]) for each in attributes}
 
 
 def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> ReadTable:
@@ -109,15 +103,22 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     said = _warnings(spec, columns, records, times)
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nestings, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
+    stand_on = {each.name: records.rows(each.name, times) for each in attributes}
+
+    def read(counts: IntArray) -> ReadTable:
+        table, own = Table(schema, counts), source.origin or source
+        doubts = (*said, *table_warnings(spec, columns, records, table))
+        return ReadTable(table, inferred, own, source.names, stand_on, doubts)
+
+    cells = records.cells(schema)
     if asked.count is None:
         times = np.ones(records.size, dtype=np.int64) if times is None else times
-        table = Table(schema, _spread(columns, schema, records, times, names[0]))
-        return ReadTable(table, inferred, columns, (*said, *table_warnings(spec, columns, records, table)))
+        return read(_spread(columns, schema, cells, times, names[0]))
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
-        _each_once(columns, schema, records)
-    counts = _spread(columns, schema, records, values, asked.count)
+        _each_once(columns, schema, cells)
+    counts = _spread(columns, schema, cells, values, asked.count)
     if not counts.any():
         raise DataError(
             f"{source.name}, column {asked.count!r} counts nobody, so there is one possible table, and an"
@@ -128,8 +129,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
             f"{source.name}, column {asked.count!r} sums to more than the {MOST_RECORDS:,} records that"
             " are handled: check the counts."
         )
-    table = Table(schema, counts)
-    return ReadTable(table, inferred, columns, (*said, *table_warnings(spec, columns, records, table)))
+    return read(counts)
 
 
 def _declared(spec: Spec) -> dict[str, Sequence[str]]:
@@ -252,9 +252,12 @@ def ordered_levels(levels: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(levels, key=lambda level: (values[level], level)))
 
 
-def _each_once(columns: Columns, schema: Schema, records: Records) -> None:
+def _each_once(columns: Columns, schema: Schema, cells: IntArray) -> None:
     """Raise where two rows are of one cell; codes of missing values that are several are not one row."""
-    cells = records.cells(schema)
+    seen = np.zeros(schema.size, dtype=np.bool_)
+    seen[cells] = True
+    if np.count_nonzero(seen) == cells.size:
+        return
     repeated = first_repeat(cells)
     if repeated is None:
         return
@@ -277,14 +280,13 @@ def _each_once(columns: Columns, schema: Schema, records: Records) -> None:
 def _spread(
     columns: Columns,
     schema: Schema,
-    records: Records,
+    cells: IntArray,
     values: IntArray,
     count: str,
 ) -> IntArray:
     """Return the values summed over all cells."""
-    cells = records.cells(schema)
-    _no_structural_zeros(columns, schema, records, values, count)
-    rough = float(np.abs(values.astype(np.float64)).sum())
+    _no_structural_zeros(columns, schema, cells, values, count)
+    rough = max(float(values.max()), -float(values.min())) * values.size
     if rough >= 2**62 and sum(abs(value) for value in values.tolist()) >= 2**63:
         raise DataError(
             f"{columns.source.name}, column {count!r} sums to more than fits 64 bits: check the counts."
@@ -307,13 +309,12 @@ def _nonnegative(columns: Columns, count: str, values: IntArray) -> None:
 def _no_structural_zeros(
     columns: Columns,
     schema: Schema,
-    records: Records,
+    cells: IntArray,
     values: IntArray,
     column: str,
 ) -> None:
     if not schema.impossible:
         return
-    cells = records.cells(schema)
     wrong = (values != 0) & ~schema.possible[cells]
     if wrong.any():
         record = int(np.argmax(wrong))

@@ -310,6 +310,14 @@ class Records:
         """Return the codes of an attribute."""
         return self.codes[self.attributes.axis(name)]
 
+    def rows(self, name: str, times: IntArray | None = None) -> IntArray:
+        """Return how many records have each level of an attribute, where each stands for some ``times``."""
+        found = np.zeros(len(self.attributes.attribute(name).levels), dtype=np.int64)
+        for begin in range(0, self.size, AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            np.add.at(found, self.column(name)[some], 1 if times is None else times[some])
+        return found
+
     def cells(self, schema: Schema) -> IntArray:
         """Return the cell of each record among those of a schema over some of the attributes."""
         for attribute in schema.attributes:
