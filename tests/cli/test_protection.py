@@ -156,6 +156,24 @@ def test_a_table_that_stays_as_it_is_is_told_wherever_it_is_used(run: Run, tmp_p
     assert any(one.startswith(HARDLY) for one in json.loads(made.out)["warnings"])
 
 
+CROSSING = SPEC.replace("total = true", 'margin = ["sex"]\n[[invariants]]\nmargin = ["age"]')
+
+
+@pytest.mark.parametrize("spec", [SPEC, CROSSING], ids=["law", "simulated"])
+def test_a_plan_tells_that_noise_hardly_changes_anything_as_the_release_does(
+    run: Run, tmp_path: Path, spec: str
+) -> None:
+    path = written(tmp_path, spec)
+    planned = run("plan", path, "--json")
+    told = json.loads(planned.out)
+    made = json.loads(run("release", path, "--out", tmp_path / "out", "--json", ACCEPT).out)
+    assert [one for one in told["warnings"] if one.startswith(HARDLY)]
+    assert set(made["warnings"]) < set(told["warnings"])
+    assert told["verdict"]["warnings"][0]["id"] == "hardly-changed"
+    heard = [line.removeprefix("warning: ") for line in planned.err.splitlines() if "warning: " in line]
+    assert heard == told["warnings"]
+
+
 def test_a_seed_is_told_of_on_standard_error(run: Run, tmp_path: Path) -> None:
     spec = written(tmp_path, SPEC.replace("100", "1"))
     done = run("release", spec, "--out", tmp_path / "out", "--seed", "3", "--quiet")

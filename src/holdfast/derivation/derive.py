@@ -27,7 +27,7 @@ from holdfast.derivation.labels import misnamed
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, target_of
 from holdfast.mechanisms.errors.accuracy import accuracy
 from holdfast.mechanisms.errors.counts import Counts
-from holdfast.mechanisms.errors.least_budget import Goal, least_budget
+from holdfast.mechanisms.errors.least_budget import Goal, least_budget, shown_by
 from holdfast.mechanisms.weights.accurate import gap_for
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.privacy.pufferfish.of_model import StatedModel
@@ -320,6 +320,8 @@ class Derivation:
         holds = beyond is not None and beyond > -SAME_BUDGET and (self.shares or beyond < SAME_BUDGET)
         self.beyond.extend([] if beyond is None else [beyond])
         told = f"{found.name} {found.value} is the least for {counted(len(goals), 'target')}"
+        draws, level = found.draws[found.binds], goals[found.binds].level
+        told += "" if draws is None else f", as is {shown_by(draws, level)}"
         yield Check("accuracy", holds=holds, detail=told)
 
     @staticmethod

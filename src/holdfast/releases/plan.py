@@ -9,10 +9,10 @@ from fractions import Fraction
 from time import process_time
 from typing import Any
 
-from holdfast.certificate.head import VerdictSection
+from holdfast.certificate.head import UnchangedSection, VerdictSection
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.protection import planned_warnings
-from holdfast.certificate.verdict import unchanged_section, verdict
+from holdfast.certificate.verdict import verdict
 from holdfast.mechanisms.catalogue import AnyMechanism
 from holdfast.mechanisms.drawing import METHODS
 from holdfast.mechanisms.errors.accuracy import BATCH, MOST_DRAWS, repeats
@@ -181,6 +181,7 @@ def plan_of(
     cells: int,
     spent: float,
     *,
+    stays: UnchangedSection | None,
     simulated: Callable[[], int],
     warnings: tuple[str, ...],
     expected: Expected | None,
@@ -189,14 +190,15 @@ def plan_of(
 ) -> PartPlan:
     """Return the plan of a table on which so many seconds were spent.
 
-    ``simulated`` estimates the stand-in whose bias is told, and returns how many cells that were.
+    ``stays`` is how likely the noise leaves things as they are; ``simulated`` estimates the stand-in whose
+    bias is told, and returns how many cells that were.
     """
     begun = process_time()
     noise = mechanism.noise
     if noise is not None:
         noise.steps  # noqa: B018 - the plan of the draw belongs to the time of planning
     planned = spent + process_time() - begun
-    said = verdict(mechanism.guarantee, unchanged_section(mechanism, None, cells), mechanism.releases)
+    said = verdict(mechanism.guarantee, stays, mechanism.releases)
     costs = None if noise is None else costs_of(noise, cells, planned)
     if mechanism.estimated:
         costs = _of_estimates(simulated, cells, planned)

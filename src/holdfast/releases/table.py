@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast.certificate.certify import certify
+from holdfast.certificate.certify import certify, expected_section
+from holdfast.certificate.head import UnchangedSection
 from holdfast.certificate.model import Certificate
+from holdfast.certificate.verdict import unchanged_section
 from holdfast.data.read import ReadTable, read_table
 from holdfast.lattice.arrays import IntArray
 from holdfast.laws import calibrated, secrets_of, stated_model
@@ -26,7 +28,7 @@ from holdfast.mechanisms.weights.accurate import shaped
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
 from holdfast.releases.before import with_published
-from holdfast.releases.expected import WhatIfBudgets, at_budgets, expected_errors
+from holdfast.releases.expected import Expected, WhatIfBudgets, at_budgets, expected_errors
 from holdfast.releases.part import SPARE, Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, plan_of
 from holdfast.releases.ways_out import answered
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from holdfast.privacy.pufferfish.guarantee import TPGuarantee
     from holdfast.privacy.pufferfish.of_model import StatedModel
 
+NARROW = 1.0
+"""A mean error of cells above which no noise leaves nearly all of them as they are."""
 LONGEST_COUNT = 22
 """Bytes of a count with its sign and the end of its line."""
 PER_RECORD = 80
@@ -189,16 +193,27 @@ class PreparedTable(PreparedPart):
             return None
         return least_budget(self.mechanism, self.public, self.spending, self.budget.goals, priced=True)
 
+    def _unchanged(self, expected: Expected | None) -> UnchangedSection | None:
+        """Return how likely noise leaves things as they are; simulated only where it is so narrow."""
+        names, cells = self.public.schema.names, self.public.possible.size
+        sizes = [one.mean_absolute for one in expected or () if one.of == Counts(names)]
+        narrow = any(size < NARROW for size in sizes) and self.mechanism.unchanged is None
+        known = self.accuracy if narrow else None
+        section = None if known is None else expected_section(known, names)
+        return unchanged_section(self.mechanism, section, cells)
+
     def plan(self, spent: float, what_if: WhatIfBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it."""
         mechanism, public = self.mechanism, self.public
+        expected = expected_errors(mechanism, public, self._also)
         return plan_of(
             mechanism,
             public.possible.size,
             spent,
+            stays=self._unchanged(expected),
             simulated=lambda: 0 if self.details is None else self.details.simulated,
             warnings=self.warnings,
-            expected=expected_errors(mechanism, public, self._also),
+            expected=expected,
             budget=self._priced,
             what_if=() if what_if is None else at_budgets(mechanism, public, self.spending, what_if),
         )

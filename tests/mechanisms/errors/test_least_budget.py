@@ -242,3 +242,45 @@ def test_noise_that_takes_long_to_simulate_is_not_simulated_at_one_budget_after_
     spec["invariants"] = [{"margin": ["a"]}, {"margin": ["b", "c"]}]
     with pytest.raises(SpecError, match="takes too long to be simulated at one budget after another"):
         prepare(Spec.of(spec), frame())
+
+
+@pytest.mark.parametrize("level", ["0.9", "0.95"])
+def test_what_is_simulated_holds_and_not_but_for_the_error_of_the_simulation(level: str) -> None:
+    """Other draws, 40,000 of them, find each count within as often as was asked, at four standard errors."""
+    spec = values({"name": "lattice-laplace"}, [{"cells": True, "within": 12, "level": level}])
+    spec["data"] = {**spec["data"], "cells": ["a", "b"]}
+    spec["invariants"] = [{"margin": ["a"]}, {"margin": ["b"]}]
+    prepared = prepare(Spec.of(spec), frame().group_by("a", "b", maintain_order=True).agg(pl.sum("n")))
+    budget = prepared.table.budget
+    assert budget is not None
+    assert budget.draws == (4_000,)
+    noise = prepared.mechanism.noise
+    assert noise is not None
+    sizes = np.abs(noise.sample(SeededEntropy(6), 40_000))
+    shares = (sizes <= 12).mean(axis=0)
+    error = np.sqrt(float(level) * (1 - float(level)) / 40_000)
+    assert shares.min() > float(level) + FAR * error
+
+
+def test_a_probability_that_draws_cannot_show_is_refused() -> None:
+    spec = values({"name": "lattice-laplace"}, [{"cells": True, "within": 40, "level": "0.9999"}])
+    spec["invariants"] = [{"margin": ["a"]}, {"margin": ["b", "c"]}]
+    with pytest.raises(SpecError, match="is more than 4,000 draws can show: ask for a smaller probability"):
+        prepare(Spec.of(spec), frame())
+
+
+def test_the_plan_and_a_verification_tell_what_was_simulated(tmp_path: Path) -> None:
+    asked_of = values({"name": "lattice-laplace"}, [{"cells": True, "within": 12, "level": "0.9"}])
+    asked_of["invariants"] = [{"margin": ["a"]}, {"margin": ["b", "c"]}]
+    spec = Spec.of(asked_of)
+    budget = prepare(spec, frame()).plan().parts["table"].budget
+    assert budget is not None
+    assert budget.words()[1].endswith("; simulated, shown by 4,000 draws with a confidence of 99.9 %.")
+    (target,) = budget.to_dict()["targets"]
+    assert (target["draws"], target["confidence"]) == (4_000, "999/1000")
+    hf.release(spec, tmp_path / "out", data=frame())
+    (check,) = (one for one in hf.verify(tmp_path / "out").checks if one.name == "accuracy")
+    assert check.holds
+    assert check.detail.endswith(
+        "is the least for 1 target, as is shown by 4,000 draws with a confidence of 99.9 %"
+    )

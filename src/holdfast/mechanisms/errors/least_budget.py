@@ -3,11 +3,13 @@
 Every law of noise here gets narrower as the budget grows, and all else of a mechanism stays. So each target
 has a least budget of its own: it is bracketed, halved in logarithms until both ends agree in `CLOSE`, and
 rounded up, where it is tried once more. The largest of all is the budget, and its target binds. Where laws
-are simulated the draws have one seed, and the same words serve at every budget.
+are simulated the draws have one seed, and the same words serve at every budget; the least is then the least
+at which they show that the target holds, with a confidence that is told [holdfast,
+mechanisms/errors/simulated.py].
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from math import exp, log
@@ -17,7 +19,7 @@ from holdfast.data.selection import chosen_levels
 from holdfast.mechanisms.catalogue import AnyMechanism, at_target, target_of
 from holdfast.mechanisms.errors.accuracy import MOST_DRAWS
 from holdfast.mechanisms.errors.counts import Counts
-from holdfast.mechanisms.errors.simulated import count_errors
+from holdfast.mechanisms.errors.simulated import CONFIDENCE, SimulatedTest, each_alone, shown_within
 from holdfast.public import Public
 from holdfast.spec.accuracy import AccuracyTarget
 from holdfast.spec.privacy import LEAST, MOST, Privacy
@@ -63,6 +65,8 @@ class AccuracyBudget:
     value: Fraction
     goals: tuple[Goal, ...]
     needs: tuple[Fraction, ...]
+    draws: tuple[int | None, ...]
+    """How many draws show that each holds, None where formulas tell it."""
     one_less: tuple[Fraction | None, ...] = ()
     """What each would need to be within one less, where that can be."""
 
@@ -79,8 +83,14 @@ class AccuracyBudget:
             "binds": list(self.goals[self.binds].of.names),
             "binding_target": self.binds + 1,
             "targets": [
-                {**goal.to_dict(), "needs": str(need), "one_less": None if less is None else str(less)}
-                for goal, need, less in zip(self.goals, self.needs, rest, strict=True)
+                {
+                    **goal.to_dict(),
+                    "needs": str(need),
+                    "one_less": None if less is None else str(less),
+                    "draws": draws,
+                    "confidence": None if draws is None else str(CONFIDENCE),
+                }
+                for goal, need, less, draws in zip(self.goals, self.needs, rest, self.draws, strict=True)
             ],
         }
 
@@ -93,11 +103,18 @@ class AccuracyBudget:
     def rows(self) -> list[str]:
         """Return what each target needs, in a sentence."""
         found = []
-        for goal, need, less in zip(self.goals, self.needs, self.one_less, strict=True):
+        for goal, need, less, draws in zip(self.goals, self.needs, self.one_less, self.draws, strict=True):
             said = f"{goal.words}: needs {self.name} {rational(need)}"
             more = f"; one less, {rational(less)}" if less is not None else ""
-            found.append(f"    {said}{more}.")
+            shown = "" if draws is None else f"; simulated, {shown_by(draws, goal.level)}"
+            found.append(f"    {said}{more}{shown}.")
         return found
+
+
+def shown_by(draws: int, level: Fraction) -> str:
+    """Say what a target rests on that draws show to hold."""
+    together = "" if each_alone(draws, level) else ", of all counts together,"
+    return f"shown by {draws:,} draws{together} with a confidence of {100 * float(CONFIDENCE):g} %"
 
 
 def goals_of(targets: Sequence[AccuracyTarget], public: Public) -> tuple[Goal, ...]:
@@ -138,48 +155,86 @@ def least_budget(
 
     Raises SpecError where no budget meets one of them.
     """
-    needs = tuple(_need(mechanism, public, at, goal, n) for n, goal in enumerate(goals, 1))
-    found = AccuracyBudget(at(Fraction(1)).budget, max(needs), tuple(goals), needs)
-    if not priced:
-        return found
-    less = []
-    for number, goal in enumerate(goals, 1):
-        closer = Goal(goal.of, goal.within - 1, goal.level)
-        try:
-            less.append(_need(mechanism, public, at, closer, number) if closer.within > 0 else None)
-        except SpecError:
-            less.append(None)
-    return AccuracyBudget(found.name, found.value, found.goals, found.needs, tuple(less))
+    found = tuple(_need(mechanism, public, at, goal, n) for n, goal in enumerate(goals, 1))
+    needs, draws = tuple(one.budget for one in found), tuple(one.draws for one in found)
+    less = tuple(_one_less(mechanism, public, at, goal, n) for n, goal in enumerate(goals, 1) if priced)
+    return AccuracyBudget(at(Fraction(1)).budget, max(needs), tuple(goals), needs, draws, less)
 
 
-def _need(mechanism: AnyMechanism, public: Public, at: Spending, goal: Goal, number: int) -> Fraction:
+def _one_less(
+    mechanism: AnyMechanism, public: Public, at: Spending, goal: Goal, number: int
+) -> Fraction | None:
+    """Return what it takes to be within one less; None where that cannot be."""
+    if goal.within <= 1:
+        return None
+    try:
+        return _need(mechanism, public, at, replace(goal, within=goal.within - 1), number).budget
+    except SpecError:
+        return None
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What a goal takes, and how many draws show that it is enough, where no formula tells it."""
+
+    budget: Fraction
+    draws: int | None
+
+
+def _need(mechanism: AnyMechanism, public: Public, at: Spending, goal: Goal, number: int) -> _Need:
     """Return the least budget for one goal."""
+    drawn: int | None = None
 
     def holds(budget: Fraction) -> bool:
+        nonlocal drawn
         own = at_target(mechanism, public, target_of(at(budget)))
-        found = None if own is None else count_errors(own, public, [goal.of])
-        if found is None:
-            raise SpecError(
-                f"how far counts of {mechanism.name} are off is not told here at any budget:"
-                f" leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
-            )
-        draws = found[0].draws
-        if draws is not None and draws < MOST_DRAWS and draws * public.universe.cells < FEWEST:
-            raise SpecError(
-                f"how far counts of {mechanism.name} are off takes too long to be simulated at one budget"
-                f" after another: leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
-            )
-        if found[0].unknown:
+        if own is None:
+            raise _untold(mechanism)
+        (told,) = own.errors(public, [goal.of])
+        if told is None:
+            shown = _shown(own, public, goal, number)
+            drawn = shown.draws
+            return shown.holds
+        if told.unknown:
             raise SpecError(
                 f"{setting('accuracy', number)} asks for {goal.of.words}, which nothing measures at any"
                 f" budget: add it to {setting('mechanism.queries')}."
             )
-        return found[0].within(goal.level) <= goal.within
+        return told.within(goal.level) <= goal.within
 
     try:
-        return _least(holds)
+        return _Need(_least(holds), drawn)
     except (OverflowError, SamplingError, GuaranteeError) as error:
         raise _out_of_reach(goal, number) from error
+
+
+def _shown(mechanism: AnyMechanism, public: Public, goal: Goal, number: int) -> SimulatedTest:
+    """Return what draws show of a goal; raises SpecError where they are too few to show it of any noise."""
+    if mechanism.noise is None:
+        raise _untold(mechanism)
+    shown = shown_within(mechanism.noise, public, goal.of, goal.within, goal.level)
+    if shown is None:
+        raise _untold(mechanism)
+    few = shown.draws < MOST_DRAWS
+    if few and (not shown.able or shown.draws * public.universe.cells < FEWEST):
+        raise SpecError(
+            f"how far counts of {mechanism.name} are off takes too long to be simulated at one budget"
+            f" after another: leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
+        )
+    if not shown.able:
+        raise SpecError(
+            f"{setting('accuracy', number)} asks for {goal.words}, which has to be simulated, and is more"
+            f" than {shown.draws:,} draws can show: ask for a smaller probability, or give a budget in"
+            f" {setting('privacy')}."
+        )
+    return shown
+
+
+def _untold(mechanism: AnyMechanism) -> SpecError:
+    return SpecError(
+        f"how far counts of {mechanism.name} are off is not told here at any budget:"
+        f" leave out {setting('accuracy')}, and give a budget in {setting('privacy')}."
+    )
 
 
 def _out_of_reach(goal: Goal, number: int) -> SpecError:

@@ -3,11 +3,23 @@
 Of each count its mean square is kept, and of all together how often each size was seen. Where the mean
 squares differ no more than chance lets them, all counts have one law. Else the same draws are looked at
 again, and sizes are counted beside the root of each count's own mean square: one shape, a scale for each.
+
+Whether counts are within a number with a probability p is a test, whose level is 1 - `CONFIDENCE`: that they
+are not is rejected. Where N draws can do so for one count, each stands alone: so many of N are within that a
+binomial law of N and p has as many with 1 - `CONFIDENCE` at most. Where some count is not within as often,
+all are taken for it only if that very one is, so the level is that of one test, however many counts there
+are. Fewer draws, of large tables, are asked for all counts together, unless these are seen to differ: the
+mean share of a draw is above p by a quantile of Student's law times its standard error, which is taken to be
+no smaller than that of independent counts.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log, sqrt
 
 import numpy as np
+import scipy
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
@@ -24,6 +36,10 @@ STEP = 256.0
 """Steps that the unit of real errors, and of scaled ones, is told in."""
 DIGITS = 3
 """Of scales: counts that agree in these have one law."""
+APART = 4.0
+"""Standard deviations of a chi-square law by which counts differ in how often they are within a number."""
+CONFIDENCE = Fraction(999, 1000)
+"""How sure draws make that counts are within a number as often as was asked for."""
 
 
 def simulated_errors(
@@ -70,6 +86,65 @@ def count_errors(
         return None
     more = iter(simulated)
     return tuple(next(more) if one is None else one for one in found)
+
+
+@dataclass(frozen=True)
+class SimulatedTest:
+    """What draws show of how often counts are within a number.
+
+    Attributes:
+        draws: how many there are.
+        holds: whether each is as often within it, at `CONFIDENCE`.
+        able: whether they could show it of any noise.
+
+    """
+
+    draws: int
+    holds: bool
+    able: bool
+
+
+def shown_within(
+    noise: NoiseLaw, public: Public, counts: Counts, most: Fraction, level: Fraction
+) -> SimulatedTest | None:
+    """Look whether each of some counts is off by no more than ``most`` with a probability of ``level``.
+
+    None where too few draws can be made.
+    """
+    draws = repeats(noise.work, MOST_DRAWS)
+    if draws is None:
+        return None
+    rows = counts.rows(public)
+    within, shares = np.zeros(rows.shape[0], dtype=np.int64), []
+    for sample in batches(noise, public.universe.cells, draws):
+        inside = np.abs(rows @ sample.T) <= float(most)
+        within += inside.sum(axis=1)
+        shares.append(inside.mean(axis=0))
+    if each_alone(draws, level):
+        return SimulatedTest(draws, holds=int(within.min()) >= _least_within(draws, level), able=True)
+    share, least = np.concatenate(shares), sqrt(float(level * (1 - level)) / within.size)
+    error = max(float(share.std(ddof=1)), least) / sqrt(draws)
+    above = float(level) + float(scipy.special.stdtrit(draws - 1, float(CONFIDENCE))) * error
+    able = above <= 1 and not _differ(within, draws)
+    return SimulatedTest(draws, holds=able and float(share.mean()) >= above, able=able)
+
+
+def each_alone(draws: int, level: Fraction) -> bool:
+    """Whether so many draws can show of each count alone how often it is within a number."""
+    return draws * log(level) <= log(1 - CONFIDENCE)
+
+
+def _differ(within: IntArray, draws: int) -> bool:
+    """Whether counts differ by more than chance in how often they are within, by a chi-square test."""
+    mean, free = float(within.mean()), within.size - 1
+    chance = mean * (1 - mean / draws)
+    return float(((within - mean) ** 2).sum()) > chance * (free + APART * sqrt(2 * free))
+
+
+def _least_within(draws: int, level: Fraction) -> int:
+    """Return the least k with P(B >= k) <= 1 - `CONFIDENCE` for a binomial B of so many draws."""
+    beyond = scipy.special.bdtrc(np.arange(draws), draws, float(level))  # P(B >= k) for k = 1, 2, ...
+    return 1 + int(np.flatnonzero(beyond <= float(1 - CONFIDENCE))[0])
 
 
 class _Sizes:
