@@ -7,7 +7,7 @@ nothing that depends on the confidential data beyond the invariants: what is rel
 own, which the seal names by their hashes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter, field_validator, model_validator
@@ -25,7 +25,7 @@ from holdfast.certificate.head import (
     VerdictSection,
 )
 from holdfast.certificate.parts import AnyPart, PartSection, ProcessedPart, RecordsPart, TablePart
-from holdfast.certificate.text import FORMAT, canonical, digest
+from holdfast.certificate.text import FORMAT, canonical, digest, in_parts
 from holdfast.data.across import AcrossTables, SideSum
 from holdfast.data.sections import IF_SAID, Section
 from holdfast.mechanisms.catalogue import mechanisms
@@ -220,6 +220,10 @@ class Certificate(Section):
     def to_json(self) -> str:
         """Return the text of `certificate.json`."""
         return canonical(self.to_dict())
+
+    def in_parts(self) -> Iterator[bytes]:
+        """Yield the bytes of `certificate.json`, some of them at a time."""
+        return (part.encode("utf-8") for part in in_parts(self.to_dict()))
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -435,7 +435,7 @@ def _parquet(path: Path, cells: CertifiedCells) -> IntArray:
     kinds: dict[str, pl.DataType] = {**dict.fromkeys(schema.names, pl.String()), cells.count: pl.Int64()}
     if cells.status:
         kinds[STATUS] = pl.String()
-    counts, done = list[IntArray](), 0
+    counts, done = np.empty(schema.size, dtype=np.int64), 0
     for part in released_parts(path, most_rows=schema.size):
         if list(part.schema.items()) != list(kinds.items()):
             raise DamagedCertificateError(
@@ -453,11 +453,11 @@ def _parquet(path: Path, cells: CertifiedCells) -> IntArray:
                     )
         if cells.status and not part[STATUS].is_in(STATUSES).all():
             raise DamagedCertificateError(f"{path.name} has a status that is none")
-        counts.append(part[cells.count].to_numpy())
+        counts[done : done + part.height] = part[cells.count].to_numpy()
         done += part.height
     if done != schema.size:
         raise DamagedCertificateError(f"{path.name} does not list each of the {schema.size:,} cells once")
-    return np.concatenate(counts)
+    return counts
 
 
 def _listed(value: Any) -> list[Any]:

@@ -6,7 +6,7 @@ it another text. Nothing heavy is loaded here.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +20,8 @@ CERTIFICATE = "certificate.json"
 FORMAT: Final = "holdfast-certificate/4"
 AT_ONCE = 1 << 16
 """Names and numbers that are put together at once, of which some certificates have millions."""
+LONG = 1 << 24
+"""Characters that are made bytes at once."""
 MOST_DIGITS = 400
 """Longer integers stand in no certificate, and are not read."""
 
@@ -71,11 +73,15 @@ def parse(text: str, place: str) -> dict[str, Any]:
 
 def canonical(content: Mapping[str, Any]) -> str:
     """Return the text in which certificates are written."""
+    return "".join(in_parts(content))
+
+
+def in_parts(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the text in which certificates are written, some of it at a time."""
     encoded = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(content)
-    parts = list[str]()
     while some := "".join(islice(encoded, AT_ONCE)):
-        parts.append(some)
-    return "".join((*parts, "\n"))
+        yield some
+    yield "\n"
 
 
 def is_canonical(text: str, content: Mapping[str, Any]) -> bool:
@@ -101,7 +107,10 @@ def flaw(text: str, content: Mapping[str, Any]) -> str:
 def digest(body: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a record in a canonical form."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+    found = hashlib.sha256()
+    for begin in range(0, len(text), LONG):
+        found.update(text[begin : begin + LONG].encode(errors="surrogatepass"))
+    return found.hexdigest()
 
 
 def _whole(digits: str) -> int | None:

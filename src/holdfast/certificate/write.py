@@ -69,10 +69,10 @@ def write_outputs(
             hashes[file], sizes[file] = draft.inside.sha256(file), len(content)
             exports.append(file)
     sealed = certificate.sealed(hashes, ledger, quoted_formulas=quoted, measured=measured, exports=exports)
-    text = sealed.to_json().encode("utf-8")
     if key is not None:
-        draft.inside.write(SIGNATURE, sign(text, key))
-    draft.inside.write(CERTIFICATE, text)
+        draft.inside.write(SIGNATURE, sign(b"".join(sealed.in_parts()), key))
+    with draft.inside.create(CERTIFICATE) as opened:
+        opened.writelines(sealed.in_parts())
     draft.seal()
     return sealed
 

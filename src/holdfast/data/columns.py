@@ -8,7 +8,7 @@ those that it does not name stay as they are.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
 
@@ -101,6 +101,10 @@ class Columns:
                 f" declared: {closest(level, levels)}"
             )
         return coded.to_physical().to_numpy()
+
+    def numbers(self, names: Sequence[str]) -> "Columns":
+        """Return some of the columns alone: levels take room, and records have them as well."""
+        return replace(self, frame=self.frame.select(names), raw=self.raw.select(names))
 
     def records(self, attributes: Attributes) -> Records:
         """Return the records with the levels of some of the columns."""

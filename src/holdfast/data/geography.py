@@ -231,6 +231,7 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         raise DataError(source.hint or said)
     place, own = source.header.index(column), len(source.header)
     header = (*(f"{name} in the file" if name in prefixes else name for name in source.header), *prefixes)
+    longest = max(prefixes.values())
     known: list[pl.Series] = []  # each level is asked for by itself, and codes are read once
 
     def codes_of(values: pl.Series) -> pl.Series:
@@ -245,14 +246,17 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
             known[:] = [codes_of(loaded[place])]
         elif not known and max(places, default=0) >= own:
             known.append(codes_of(source.load([place])[0]))
-        return [loaded[at] if at < own else prefix(header[at], known[0]) for at in places]
+        found = [loaded[at] if at < own else prefix(header[at], known[0]) for at in places]
+        if any(prefixes.get(header[at]) == longest for at in places):  # which is asked for last
+            known.clear()
+        return found
 
     def prefix(level: str, codes: pl.Series) -> pl.Series:
         length = prefixes[level]
         if not length:
             return compact(pl.repeat(level, len(codes), eager=True)).alias(level)
         kind = codes.dtype
-        if length == max(prefixes.values()):
+        if length == longest:
             return codes.alias(level)
         if not isinstance(kind, pl.Enum):
             return codes.str.slice(0, length).alias(level)

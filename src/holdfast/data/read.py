@@ -104,6 +104,8 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nestings, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     stand_on = {each.name: records.rows(each.name, times) for each in attributes}
+    raw = columns.raw.select(names) if asked.missing else None
+    columns = columns.numbers(numbers)
 
     def read(counts: IntArray) -> ReadTable:
         table, own = Table(schema, counts), source.origin or source
@@ -117,7 +119,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
-        _each_once(columns, schema, cells)
+        _each_once(columns, schema, cells, raw)
     counts = _spread(columns, schema, cells, values, asked.count)
     if not counts.any():
         raise DataError(
@@ -169,7 +171,8 @@ def _parents(records: Records, within: Sequence[tuple[str, str]]) -> tuple[Nesti
     for inner, outer in within:
         parents = np.zeros(len(records.attributes.attribute(inner).levels), dtype=np.int64)
         parents[records.column(inner)] = records.column(outer)
-        found.append(Nesting(inner, outer, tuple(parents.tolist())))
+        places = range(len(records.attributes.attribute(outer).levels))  # few numbers, each held once
+        found.append(Nesting(inner, outer, tuple(map(list(places).__getitem__, parents.tolist()))))
     return tuple(found)
 
 
@@ -183,7 +186,8 @@ def nestings(
     found = _parents(records, within)
     for nesting in found:
         inner, outer = (records.attributes.attribute(name) for name in (nesting.attribute, nesting.within))
-        children, parents = records.column(inner.name), np.array(nesting.parents)
+        children = records.column(inner.name)
+        parents = np.array(nesting.parents, dtype=records.column(outer.name).dtype)
         apart = parents[children] != records.column(outer.name)
         if apart.any():
             row = int(np.argmax(apart))
@@ -200,7 +204,9 @@ def nestings(
                     else f"take {inner.name} out of {setting('data', 'within')}."
                 )
             )
-        absent = np.setdiff1d(np.arange(len(inner.levels)), children)
+        seen = np.zeros(len(inner.levels), dtype=np.bool_)
+        seen[children] = True
+        absent = np.flatnonzero(~seen)
         if absent.size:
             level = in_quotes(inner.levels[int(absent[0])])
             raise DataError(
@@ -252,22 +258,18 @@ def ordered_levels(levels: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(levels, key=lambda level: (values[level], level)))
 
 
-def _each_once(columns: Columns, schema: Schema, cells: IntArray) -> None:
+def _each_once(columns: Columns, schema: Schema, cells: IntArray, raw: pl.DataFrame | None) -> None:
     """Raise where two rows are of one cell; codes of missing values that are several are not one row."""
     seen = np.zeros(schema.size, dtype=np.bool_)
     seen[cells] = True
     if np.count_nonzero(seen) == cells.size:
         return
-    repeated = first_repeat(cells)
+    keys = cells
+    if raw is not None:
+        keys = raw.select(pl.struct(pl.all()).rank("dense")).to_series().cast(pl.Int64).to_numpy()
+    repeated = first_repeat(keys)
     if repeated is None:
         return
-    raw = columns.raw.select(schema.names)
-    if not columns.frame.select(schema.names).equals(raw):
-        repeated = first_repeat(
-            raw.select(pl.struct(pl.all()).rank("dense")).to_series().cast(pl.Int64).to_numpy()
-        )
-        if repeated is None:
-            return
     first, second = repeated
     raise DataError(
         f"{columns.source.name}, {columns.source.row(second)} repeats the cell"

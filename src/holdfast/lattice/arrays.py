@@ -1,5 +1,7 @@
 """The array types of integers, floats, truth values and words of 64 bits."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +9,27 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 WordArray = NDArray[np.uint64]
+MANY = 1 << 20
+"""Whole numbers from which on it is worth while to keep them in less than 64 bits."""
+
+
+def narrow(values: IntArray) -> IntArray:
+    """Return many whole numbers in the fewest bits that hold them, to be kept and not to be worked with.
+
+    >>> narrow(np.arange(1 << 20) % 1000).dtype, narrow(np.arange(5)).dtype
+    (dtype('int16'), dtype('int64'))
+    """
+    kept: NDArray[Any] = values
+    if values.size >= MANY:
+        low, high = int(values.min()), int(values.max())
+        held = (np.iinfo(kind) for kind in (np.int16, np.int32, np.int64))
+        kept = values.astype(next(each.dtype for each in held if each.min <= low and high <= each.max))
+    return kept
+
+
+def wide(values: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers that were kept so in 64 bits; others as they are."""
+    return values.astype(np.int64) if values.dtype.kind == "i" and values.dtype.itemsize < 8 else values
 
 
 def run_sums(counts: IntArray, times: IntArray) -> IntArray:

@@ -32,7 +32,8 @@ NOTE, DRAFT = "checkpoint.json", "checkpoint.json.draft"
 class Checkpoint:
     """The hidden folder of a release that is to have this path, and what its draw is of.
 
-    ``request`` is all that was asked for, as text, and ``identity`` that of the data, which is confidential.
+    ``request`` is the digest of all that was asked for, and ``identity`` that of the data, which is
+    confidential.
     """
 
     out: Path

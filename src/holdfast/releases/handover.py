@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.protection import release_warnings, require_protection
 from holdfast.certificate.sign import SigningKey, risks_of, signing_key
-from holdfast.certificate.text import CERTIFICATE
+from holdfast.certificate.text import CERTIFICATE, digest
 from holdfast.certificate.write import cannot_write, write_outputs, write_page
 from holdfast.mechanisms.mechanism import Mechanism
 from holdfast.releases.checkpoint import Checkpoint, forget, sweep
@@ -237,7 +237,7 @@ class Handover:
         if not drawing.prepared.resumable:
             return None
         seed = self.entropy.seed if isinstance(self.entropy, SeededEntropy) else None
-        told_of = json.dumps([request_of(drawing.certificate), seed], sort_keys=True, default=str)
+        told_of = digest({"request": request_of(drawing.certificate), "seed": seed})
         return Checkpoint(folder, told_of, drawing.prepared.identity)
 
 

@@ -302,7 +302,7 @@ class Drawing:
         """No fewer bytes than the files of the release take beside the page."""
         parts = self.prepared.parts.values()
         files = sum(part.room(microdata=self.making.microdata) for part in parts)
-        return files + 2 * len(self.certificate.to_json().encode())
+        return files + 2 * sum(map(len, self.certificate.in_parts()))
 
     def charge(self, ledger: "Ledger") -> "Charge":
         """Return what a ledger is told of the release."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, eye_array
 
-from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray, wide
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.system.errors import DataError
 
@@ -81,7 +81,7 @@ class Level:
         nodes: how many there are.
         cells: of the table of each node.
         queries: what was measured; none for a level without measurements.
-        answers: by query, one line a node.
+        answers: by query, one line a node; whole numbers in as few bits as they may be kept in.
         invariants: rows over a node's cells that are equalities.
         values: what they are, one line a node.
         ranges: rows over a node's cells with bounds.
@@ -176,7 +176,7 @@ class Level:
                 f"a query of the level {self.name!r} has a weight that is below 0 or not a number: give"
                 " 1 / variance."
             )
-        if not all(np.isfinite(answers).all() for answers in self.answers):
+        if not all(answers.dtype.kind == "i" or np.isfinite(answers).all() for answers in self.answers):
             raise DataError(
                 f"an answer of the level {self.name!r} is missing or not a number: leave out its query."
             )
@@ -187,7 +187,7 @@ class Level:
         return replace(
             self,
             nodes=end - begin,
-            answers=tuple(answers[here] for answers in self.answers),
+            answers=tuple(wide(answers[here]) for answers in self.answers),
             values=self.values[here],
             least=self.least[here],
             most=self.most[here],

@@ -22,7 +22,7 @@ import polars as pl
 import pyarrow as pa
 
 from holdfast.data.in_parts import AT_ONCE, always, levels_at, ranges, released_parts, texts, write_parts
-from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.lattice.arrays import FloatArray, IntArray, narrow
 from holdfast.mechanisms.topdown.design import MeasuredQuery, MeasurementDesign
 from holdfast.outputs import Output
 from holdfast.sampling.entropy import Entropy
@@ -135,7 +135,7 @@ class MeasurementLaw:
                 some = slice(begin, begin + max(1, AT_ONCE // rows))
                 answers = self._answers(each, nodes[some])
                 values[some] = answers + each.law.sample(entropy, answers.size).reshape(answers.shape)
-            drawn.append(values)
+            drawn.append(narrow(values))
         return tuple(drawn)
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
@@ -162,7 +162,7 @@ VALUE = "value"
 OWN = ("level", "geocode", "query", VALUE, "variance")
 
 Values = tuple[IntArray, ...]
-"""The values of all measurements: nodes by rows for each query and level."""
+"""The values of all measurements: nodes by rows for each query and level, in as few bits as hold them."""
 
 
 def column_of(attribute: str) -> str:
@@ -251,14 +251,16 @@ def read_measurements(path: Path, design: MeasurementDesign, measurements: Seque
             f"{path} does not hold the measurements that the certificate tells: restore it from the release."
         ) from None
     parts = zip(np.split(every, form.ends[:-1]), form.shapes, strict=True)
-    return tuple(part.reshape(shape) for part, shape in parts)
+    return tuple(narrow(part.reshape(shape)) for part, shape in parts)
 
 
 def digest_of(values: Values) -> str:
     """Return the SHA-256 of what was measured."""
     found = hashlib.sha256()
     for part in values:
-        found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        flat = part.reshape(-1)
+        for begin, end in ranges(flat.size):
+            found.update(np.ascontiguousarray(flat[begin:end], dtype="<i8").tobytes())
     return found.hexdigest()
 
 
