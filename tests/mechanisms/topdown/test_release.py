@@ -15,6 +15,7 @@ import holdfast
 from holdfast.data.geography import Regions
 from holdfast.engines.spark_session import require_installed
 from holdfast.estimation.hierarchy import family, run
+from holdfast.lattice import arrays
 from holdfast.mechanisms.topdown.details import TopDownDetails
 from holdfast.mechanisms.topdown.mechanism import TopDown
 from holdfast.releases.prepare import prepare
@@ -228,6 +229,19 @@ def test_one_table_without_a_geography_is_measured_too(tmp_path: Path) -> None:
     assert verify(tmp_path / "out").kept
     frame = pl.read_parquet(tmp_path / "out" / "measurements.parquet")
     assert set(frame["level"]) == {"table"}
+
+
+def test_measurements_in_few_bits_write_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast.release(spec(tmp_path), tmp_path / "plain", seed=1)
+    monkeypatch.setattr(arrays, "MANY", 1)
+    holdfast.release(spec(tmp_path), tmp_path / "few", seed=1)
+    for name in ("table.csv", "measurements.parquet"):
+        assert (tmp_path / "plain" / name).read_bytes() == (tmp_path / "few" / name).read_bytes()
+    measured = json.loads((tmp_path / "plain" / "certificate.json").read_text())["measured"]
+    assert json.loads((tmp_path / "few" / "certificate.json").read_text())["measured"] == measured
+    assert verify(tmp_path / "few").kept
 
 
 def test_any_number_of_processes_writes_the_same_files(

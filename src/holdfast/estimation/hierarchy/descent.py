@@ -138,7 +138,7 @@ class _PartialTree:
 
     def root(self) -> None:
         """Estimate the root."""
-        level = self._levels[0]
+        level = self._levels[0].part(0, 1)
         with doing(f"estimating {level.name}"):
             found = Passes(level).solve(level, None, solved_alone)
         if found is None:
