@@ -46,7 +46,7 @@ GEOGRAPHY = tree([0, 1, 1, 1, 0, 2, 2], [0, 1, 1, 2, 0, 3, 3])
 """Seven blocks in four tracts in three counties, not in order and of unequal sizes."""
 
 
-@pytest.mark.parametrize("group", [1, 3, 8])
+@pytest.mark.parametrize("group", [1, 3, 8, None])
 @pytest.mark.parametrize(
     "margins",
     [
@@ -62,7 +62,7 @@ GEOGRAPHY = tree([0, 1, 1, 1, 0, 2, 2], [0, 1, 1, 2, 0, 3, 3])
         strategy((*plain(2), GEOGRAPHY, *plain(3)), [(1, 1, 0), (0, 0, 1)], {(1, 3, 1): 1, (1, 1, 1): 2}),
     ],
 )
-def test_coordinates_give_the_form_and_keep_the_margins(margins: MarginStrategy, group: int) -> None:
+def test_coordinates_give_the_form_and_keep_the_margins(margins: MarginStrategy, group: int | None) -> None:
     form, matrix, sigma = Form.of(margins), kept_rows(margins), 3.0
     assert form.measures(matrix)
     for shape in (WeightedGrid(margins, group), DenseForm(matrix, form)):

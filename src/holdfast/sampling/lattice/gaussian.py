@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form
 from holdfast.lattice.product import AxisMargins
+from holdfast.sampling.lattice.by_levels import TreeGaussian
 from holdfast.sampling.lattice.cell_sums import GaussianSums
 from holdfast.sampling.lattice.grid import any_grid
 from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
@@ -122,8 +123,8 @@ def _weighted(matrix: csr_array, form: Form, sigma_squared: Fraction) -> Plan:
         return feasible(Plan(cells, (Block.by_rejection(every, law, "weighted-by-coordinates"),)))
     blocks = []
     for own, part in margins.apart():
-        law = FormGaussian(matrix[:, own[0]], Form.of(part), sigma_squared)
-        blocks.append(Block.by_rejection(own, law, "weighted-by-halving-axes"))
+        tree = TreeGaussian(part, sigma_squared)
+        blocks.append(Block.by_rejection(own, tree, "weighted-by-halving-axes"))
     return feasible(Plan(cells, tuple(blocks)))
 
 

@@ -32,6 +32,8 @@ margins are what 5 x 10^6 stands for ("Gaussian, 4 x 4" of `benchmarks/lattice.p
 """
 MOST_WORK = 60 * CELLS_PER_SECOND
 """Integers that may be drawn for one draw, expected: about a minute, a limit of patience."""
+MOST_EACH = 10
+"""Integers that may be drawn for one cell of a table that has more of them than can be drawn in a minute."""
 
 Method = Literal[
     "independent",
@@ -225,7 +227,7 @@ def _totals_together(blocks: list[Block]) -> list[Block]:
 
 def feasible(plan: Plan) -> Plan:
     """Return a plan whose draws end in reasonable time; raises SamplingError for another."""
-    if plan.work > MOST_WORK:
+    if plan.work > max(MOST_WORK, MOST_EACH * plan.cells):
         worst = max(plan.blocks, key=lambda block: block.work)
         raise SamplingError(
             f"the invariants tie {worst.cells.shape[1]} cells together in a way that no exact sampler"

@@ -1,9 +1,10 @@
 """The Gaussian law of a quadratic form on the kernel of an integer matrix, exactly.
 
 q(z) is proportional to exp(-z'Fz / (2 sigma^2)), F a sum of squares of integer rows with rational strengths
-[holdfast, lattice/forms.py]. Whole margins are proposed by halving every axis (below), other forms
-coordinate by coordinate of a basis of the kernel; what is proposed is kept with the probability of klein.py,
-z'Fz being worked out in integers and rationals where a float does not decide.
+[holdfast, lattice/forms.py]. Whole margins are proposed by halving axes (below), level by level of the tree
+(tree_levels.py, by_levels.py), other forms coordinate by coordinate of a basis of the kernel; what is
+proposed is kept with the probability of klein.py, z'Fz being worked out in integers and rationals where a
+float does not decide.
 
 **Whole margins**, each with a strength of its own, by halving every axis. z'Fz = sum_j c_j ||W_j z||^2 over
 margins W_j, some margins of z being zero. All axes but one, the *tree*, are read by entries or not at all.
@@ -28,9 +29,7 @@ v v' / V: halving the children as if each had the weight v_c (`HalvingStage`) gi
 to the last at which a margin with T among its axes is kept are zero [theory, 13].
 """
 
-from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import chain, combinations
 from math import prod
 
 import numpy as np
@@ -39,13 +38,10 @@ from scipy.sparse import csr_array
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form, MarginStrategy
 from holdfast.lattice.kernel import reduced_basis, solve_in_order
-from holdfast.lattice.trees import LevelTree
 from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
-from holdfast.sampling.lattice.grid import GROUPS, LIKELY, FoundCoordinates, HalvedAxis, HalvedGrid
 from holdfast.sampling.lattice.kernel_gaussian import COST, HOPELESS, PILOT, PILOT_SUMS
 from holdfast.sampling.lattice.klein import (
-    TINY,
     Proposal,
     chance_ball,
     check_width,
@@ -54,130 +50,43 @@ from holdfast.sampling.lattice.klein import (
     log_chance,
     propose,
 )
-from holdfast.sampling.lattice.sum_shape import MOST_ENTRIES, HalvingStage, SumShape, stages
-from holdfast.sampling.numbers.gaussian import draw_near
+from holdfast.sampling.lattice.sum_shape import MOST_ENTRIES, SumShape
+from holdfast.sampling.lattice.tree_levels import TreeLevels
+from holdfast.sampling.lattice.tree_nodes import Given
 from holdfast.sampling.rejection import first_accepted, rows_at_once
 from holdfast.system.errors import SamplingError
 
-Axes = frozenset[int]
 
+class WeightedGrid(SumShape):
+    """Proposals for integer tables over some axes, of which at most one has several levels: whole vectors.
 
-class TreeLaw:
-    """How the vectors over the tree are drawn for one set T: from which level on, and the splits of each."""
+    ``group`` says from how many entries on a node is halved; else each level has what costs least.
+    """
 
-    def __init__(self, tree: LevelTree, strengths: Sequence[Fraction], kept: int, group: int) -> None:
-        self.tree, self.kept = tree, kept
-        known = [0.0 if level <= kept else float(each) for level, each in enumerate(strengths)]
-        variances = tree.variances(known)
-        self.root = float(np.sqrt(variances[0][0]))
-        if kept < 0 and tree.depth == 1:  # where a strength may be negative: no digits are lost
-            self.root = float(1 / (strengths[0] + strengths[1] / tree.starts[1].size)) ** 0.5
-        self.splits: tuple[tuple[HalvingStage, ...], ...] = tuple(
-            tuple(stages(children[:-1], children[1:], below, group))
-            for children, below in zip(tree.children, variances[1:], strict=True)
-        )
+    def __init__(self, margins: MarginStrategy, group: int | None = None, sigma: float = 1.0) -> None:
+        self._tree = TreeLevels(margins, group, sigma)
+        cells = prod(margins.shape)
+        order = self._tree.in_place(np.arange(cells).reshape(1, *self._tree.shape))[0]
+        super().__init__(np.ones(cells, dtype=np.int64), np.argsort(order))
 
     @property
-    def first(self) -> int:
-        """The first level whose nodes are split."""
-        return max(self.kept, 0)
+    def sum_shapes(self) -> FloatArray:
+        """The widths of the coordinates at variance 1."""
+        return np.concatenate(
+            [np.zeros(0), *(each for level in self._tree.levels for each in level.widths())]
+        )
 
-    def draw(
-        self, means: FloatArray, widths: FloatArray, entropy: Entropy, found: FoundCoordinates
-    ) -> IntArray:
-        """Return integers near some means over the entries, one vector a row."""
-        tree, size = self.tree, len(means)
-        known: IntArray = np.zeros((size, tree.starts[self.first].size), dtype=np.int64)
-        if self.kept < 0:
-            stretched = widths * (self.root * (1 + TINY))
-            centres = means.sum(axis=1)
-            known[:, 0] = draw_near(centres, stretched, entropy)
-            found.append((known[:, 0].copy(), centres, stretched))
-        for level in range(self.first, tree.depth):
-            single = level + 1 == tree.depth  # nodes are entries
-            nodes = means if single else np.add.reduceat(means, tree.starts[level + 1], axis=1)
-            running = np.concatenate([np.zeros((size, 1)), np.cumsum(nodes, axis=1)], axis=1)
-            sums: IntArray = np.zeros(nodes.shape, dtype=np.int64)
-            sums[:, tree.children[level][:-1]] = known
-            for stage in self.splits[level]:
-                centres, totals = stage.centres(running, sums)
-                stretched = widths[:, None] * (stage.width * (1 + TINY))
-                left = draw_near(centres.ravel(), stretched.ravel(), entropy).reshape(centres.shape)
-                found.append((left, centres, stretched))
-                sums[:, stage.middles] = totals - left
-                sums[:, stage.begins] = left
-            known = sums
-        return known
-
-    def widths(self, widths: FloatArray) -> Iterator[FloatArray]:
-        """Yield the widths of its coordinates, in the order in which they are drawn."""
-        if self.kept < 0:
-            yield widths * (self.root * (1 + TINY))
-        for level in range(self.first, self.tree.depth):
-            for stage in self.splits[level]:
-                yield (widths[:, None] * (stage.width * (1 + TINY))).ravel()
-
-
-class WeightedGrid(HalvedGrid):
-    """Proposals for integer tables over some axes, of which at most one has several levels."""
-
-    def __init__(self, margins: MarginStrategy, group: int) -> None:
-        sizes = margins.shape
-        last = max(margins.trees, default=int(np.argmax(sizes)))
-        others = sorted((at for at in range(len(sizes)) if at != last), key=lambda at: -sizes[at])
-        tree = LevelTree(margins.axes[last])
-        order = np.arange(prod(sizes)).reshape(sizes).transpose([*others, last])[..., tree.order]
-        SumShape.__init__(self, np.ones(order.size, dtype=np.int64), order.ravel())
-        self._axes = tuple(HalvedAxis(np.ones(sizes[at], dtype=np.int64), group) for at in others)
-        self._shape = tuple(sizes[at] for at in (*others, last))
-        self._laws = dict(_laws(margins, others, last, tree, group))
-
-    def _zero(self, place: int, split: Axes) -> bool:
-        """Whether margins that are kept make all coordinates zero that go on like this."""
-        return self._laws[split.union(range(place, len(self._axes)))] is None
-
-    def _coordinates(
-        self, means: FloatArray, widths: FloatArray, split: Axes, entropy: Entropy, found: FoundCoordinates
-    ) -> IntArray:
-        law = self._laws[split]
-        assert law is not None  # noqa: S101 - `_zero` has been asked
-        return law.draw(means, widths, entropy, found)
-
-    def _coordinate_widths(self, widths: FloatArray, split: Axes) -> Iterator[FloatArray]:
-        law = self._laws[split]
-        yield from () if law is None else law.widths(widths)
-
-
-def _laws(
-    margins: MarginStrategy, others: Sequence[int], last: int, tree: LevelTree, group: int
-) -> Iterator[tuple[Axes, TreeLaw | None]]:
-    """Yield the law of each set of axes, None where margins that are kept leave nothing of it."""
-    sets = chain.from_iterable(combinations(range(len(others)), k) for k in range(len(others) + 1))
-    for split in map(frozenset, sets):
-        wanted = {others[at] for at in split}
-
-        def has(reading: tuple[int, ...], wanted: set[int] = wanted) -> bool:
-            return all(reading[at] for at in wanted if margins.axes[at].depth)
-
-        kept = max((reading[last] for reading in margins.kept if has(reading)), default=-1)
-        if kept == tree.depth:
-            yield split, None
-            continue
-        strengths = [Fraction(0)] * (tree.depth + 1)
-        for reading, strength in margins.measured:
-            if has(reading):
-                outside = prod(margins.shape[at] for at in others if not reading[at])
-                strengths[reading[last]] += strength * outside
-        yield split, TreeLaw(tree, strengths, kept, group)
-
-
-def weighted_grid(margins: MarginStrategy, sigma: float) -> WeightedGrid:
-    """Return the grid with the fewest stages whose proposals are likely to be kept."""
-    for group in (*GROUPS, max(margins.shape)):
-        grid = WeightedGrid(margins, group)
-        if log_acceptance(grid.sum_shapes, sigma) > LIKELY:
-            break
-    return grid
+    def propose_sums(self, sigma: FloatArray, entropy: Entropy) -> tuple[IntArray, Proposal]:
+        """Return one table for each standard deviation, and the proposal it came from."""
+        none = np.zeros((sigma.size, 0))
+        found = [(none.astype(np.int64), none, none)]
+        tables = self._tree.begin(sigma.size)
+        for level in self._tree.levels:
+            parts = [level.draw(piece, Given(tables), sigma, entropy) for piece in level.pieces]
+            tables = np.concatenate([drawn for drawn, _ in parts], axis=-1)
+            found += [one for _, some in parts for one in some]
+        coordinates, centres, widths = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+        return tables.reshape(sigma.size, -1), Proposal.of(coordinates, centres, widths)
 
 
 MOST_CELLS = 1500
@@ -190,7 +99,12 @@ def weighted_shape(matrix: csr_array, form: Form, sigma: float) -> SumShape:
     Raises SamplingError where the form is not one of whole margins, and has too many cells for dense algebra.
     """
     if form.margins is not None and len(form.margins.trees) <= 1:
-        return weighted_grid(form.margins, sigma)
+        return WeightedGrid(form.margins, sigma=sigma)
+    return dense_form(matrix, form)
+
+
+def dense_form(matrix: csr_array, form: Form) -> "DenseForm":
+    """Return proposals by dense algebra; raises SamplingError where a form has too many cells for it."""
     rows, cells = matrix.shape
     if cells > MOST_CELLS or rows * cells > MOST_ENTRIES:
         raise too_many_cells(cells)
@@ -250,14 +164,14 @@ def kernel_basis(matrix: IntArray) -> IntArray:
 
 
 class FormGaussian:
-    """Exact draws of exp(-z'Fz / (2 sigma^2)) on the kernel of a full-rank integer matrix."""
+    """Exact draws of exp(-z'Fz / (2 sigma^2)) on the kernel of a full-rank integer matrix of few cells."""
 
     floats = True
 
     def __init__(self, matrix: csr_array, form: Form, sigma_squared: Fraction) -> None:
         self._form, self._sigma_squared = form, sigma_squared
         self._sigma = float(sigma_squared) ** 0.5
-        self._shape = weighted_shape(matrix, form, self._sigma)
+        self._shape = dense_form(matrix, form)
         check_width(self._sigma * float(self._shape.sum_shapes.max(initial=0.0)))
         self.acceptance = self._predict()
         self.work = COST * form.cells / self.acceptance
