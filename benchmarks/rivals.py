@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from whole_margins import Floats, asked_of, form_of, law_of, spaces_of
 
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.lattice.trees import LevelTree
 from holdfast.mechanisms.weights.optimum import WeightProgram, least_budget, least_variance
 from holdfast.mechanisms.weights.spaces import Spaces

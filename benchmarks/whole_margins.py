@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.weights.spaces import Spaces
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw

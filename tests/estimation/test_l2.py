@@ -12,7 +12,8 @@ from tests.estimation.small import problems
 
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import FixedPoint, nonnegative_l2
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.system.errors import DataError
 from holdfast.testing.goodness import two_way
 

@@ -18,7 +18,8 @@ from holdfast.inference.labels import selected
 from holdfast.inference.ratios import bounded_ratio, hull, ratios
 from holdfast.inference.released_intervals import Estimator
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.lattice.points import lattice_points
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, vstack
 
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.universe.form_stretch import Stretch, per_record, within
 from holdfast.universe.sensitivity import sensitivity
 from holdfast.universe.tables import conforming_tables

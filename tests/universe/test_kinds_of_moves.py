@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.universe import kinds_of_moves as module
 from holdfast.universe.kinds_of_moves import kinds_of_moves
 from holdfast.universe.space import steps_of_size

@@ -11,7 +11,7 @@ from scipy.linalg import block_diag
 from scipy.sparse import csr_array, vstack
 
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.lattice.product import AxisMargins
 from holdfast.universe import sensitivity as module
 from holdfast.universe import separate

@@ -1,6 +1,6 @@
 """Variances of sums of cells under the weight exp(-z'Fz / 2), for F made of whole margins.
 
-F is diagonal in the residual spaces of all axes but one, the tree [holdfast, lattice/forms.py; theory, 13].
+F is diagonal in the residual spaces of all axes but one, the tree [holdfast, lattice/margins.py; theory, 13].
 For a set T of the other axes it is K_T = sum_l k_l(T) B_l on the tree, B_l adding up squares of the sums of
 the nodes of level l; its nodes have the variances of lattice/trees.py. A sum of cells is a product over the
 axes. One that takes m of d entries of an axis has the squared length m^2 / d in the constants, and
@@ -16,8 +16,8 @@ from math import inf, prod
 import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
-from holdfast.lattice.forms import MarginStrategy, Reading
 from holdfast.lattice.jets import Jet
+from holdfast.lattice.margins import MarginStrategy, Reading
 from holdfast.lattice.trees import LevelTree, node_variances
 
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.forms import LevelledAxis
 from holdfast.lattice.jets import Jet
+from holdfast.lattice.margins import LevelledAxis
 
 
 class LevelTree:

@@ -218,7 +218,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
         whole = LatticeGaussianLaw(
-            universe.matrix, self.sigma_squared, universe.margins, self.form, otherwise=_narrow()
+            universe.given, self.sigma_squared, universe.margins, self.form, otherwise=_narrow()
         )
         return whole if self.cut is None else self.cut.law(whole, self.sigma_squared)
 

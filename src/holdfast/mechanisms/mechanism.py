@@ -30,7 +30,7 @@ from holdfast.privacy.intensity import Intensity, Pure, Standard, ZeroConcentrat
 from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.sampling.entropy import Entropy
-from holdfast.sampling.lattice.plan import Block
+from holdfast.sampling.lattice.plan import Block, Planned
 from holdfast.spec.mechanism import MechanismOptions
 from holdfast.spec.privacy import Neighbours
 from holdfast.system.checks import Check
@@ -550,8 +550,13 @@ class Shifted:
     noise: Law
 
     def sample(self, entropy: Entropy, size: int) -> DrawArray:
-        """Return ``size`` independent releases, one a row."""
-        return self.counts + self.noise.sample(entropy, size)
+        """Return ``size`` independent releases, one a row; noise that has parts is added part by part."""
+        if size > 1 or not isinstance(self.noise, Planned):
+            return self.counts + self.noise.sample(entropy, size)
+        released = self.counts.copy()
+        for cells, drawn in self.noise.parts(entropy):
+            released[cells] += drawn
+        return released[None]
 
     def log_prob(self, points: Any) -> FloatArray:
         """Return the log probability of each release, up to one constant."""

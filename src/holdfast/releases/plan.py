@@ -113,8 +113,8 @@ class PartPlan:
             "methods": [method.words for method in mechanism.methods],
             "steps": [
                 {
-                    "blocks": int(block.cells.shape[0]),
-                    "cells": int(block.cells.shape[1]),
+                    "blocks": block.shape[0],
+                    "cells": block.shape[1],
                     "method": METHODS[block.method].words,
                     "why": METHODS[block.method].why,
                     "acceptance": block.acceptance,

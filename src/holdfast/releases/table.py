@@ -23,7 +23,7 @@ from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.errors.accuracy import Accuracy, accuracy
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.least_budget import AccuracyBudget, Spending, goals_of, least_budget
-from holdfast.mechanisms.mechanism import DrawArray
+from holdfast.mechanisms.mechanism import DrawArray, NoiseLaw
 from holdfast.mechanisms.weights.accurate import shaped
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.public import Public, publish
@@ -33,6 +33,7 @@ from holdfast.releases.part import SPARE, Draw, PreparedPart
 from holdfast.releases.plan import PartPlan, plan_of
 from holdfast.releases.ways_out import answered
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
+from holdfast.sampling.lattice.plan import Planned
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import OF_TABLES, Spec
 from holdfast.spec.privacy import Privacy
@@ -147,7 +148,7 @@ class PreparedTable(PreparedPart):
         if self.public.status:
             self.public.cell_status(estimated=False)
         if self.accuracy is None and mechanism.noise is not None:
-            mechanism.noise.sample(SeededEntropy(0), 1)  # a rehearsal, where none was simulated
+            rehearse(mechanism.noise)
         return Draw(lambda making: mechanism.outputs(law, self.public, source, making))
 
     def _require_releasable(self) -> None:
@@ -217,6 +218,15 @@ class PreparedTable(PreparedPart):
             budget=self._priced,
             what_if=() if what_if is None else at_budgets(mechanism, public, self.spending, what_if),
         )
+
+
+def rehearse(noise: NoiseLaw) -> None:
+    """Draw noise that is thrown away, where none was simulated."""
+    if not isinstance(noise, Planned):
+        noise.sample(SeededEntropy(0), 1)
+        return
+    for _ in noise.parts(SeededEntropy(0)):
+        pass
 
 
 def budget_of(spec: Spec, at: Spending, public: Public) -> tuple[AccuracyBudget | None, AnyMechanism | None]:

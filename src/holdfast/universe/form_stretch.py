@@ -23,7 +23,8 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading, below
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading, below
 from holdfast.programs.solver import Sides, suggest
 from holdfast.spec.privacy import Neighbours
 from holdfast.system.errors import GuaranteeError

@@ -20,8 +20,8 @@ from scipy.sparse import block_array, coo_array, csr_array, eye_array, vstack
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.components import Patterns, patterns
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy
 from holdfast.lattice.kernel import to_flint
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.lattice.product import AxisMargins
 from holdfast.lattice.rows import independent_rows
 from holdfast.programs.solver import NODES, UNBOUNDED, Program, Sides, Status, suggest

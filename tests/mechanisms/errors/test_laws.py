@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from holdfast.lattice.count_variances import count_variances
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.mechanisms.errors.laws import Radial, WholeNormal
 from holdfast.mechanisms.errors.simulated import count_errors

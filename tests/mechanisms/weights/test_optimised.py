@@ -13,7 +13,8 @@ from tests.mechanisms.weights.test_strategy import county_spec, public_of
 from holdfast import release, verify
 from holdfast.estimation.conforming import Conforming
 from holdfast.estimation.l2 import real_l2
-from holdfast.lattice.forms import Form, LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.mechanisms.weights.axes import MarginAxes
 from holdfast.mechanisms.weights.optimised import optimised, proved

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from holdfast.lattice.arrays import FloatArray
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.weights.optimum import WeightProgram, bound_of, least_budget, least_variance
 from holdfast.mechanisms.weights.spaces import Spaces
 

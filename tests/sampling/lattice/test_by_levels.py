@@ -8,7 +8,8 @@ import pytest
 from tests.sampling.lattice.test_weighted import GEOGRAPHY, enumerated, kept_rows, plain, strategy, tree
 
 from holdfast.lattice.arrays import BoolArray, FloatArray
-from holdfast.lattice.forms import Form, MarginStrategy
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import MarginStrategy
 from holdfast.sampling.decisions import Real
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.sampling.lattice import by_levels, tree_levels

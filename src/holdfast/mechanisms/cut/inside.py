@@ -35,7 +35,7 @@ def shares(matrix: csr_array, blocks: Iterable[Block], noise: Weighing, bound: i
         if noise.shape.product and block.method == "independent":
             yield _of_total(noise, bound, None)
         elif noise.shape.product and block.method.startswith("total"):
-            sizes = np.unique([block.cells.shape[1]] if block.sizes is None else block.sizes)
+            sizes = np.unique([block.shape[1]] if block.sizes is None else block.sizes)
             known = [_of_total(noise, bound, int(size)) for size in sizes[-MOST_SIZES:]]
             few = sizes.size <= MOST_SIZES
             yield min(known) if few else min(*known, _bounded(noise, bound, int(sizes[-MOST_SIZES])))

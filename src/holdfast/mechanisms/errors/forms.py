@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray
 from holdfast.lattice.count_variances import count_variances
-from holdfast.lattice.forms import MarginStrategy
+from holdfast.lattice.margins import MarginStrategy
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.laws import CountErrors, ErrorLaw
 from holdfast.mechanisms.weights.axes import MarginAxes
@@ -36,7 +36,7 @@ def form_errors(
 
     ``width`` is the standard deviation of noise with F = 1. None where no formula tells.
     """
-    strengths = [ONE] if strategy is None else [strength for _, strength in strategy.form.parts]
+    strengths = [ONE] if strategy is None else list(strategy.form.weights)
     if width < SMOOTH * float(sum(map(abs, strengths), Fraction(0))) ** 0.5:
         return [None] * len(asked)
     found = (form_variances(public, counts, strategy) for counts in asked)
@@ -53,9 +53,8 @@ def form_variances(public: Public, counts: Counts, strategy: Strategy | None) ->
         entries = tuple(axis.depth for axis in axes.levelled)
         pairs = [(entries, ONE)]
         if strategy is not None:
-            strengths = [strength for _, strength in strategy.form.parts]
             readings = [axes.reading(marginal) for marginal in strategy.marginals]
-            pairs = list(zip(readings, strengths, strict=True))
+            pairs = list(zip(readings, strategy.form.weights, strict=True))
         margins = MarginStrategy(axes.levelled, axes.kept, tuple(pairs))
         if taken is not None and len(margins.trees) <= 1:
             return count_variances(margins, axes.reading(counts.names), taken)

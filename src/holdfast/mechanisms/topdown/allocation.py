@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast.data.node_queries import NodeQuery
 from holdfast.lattice.arrays import FloatArray
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.topdown.design import MeasurementDesign, below
 from holdfast.mechanisms.topdown.options import Aim

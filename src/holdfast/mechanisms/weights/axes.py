@@ -7,7 +7,7 @@ import numpy as np
 
 from holdfast.data.grid import Axis
 from holdfast.lattice.arrays import IntArray
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.mechanisms.weights.queries import WeightedQueryRecord
 from holdfast.public import Public
 

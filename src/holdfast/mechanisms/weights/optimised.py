@@ -13,7 +13,8 @@ from math import isfinite
 import numpy as np
 
 from holdfast.lattice.arrays import FloatArray
-from holdfast.lattice.forms import Form, MarginStrategy, Reading
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import MarginStrategy, Reading
 from holdfast.mechanisms.weights.axes import MarginAxes
 from holdfast.mechanisms.weights.optimum import (
     CLAIMED,
@@ -135,9 +136,8 @@ def proved(
         raise SpecError("the variance of a certificate, or its bound, is not that of its weights.")
     if record.gap > CLAIMED:
         raise SpecError("the weights of a certificate are not those of least variance.")
-    parts = [(each, c) for each, c in margins.measured if not margins.is_kept(each)]  # others are 0 on L
-    form = Form(tuple((margins.rows(each), c) for each, c in parts), margins)
-    return form, tuple(tuple(axes.names(each)) for each, _ in parts)
+    form = Form.of(margins, whole=False)  # what is kept is 0 on L
+    return form, tuple(tuple(axes.names(each)) for each, _ in margins.open)
 
 
 def _named(public: Public, wishes: Sequence[Wish]) -> Iterator[Wish]:

@@ -34,7 +34,7 @@ from math import prod
 import numpy as np
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.lattice.forms import LevelledAxis, MarginStrategy, Reading, below
+from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading, below
 from holdfast.lattice.trees import LevelTree
 from holdfast.mechanisms.weights.optimum import WeightProgram
 from holdfast.mechanisms.weights.tree_variances import TreeVariances

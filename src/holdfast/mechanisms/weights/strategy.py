@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from holdfast.lattice.forms import Form, MarginStrategy
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import MarginStrategy
 from holdfast.lattice.rows import independent_rows
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.mechanisms.weights.axes import MarginAxes
@@ -109,31 +110,22 @@ class Strategy:
         axes = MarginAxes.of(public, queries)
         if axes is None and public.possible.size > MOST_CELLS:
             raise too_many_cells(public.possible.size)
-        open_ = [
-            (query, rows)
-            for query, rows in ((query, query.matrix(public)) for query in queries)
-            if not (_fixed(public, rows) if axes is None else axes.fixes(query.marginal))
-        ]
-        if not open_:
+        left = tuple(
+            query
+            for query in queries
+            if not (_fixed(public, query.matrix(public)) if axes is None else axes.fixes(query.marginal))
+        )
+        if not left:
             raise SpecError(
                 f"{setting('mechanism.queries')} asks for nothing but what the invariants fix: ask for a"
                 " larger marginal."
             )
-        total = sum((query.weight for query, _ in open_), Fraction(0))
-        of_one, moved = (1, added_by_one) if public.whom.presence else (2, moved_by_one)
-        parts = tuple((rows, of_one * query.weight / total / moved(rows)) for query, rows in open_)
-        margins = None
-        if axes is not None:
-            measured = [axes.reading(query.marginal) for query, _ in open_]
-            margins = MarginStrategy(
-                axes.levelled, axes.kept, tuple(zip(measured, (c for _, c in parts), strict=True))
-            )
-        form = Form(parts, margins)
-        if not form.measures(public.universe.matrix):
-            raise _unmeasured(public, axes, margins)
-        if margins is None:
+        form = _form(public, left, axes)
+        matrix = public.universe.matrix if form.margins is None else None
+        if not form.measures(matrix):
+            raise _unmeasured(public, axes, form.margins)
+        if form.margins is None:
             _require_small(form)
-        left = tuple(query for query, _ in open_)
         return cls(left, form, tuple(query.marginal for query in left))
 
     @property
@@ -153,6 +145,21 @@ class Strategy:
     def squares(self) -> int:
         """How many kinds of sums the form squares."""
         return len(self.queries) if self.optimum is None else len(self.optimum.weights)
+
+
+def _form(public: Public, queries: Sequence[WeightedQueryRecord], axes: "MarginAxes | None") -> Form:
+    """Return the form of queries with their shares of the budget."""
+    presence, total = public.whom.presence, sum((query.weight for query in queries), Fraction(0))
+    shares = [(1 if presence else 2) * query.weight / total for query in queries]
+    if axes is None:
+        moved = added_by_one if presence else moved_by_one
+        rows = [query.matrix(public) for query in queries]
+        return Form([(each, share / moved(each)) for each, share in zip(rows, shares, strict=True)])
+    readings = [axes.reading(query.marginal) for query in queries]
+    counts = [2 if any(reading) and not presence else 1 for reading in readings]  # each cell is in one row
+    strengths = [share / count for share, count in zip(shares, counts, strict=True)]
+    measured = tuple(zip(readings, strengths, strict=True))
+    return Form.of(MarginStrategy(axes.levelled, axes.kept, measured))
 
 
 def squared_stretch(premises: Premises, strategy: Strategy | None) -> Fraction:

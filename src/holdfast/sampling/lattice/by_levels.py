@@ -26,7 +26,8 @@ import flint
 import numpy as np
 
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
-from holdfast.lattice.forms import Form, MarginStrategy
+from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import MarginStrategy
 from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.grid import FoundCoordinates

@@ -57,7 +57,7 @@ def parts_of(block: Block) -> IntArray:
     """Return how many cells each component in a row of a block has."""
     if block.sizes is not None:
         return block.sizes
-    width = block.cells.shape[1]
+    width = block.shape[1]
     return np.ones(width, dtype=np.int64) if block.method == "independent" else np.array([width])
 
 

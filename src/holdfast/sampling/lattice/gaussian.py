@@ -4,6 +4,7 @@ q(z) is proportional to exp(-||z||_2^2 / (2 sigma^2)) on {z : A z = 0}, drawn ex
 components.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from math import sqrt
@@ -13,7 +14,11 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.forms import Form
+from holdfast.lattice.margins import MarginStrategy
 from holdfast.lattice.product import AxisMargins
+from holdfast.lattice.spread import SpreadColumns, expanded
+from holdfast.lattice.tables import PartCells
+from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.by_levels import TreeGaussian
 from holdfast.sampling.lattice.cell_sums import GaussianSums
 from holdfast.sampling.lattice.grid import any_grid
@@ -23,6 +28,7 @@ from holdfast.sampling.lattice.plan import (
     Independent,
     Plan,
     Planned,
+    RejectionSampler,
     feasible,
     halved_total,
     plan_components,
@@ -36,6 +42,8 @@ WIDEST = Fraction(1 << 40) ** 2
 WIDER = (2, 4, 16, 64)
 """Factors of the variance that are tried where noise is too narrow to be drawn."""
 OTHERWISE = "or keep fewer margins or coarser attributes"
+LARGE = 1 << 20
+"""Cells of a part of a table from which on it is cheaper to make what draws it anew than to hold it."""
 _sums = lru_cache(maxsize=8)(GaussianSums)
 
 
@@ -59,7 +67,7 @@ class LatticeGaussianLaw(Planned):
 
     def __init__(
         self,
-        matrix: csr_array,
+        matrix: csr_array | SpreadColumns,
         sigma_squared: Fraction,
         margins: AxisMargins | None = None,
         form: Form | None = None,
@@ -71,8 +79,13 @@ class LatticeGaussianLaw(Planned):
                 f"Gaussian noise of variance {float(sigma_squared):.1e} cannot be drawn in 64-bit integers:"
                 " ask for a standard deviation between 2^-40 and 2^40."
             )
-        self.matrix, self.sigma_squared = matrix, sigma_squared
+        self._given, self.sigma_squared = matrix, sigma_squared
         self._margins, self.form, self._otherwise = margins, form, otherwise
+
+    @property
+    def matrix(self) -> csr_array:
+        """The rows of the invariants, every entry of them."""
+        return expanded(self._given)
 
     @cached_property
     def plan(self) -> Plan:
@@ -93,7 +106,7 @@ class LatticeGaussianLaw(Planned):
         """Plan draws at a multiple of the variance."""
         variance = factor * self.sigma_squared
         if self.form is not None:
-            return _weighted(self.matrix, self.form, variance)
+            return _weighted(self._given, self.form, variance)
         return plan_components(
             self.matrix, partial(_component, sigma_squared=variance, margins=self._margins)
         )
@@ -114,18 +127,37 @@ class LatticeGaussianLaw(Planned):
         return np.where(on_lattice, -squares / float(2 * self.sigma_squared), -np.inf)
 
 
-def _weighted(matrix: csr_array, form: Form, sigma_squared: Fraction) -> Plan:
+def _weighted(matrix: csr_array | SpreadColumns, form: Form, sigma_squared: Fraction) -> Plan:
     """Plan draws of what a form ties together: all cells, or parts that no whole margin adds up across."""
-    cells, margins = matrix.shape[1], form.margins
+    cells, margins = int(matrix.shape[1]), form.margins
     if margins is None or len(margins.trees) > 1:
-        law = FormGaussian(matrix, form, sigma_squared)
+        law = FormGaussian(expanded(matrix), form, sigma_squared)
         every = np.arange(cells)[None]
         return feasible(Plan(cells, (Block.by_rejection(every, law, "weighted-by-coordinates"),)))
     blocks = []
     for own, part in margins.apart():
-        tree = TreeGaussian(part, sigma_squared)
+        tree: RejectionSampler = TreeGaussian(part, sigma_squared)
+        if own.shape[1] > LARGE:
+            tree = RemadeTree(tree.acceptance, tree.work, margins, own, sigma_squared)
         blocks.append(Block.by_rejection(own, tree, "weighted-by-halving-axes"))
     return feasible(Plan(cells, tuple(blocks)))
+
+
+@dataclass(eq=False)
+class RemadeTree:
+    """A part of a table of so many cells that what draws it is made for each draw, and not held."""
+
+    acceptance: float
+    work: float
+    margins: MarginStrategy
+    cells: PartCells
+    sigma_squared: Fraction
+
+    floats = True
+
+    def sample(self, entropy: Entropy, size: int) -> IntArray:
+        """Return ``size`` independent draws, one a row."""
+        return TreeGaussian(self.margins.within(self.cells), self.sigma_squared).sample(entropy, size)
 
 
 def _component(

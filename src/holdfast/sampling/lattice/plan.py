@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
+from holdfast.lattice.tables import PartCells
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.by_halves import EFFORT, ByHalves
 from holdfast.sampling.lattice.cell_sums import CellSums
@@ -51,6 +52,8 @@ Method = Literal[
     "weighted-by-coordinates",
 ]
 """How a component is drawn, by name: mechanisms put it into words."""
+TOGETHER = 1 << 22
+"""Numbers of components that are drawn together where draws are yielded part by part."""
 LISTED = 8
 """Totals of different sizes that are told one by one."""
 
@@ -80,14 +83,14 @@ class RejectionSampler(Sampler, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Components that share one sampler: ``cells`` has one row a component.
+    """Components that share one sampler: ``places`` has the cells of each, one row a component.
 
     ``effort`` is how many integers are drawn for each cell of an accepted draw; ``log_constant`` is the log
     of the sum of all weights of one component, where it is known. Components of many different ``sizes`` are
     one row, one after the other.
     """
 
-    cells: IntArray
+    places: IntArray | PartCells
     sampler: Sampler
     method: Method
     acceptance: float = 1.0
@@ -98,26 +101,50 @@ class Block:
     @classmethod
     def by_rejection(
         cls,
-        cells: IntArray,
+        places: IntArray | PartCells,
         sampler: "RejectionSampler",
         method: Method,
         log_constant: float | None = None,
     ) -> "Block":
         """Return the components of a sampler that knows what it costs."""
-        effort = sampler.work / cells.shape[1]
-        return cls(cells, sampler, method, sampler.acceptance, effort, log_constant)
+        effort = sampler.work / places.shape[1]
+        return cls(places, sampler, method, sampler.acceptance, effort, log_constant)
+
+    @property
+    def cells(self) -> IntArray:
+        """The cells of each component, one row a component."""
+        return self.places.all() if isinstance(self.places, PartCells) else self.places
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many components there are, and how many cells each has, or all of many sizes."""
+        copies, width = self.places.shape
+        return copies, width
+
+    def parts(self, entropy: Entropy) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield cells with one draw of their noise, no more at once than a component that is large."""
+        copies, width = self.shape
+        if not isinstance(self.places, PartCells):
+            yield self.places.ravel(), self.sampler.sample(entropy, copies).ravel()
+            return
+        each = max(1, TOGETHER // width)
+        for begin in range(0, copies, each):
+            some = range(begin, min(begin + each, copies))
+            drawn = self.sampler.sample(entropy, len(some))
+            yield np.concatenate([self.places.row(part) for part in some]), drawn.ravel()
 
     @property
     def work(self) -> float:
         """Integers drawn for one draw of the whole block, expected."""
-        return self.cells.size * self.effort
+        copies, width = self.shape
+        return copies * width * self.effort
 
     @property
     def components(self) -> tuple[int, int, int]:
         """How many components it has, and the cells of the smallest and of the largest."""
         if self.sizes is not None:
             return self.sizes.size, int(self.sizes.min()), int(self.sizes.max())
-        copies, width = self.cells.shape
+        copies, width = self.shape
         return copies, width, width
 
 
@@ -136,7 +163,7 @@ class Plan:
     @property
     def log_constant(self) -> float | None:
         """The log of the sum of all weights, where a formula gives it."""
-        parts = [(block.log_constant, block.cells.shape[0]) for block in self.blocks]
+        parts = [(block.log_constant, block.shape[0]) for block in self.blocks]
         known = [constant * copies for constant, copies in parts if constant is not None]
         return sum(known) if len(known) == len(parts) else None
 
@@ -153,10 +180,16 @@ class Plan:
                 return self.blocks[0].sampler.sample(entropy, size)  # nothing to put in place
             draws = np.zeros((size, self.cells), dtype=np.int64)
             for block in steps(self.blocks, "drawing the noise"):
-                copies, width = block.cells.shape
+                copies, width = block.shape
                 drawn = block.sampler.sample(entropy, size * copies)
                 draws[:, block.cells.ravel()] = drawn.reshape(size, copies * width)
         return draws
+
+    def parts(self, entropy: Entropy) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield cells with the noise of one draw, part by part; what is not in any part has none."""
+        with _controller().limit(limits=1, user_api="blas"):
+            for block in steps(self.blocks, "drawing the noise"):
+                yield from block.parts(entropy)
 
 
 class Planned(ABC):
@@ -196,6 +229,10 @@ class Planned(ABC):
         """Return ``size`` independent exact draws, one a row."""
         return self.plan.sample(entropy, size)
 
+    def parts(self, entropy: Entropy) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield cells with the noise of one draw, part by part; other cells have none."""
+        return self.plan.parts(entropy)
+
 
 def plan_components(matrix: csr_array, block_of: Callable[[csr_array, IntArray], Block]) -> Plan:
     """Plan a product law: ``block_of`` a matrix and the cells of its components says how they are drawn."""
@@ -213,11 +250,11 @@ def _totals_together(blocks: list[Block]) -> list[Block]:
     laws = {block.sampler.law for block in blocks if isinstance(block.sampler, ByHalves)}
     if len(halved) <= LISTED:
         return blocks
-    copies, widths = np.array([block.cells.shape for block in halved]).T
+    copies, widths = np.array([block.shape for block in halved]).T
     sizes = np.repeat(widths, copies)
     together = replace(
         halved[0],
-        cells=np.concatenate([block.cells.ravel() for block in halved])[None],
+        places=np.concatenate([block.cells.ravel() for block in halved])[None],
         sampler=ByHalves(sizes, laws.pop()),
         log_constant=Plan(0, tuple(halved)).log_constant,
         sizes=sizes,
@@ -230,7 +267,7 @@ def feasible(plan: Plan) -> Plan:
     if plan.work > max(MOST_WORK, MOST_EACH * plan.cells):
         worst = max(plan.blocks, key=lambda block: block.work)
         raise SamplingError(
-            f"the invariants tie {worst.cells.shape[1]} cells together in a way that no exact sampler"
+            f"the invariants tie {worst.shape[1]} cells together in a way that no exact sampler"
             f" draws in reasonable time (about {worst.work:.0e} numbers for one draw): keep fewer margins or"
             " coarser attributes."
         )

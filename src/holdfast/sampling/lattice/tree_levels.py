@@ -23,7 +23,7 @@ from math import exp, prod
 import numpy as np
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.forms import MarginStrategy, Reading
+from holdfast.lattice.margins import MarginStrategy, Reading
 from holdfast.lattice.trees import LevelTree
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.grid import GROUPS, FoundCoordinates, HalvedAxis

@@ -36,8 +36,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray, IntArray
-from holdfast.lattice.forms import Form, MarginStrategy
+from holdfast.lattice.forms import Form
 from holdfast.lattice.kernel import reduced_basis, solve_in_order
+from holdfast.lattice.margins import MarginStrategy
 from holdfast.sampling.decisions import Real, ball_of, real, toss_coins
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.kernel_gaussian import COST, HOPELESS, PILOT, PILOT_SUMS
