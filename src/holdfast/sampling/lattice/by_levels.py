@@ -33,7 +33,7 @@ from holdfast.sampling.entropy import Entropy, SeededEntropy
 from holdfast.sampling.lattice.grid import FoundCoordinates
 from holdfast.sampling.lattice.kernel_gaussian import COST, HOPELESS, PILOT, PILOT_SUMS
 from holdfast.sampling.lattice.klein import FARTHEST, SLACK, check_width
-from holdfast.sampling.lattice.tree_levels import NEARLY_ALL, Level, TreeLevels
+from holdfast.sampling.lattice.tree_levels import NEARLY_ALL, TreeLevel, TreeLevels
 from holdfast.sampling.lattice.tree_nodes import Given, Piece
 from holdfast.sampling.numbers.gaussian import SUM_ERROR, log_sum_ratio, sum_ratio_ball
 from holdfast.sampling.rejection import rows_at_once
@@ -111,7 +111,7 @@ class TreeGaussian:
         likely = min(surely, max(missing / share, AT_LEAST / numbers), rows_at_once(numbers))
         return max(ceil(likely), 1)
 
-    def _thinned(self, level: Level, above: Tables, entropy: Entropy) -> Tables:
+    def _thinned(self, level: TreeLevel, above: Tables, entropy: Entropy) -> Tables:
         """Draw the tables of a level, and return those that its coins keep."""
         below: IntArray = np.empty((len(above), *level.shape), dtype=np.int64)
         for piece in level.pieces:
@@ -160,7 +160,7 @@ class TreeGaussian:
         return total.exp()
 
     def _draw(
-        self, level: Level, piece: Piece, given: Given, entropy: Entropy | None
+        self, level: TreeLevel, piece: Piece, given: Given, entropy: Entropy | None
     ) -> tuple[IntArray, FoundCoordinates]:
         return level.draw(piece, given, np.full(len(given.above), self._sigma), entropy)
 

@@ -29,7 +29,7 @@ from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.grid import GROUPS, FoundCoordinates, HalvedAxis
 from holdfast.sampling.lattice.klein import log_acceptance
 from holdfast.sampling.lattice.sum_shape import stages
-from holdfast.sampling.lattice.tree_nodes import Axes, ChildLaw, Given, NodeLaw, Piece, RootLaw
+from holdfast.sampling.lattice.tree_nodes import Axes, ChildLaw, Given, Piece, RootLaw, SplitLaw
 
 PIECE = 1 << 16
 """Numbers of a level that are drawn at once, about: whole families of children."""
@@ -39,7 +39,7 @@ NEARLY_ALL = -0.05
 """The log of a share of proposals to be kept beyond which no better coordinates are sought."""
 
 
-class Level:
+class TreeLevel:
     """The tables at the nodes of one level of the tree, ``shape`` being that of the other axes and the nodes.
 
     Of the other axes those at ``plain`` places are read entry by entry, the rest are halved.
@@ -116,7 +116,7 @@ class TreeLevels:
             for level in range(self.tree.depth + 1)
             if not all(weights.kept >= level for weights in self._weights.values())
         ]
-        self.levels: tuple[Level, ...] = tuple(found)
+        self.levels: tuple[TreeLevel, ...] = tuple(found)
         above = self.tree.depth - len(found)
         self._begin = self.tree.starts[max(above, 0)].size
 
@@ -142,7 +142,7 @@ class TreeLevels:
         cells[..., self.tree.order] = tables
         return cells.transpose(0, *(1 + back)).reshape(len(tables), -1)
 
-    def _level(self, level: int, group: int | None, sigma: float) -> Level:
+    def _level(self, level: int, group: int | None, sigma: float) -> TreeLevel:
         """Return a level whose nodes are split in groups of some size, or where that costs least."""
         if group is not None:
             return self._grouped(level, group)
@@ -153,7 +153,7 @@ class TreeLevels:
         more = (self._grouped(level, each) for each in (*GROUPS[1:], longest))
         return min((best, *more), key=lambda each: each.cost(sigma))
 
-    def _grouped(self, level: int, group: int) -> Level:
+    def _grouped(self, level: int, group: int) -> TreeLevel:
         plain = self._plain(level)
         halved = [at for at in range(len(self._sizes)) if at not in plain]
         axes = tuple(HalvedAxis(np.ones(self._sizes[at], dtype=np.int64), group) for at in halved)
@@ -164,7 +164,7 @@ class TreeLevels:
         }
         pieces = []
         for above, below in self._families(level):
-            laws: dict[Axes, NodeLaw | None] = dict.fromkeys(_subsets(len(halved)))
+            laws: dict[Axes, SplitLaw | None] = dict.fromkeys(_subsets(len(halved)))
             for split, each in variances.items():
                 if not level:
                     laws[split] = RootLaw(float(np.sqrt(each[0])))
@@ -174,7 +174,7 @@ class TreeLevels:
                 laws[split] = ChildLaw(children[:-1], below.stop - below.start, splits)
             pieces.append(Piece(above, below, axes, laws))
         nodes = self.tree.starts[level].size
-        return Level((*self._sizes, nodes), plain, tuple(pieces))
+        return TreeLevel((*self._sizes, nodes), plain, tuple(pieces))
 
     def _families(self, level: int) -> Iterator[tuple[slice, slice]]:
         """Yield successive nodes of the level above with their children, so many that pieces are even."""

@@ -47,7 +47,7 @@ def _running(table: NDArray[NumberT]) -> NDArray[NumberT]:
     return running
 
 
-class NodeLaw(Protocol):
+class SplitLaw(Protocol):
     """How the sums of some nodes are drawn, one vector a row, near some means, for one set T."""
 
     def draw(
@@ -134,7 +134,7 @@ class Piece:
     above: slice
     below: slice
     axes: tuple[HalvedAxis, ...]
-    laws: Mapping[Axes, NodeLaw | None]
+    laws: Mapping[Axes, SplitLaw | None]
 
     @property
     def nodes(self) -> int:
