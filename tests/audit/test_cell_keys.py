@@ -169,3 +169,12 @@ def test_bad_questions_are_refused(tmp_path: Path) -> None:
         hf.audit.cell_key(path, shapes=[(0, 3)])
     with pytest.raises(SpecError, match=r"not offered as protection.*lattice-laplace with a bound"):
         MechanismChoice("cell-key")
+
+
+def test_columns_of_one_name_and_folders_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("i,j,p,v,i\n0,0,1,0,0\n1,0,0.5,-1,1\n1,2,0.5,1,1\n")
+    with pytest.raises(DataError, match="has two columns 'i': keep one"):
+        hf.audit.cell_key(path)
+    with pytest.raises(SpecError, match="is a folder: name the cell-key table file in it"):
+        hf.audit.cell_key(tmp_path)

@@ -232,3 +232,115 @@ def test_records_and_hierarchies_are_tabulated_with_their_totals(run: Run, here:
     assert (here / "coarser" / "suppression" / "branches.hrc").exists()
     for way in found["ways"]:
         assert run("verify", here / "coarser" / way["method"]).code == 0
+
+
+PLAIN = '[[published]]\npath = "firms.csv"\n'
+POPULATION = PLAIN + "[population]\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            POPULATION + 'within = { branch = "regoin" }',
+            "[population] within branch names 'regoin', which no table has: did you mean 'region'?",
+        ),
+        (POPULATION + 'within = { brunch = "region" }', "[population] within names 'brunch'"),
+        (POPULATION + 'hierarchies = { brunch = "b.hrc" }', "[population] hierarchies names 'brunch'"),
+        (
+            POPULATION + 'within = { branch = "region", region = "branch" }',
+            "'region' and 'branch' lie within each other: keep the one that is true",
+        ),
+        (
+            POPULATION.replace("[pop", '[[published]]\npath = "villages.csv"\n[pop')
+            + 'within = { village = "region" }',
+            "[population] within village is 'region', and no table has both",
+        ),
+        (
+            PLAIN + '[coarsen]\nattributes = ["brnch"]',
+            "[coarsen] attributes names 'brnch', which no table has: did you mean 'branch'?",
+        ),
+        (
+            PLAIN + 'merged = { brnch = { other = ["food", "wood"] } }',
+            "[[published]] 1 merged names 'brnch', which no table has: did you mean 'branch'?",
+        ),
+        (
+            PLAIN + 'rule = "suppressed"\nbelow = 3\nsymbol = "5"',
+            "[[published]] 1 symbol is '5', which reads as a count",
+        ),
+        (
+            PLAIN + 'rule = "suppressed"\nbelow = 3\nsecondary = "0"',
+            "[[published]] 1 secondary is '0', which reads as a count",
+        ),
+        (PLAIN + 'rule = "rounded"\nbase = 0', "1 base must be greater than or equal to 1, not 0."),
+        (PLAIN + "attributes = []", "[[published]] 1 attributes must not be empty, not []."),
+        ("totals = true\n" + PLAIN, "'totals': choose from 'published', 'population', 'coarsen'."),
+        ("poplation = {}\n" + PLAIN, "'poplation': did you mean 'population'?"),
+    ],
+)
+def test_what_a_spec_names_and_no_table_has_is_refused(run: Run, here: Path, spec: str, said: str) -> None:
+    (here / "firms.toml").write_text(spec + "\n")
+    for command in (("audit", "publication"), ("coarsen",)):
+        answer = run(*command, "firms.toml")
+        assert (answer.code, answer.out) == (2, "")
+        assert said in answer.err
+        assert answer.err.startswith("error: firms.toml, ")
+        assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--rule", "rounded:3:random:up"), "the rule 'rounded:3:random:up' is not known"),
+        (("--rule", "rounded:3:5"), "the rule 'rounded:3:5' is not known"),
+        (("--rule", "drb:up"), "the rule 'drb:up' is not known"),
+        (("--rule", "suppressed:3:shown:hidden"), "the rule 'suppressed:3:shown:hidden' is not known"),
+        (("--rule", "suppressed:3", "--symbol", "7"), "--symbol is '7', which reads as a count"),
+        (("--rule", "suppressed:3", "--secondary", " 3.0"), "--secondary is ' 3.0', which reads as a count"),
+    ],
+)
+def test_rules_that_say_two_things_and_signs_that_are_numbers_are_refused(
+    run: Run, options: tuple[str, ...], said: str
+) -> None:
+    answer = run("audit", "publication", "firms.csv", *options)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert said in answer.err
+
+
+def test_a_publication_speaks_of_no_section_of_releases(run: Run, here: Path) -> None:
+    (here / "latin.csv").write_bytes("village,people\nHünfeld,5\n".encode("latin-1"))
+    answer = run("audit", "publication", "latin.csv")
+    assert answer.err == "error: latin.csv, row 2 is not UTF-8 text: save the file as UTF-8.\n"
+    (here / "semicolons.csv").write_text("village;people\nAlder;5\n")
+    answer = run("audit", "publication", "semicolons.csv")
+    assert answer.err.endswith("seems to be separated by another sign: write it with commas.\n")
+
+
+def test_counts_that_contradict_each_other_are_named_by_what_the_files_have(run: Run, here: Path) -> None:
+    """Sums have no row of their own, and the counts themselves are confidential."""
+    (here / "regions.csv").write_text("region,firms\nNorth,7777\nSouth,46\nWest,19\n")
+    (here / "firms.toml").write_text(
+        COARSE.replace("[coarsen]", '[[published]]\npath = "regions.csv"\n[coarsen]')
+    )
+    answer = run("coarsen", "firms.toml")
+    assert answer.code == 2
+    assert "row" not in answer.err
+    assert "firms.csv, the sum for region 'Total', branch 'Total' and regions.csv, the sum for" in answer.err
+    assert "7777" not in answer.err
+
+
+def test_cells_that_stay_determined_are_said_to_be_printed(run: Run, here: Path) -> None:
+    (here / "firms.toml").write_text(COARSE.replace("totals = true", 'method = "recoding"'))
+    told = run("coarsen", "firms.toml").out
+    assert "still determined, which need not be hidden: " in told
+    assert "printed as they are" in told
+
+
+def test_remedies_that_are_left_out_are_told_to_be_no_claim(run: Run, here: Path) -> None:
+    run("audit", "publication", "out.toml", "--out", "facts.json")
+    told = json.loads((here / "facts.json").read_text())
+    told["remedies"].pop()
+    (here / "facts.json").write_text(json.dumps(told))
+    answer = run("verify", "facts.json")
+    assert answer.code == 0
+    assert "each undoes what it names; that there are no others is not claimed" in answer.out

@@ -17,7 +17,7 @@ from holdfast.releases.prepared import Drawing, Prepared
 from holdfast.releases.repeatable import table_identity
 from holdfast.releases.resume import ChargedError
 from holdfast.sampling.entropy import KeyedEntropy
-from holdfast.system.errors import BudgetError, SpecError
+from holdfast.system.errors import BudgetError, GuaranteeError, SpecError
 from holdfast.testing.goodness import LEVEL, p_value
 from holdfast.testing.losses import log_shares
 
@@ -267,3 +267,22 @@ def test_of_several_tables_none_is_repeatable(tmp_path: Path) -> None:
     assert is_repeatable({"table": part})
     with pytest.raises(SpecError, match=r"for a release of one table, and one is one of 2"):
         is_repeatable({"one": part, "two": replace(part, name="two")})
+
+
+def test_a_bound_beside_a_ledger_is_what_has_to_be_left_out(ledger: hf.Ledger) -> None:
+    asked = hf.Spec.of(
+        {
+            "data": {"cells": ["row", "column"], "count": "n"},
+            "invariants": [{"margin": ["row"]}],
+            "privacy": {"unit": "person", "standard": "approximate", "epsilon": "4", "delta": "1/100"},
+            "mechanism": {"name": "lattice-laplace", "bound": 6, "repeatable": True},
+        }
+    )
+    prepared = hf.prepare(asked, frame())
+    with pytest.raises(
+        GuaranteeError, match=r"mechanism.bound has a delta, which no ledger takes: leave out"
+    ):
+        prepared.release(ledger=ledger)
+    with pytest.raises(SpecError, match=r"name one with .*, and leave out mechanism.bound, whose delta no"):
+        prepared.release()
+    assert ledger.spent() == 0

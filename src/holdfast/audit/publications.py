@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.publication.report import PublicationReport, audit, spec_of
+from holdfast.publication.report import PublicationReport, audit, file_of, spec_of
 from holdfast.publication.spec import PublicationSpec
+from holdfast.system.ways import about
 
 
 def publication(
@@ -25,4 +26,5 @@ def publication(
     >>> len(found.to_dict()["determined"])
     1
     """
-    return audit(spec_of(what, rule), remedied=remedied)
+    with about(file_of(what)):
+        return audit(spec_of(what, rule), remedied=remedied)

@@ -11,6 +11,7 @@ from holdfast.cli.reports import say_wrote
 from holdfast.cli.terminal import print_json, terminal
 from holdfast.publication.coarsening.coarsen import coarsen
 from holdfast.publication.coarsening.report import CoarseningReport, Way
+from holdfast.publication.report import PublicationReport
 from holdfast.system.text import counted
 
 
@@ -64,11 +65,18 @@ def _words(found: CoarseningReport) -> None:
             proof = (
                 "nothing less is enough" if way.optimal else f"within {way.cost - way.bound:,} of the least"
             )
-            exact = counted(int(way.evidence.determined.size), "cell")
-            console.print(
-                f"{way.method}: {proof}; by these tables {exact} are still determined.", soft_wrap=True
-            )
+            console.print(f"{way.method}: {proof}; {_still(way.evidence)}.", soft_wrap=True)
     console.print("What readers know besides, and tables that are published later, can undo this.")
+
+
+def _still(evidence: PublicationReport) -> str:
+    """Say how many cells are known exactly all the same, and why: none of them was to be protected."""
+    exact, found = int(evidence.determined.size), int(evidence.worked_out.size)
+    if not exact:
+        return "by these tables no cell is determined"
+    why = f"{exact - found:,} printed as they are" + (f" and {found:,} that follow" if found else "")
+    told = f"{counted(exact, 'cell')} {'is' if exact == 1 else 'are'} still determined"
+    return f"by these tables {told}, which need not be hidden: {why}"
 
 
 def _lost(way: Way) -> str:
@@ -77,6 +85,6 @@ def _lost(way: Way) -> str:
         more = f"{lost['by_the_rule']:,} by the rule and {lost['with_them']:,} with them"
         return f"{lost['hidden']:,} of {counted(lost['numbers'], 'number')} hidden, {more}"
     if way.method == "rounding":
-        return f"rounded to {lost['base']:,}, by {lost['mean_change']:.3g} on average"
+        return f"all rounded to {lost['base']:,}, by {lost['mean_change']:.3g} on average"
     levels = [f"{name} {one['before']} to {one['after']}" for name, one in lost["levels"].items()]
     return f"levels of {', '.join(levels)}" if levels else "nothing"

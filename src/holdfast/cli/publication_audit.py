@@ -13,7 +13,7 @@ from holdfast.cli.reports import deliver, require_new_file, say_wrote
 from holdfast.cli.terminal import terminal
 from holdfast.publication.picture import draw
 from holdfast.publication.report import PublicationReport
-from holdfast.publication.spec import rule_of
+from holdfast.publication.spec import COUNT, rule_of
 from holdfast.publication.writing import write
 from holdfast.system.errors import SpecError
 from holdfast.system.text import counted
@@ -81,6 +81,11 @@ def _rule(rule: str | None, keys: Mapping[str, str | None]) -> dict[str, Any]:
     for key, value in keys.items():
         if value is not None:
             found[key] = value
+    for key in ("symbol", "secondary"):
+        if COUNT.fullmatch(found.get(key, "").strip()):
+            raise SpecError(
+                f"--{key} is {found[key]!r}, which reads as a count: name a sign that is no number."
+            )
     if "zeros" in found and found["zeros"] not in ("shown", "hidden"):
         raise SpecError(f"--zeros is {found['zeros']!r}: write shown or hidden.")
     return found

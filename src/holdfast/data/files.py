@@ -138,6 +138,8 @@ class Writing:
 
     separator: str = ","
     encoding: str = "utf-8"
+    spec: bool = True
+    """Whether a section of a spec can say that it is written otherwise."""
 
     @property
     def utf8(self) -> bool:
@@ -159,6 +161,7 @@ def open_file(
     file that was ``released`` by somebody else no more than one row above it is read, and it may be no link.
     """
     kind, packed = kind_of(path)
+    writing = replace(writing, spec=not released)
     if released and (packed or kind not in (".csv", ".parquet")):
         raise DataError(f"{path} is neither CSV nor Parquet: name a .csv or .parquet file.")
     if not released and (parts := parts_of(path)):
@@ -307,7 +310,7 @@ def _open_csv(path: Path, read_rows: int | None, writing: Writing) -> Source:
     with readable(path):
         text = None if writing.utf8 and not kind_of(path)[1] else _decoded(path, writing.encoding)
         header = _csv_header(path, writing, text)
-        hint = _other_separator(path, header, writing.separator)
+        hint = _other_separator(path, header, writing)
         source = path if text is None else text.encode()
         try:
             # All columns, even those that are not needed: a row with too many fields shows only then.
@@ -352,7 +355,7 @@ def csv_header(path: Path, writing: Writing) -> tuple[list[str], str]:
     """Return the names in the first row of a CSV file, and what to do where another sign would split it."""
     with readable(path):
         header = _csv_header(path, writing, None if writing.utf8 else _decoded(path, writing.encoding))
-    return header, _other_separator(path, header, writing.separator)
+    return header, _other_separator(path, header, writing)
 
 
 def csv_damage(path: Path, writing: Writing) -> str:
@@ -397,15 +400,18 @@ def _csv_header(path: Path, writing: Writing, text: str | None) -> list[str]:
     return header
 
 
-def _other_separator(path: Path, header: list[str], separator: str) -> str:
+def _other_separator(path: Path, header: list[str], writing: Writing) -> str:
     """Return what to do about a header of one column that another sign would split, "" about others."""
-    found = {sign: header[0].count(sign) for sign in _SEPARATORS if sign != separator and sign in header[0]}
+    found = {
+        sign: header[0].count(sign) for sign in _SEPARATORS if sign != writing.separator and sign in header[0]
+    }
     if len(header) > 1 or not found:
         return ""
     sign = max(found, key=lambda one: found[one])
+    way = f"set {assigned('separator', words=_SEPARATORS[sign])} in {setting('data')}"
     return (
-        f"{path} has the one column {in_quotes(header[0])}, and seems to be separated by another sign: set"
-        f" {assigned('separator', words=_SEPARATORS[sign])} in {setting('data')}."
+        f"{path} has the one column {in_quotes(header[0])}, and seems to be separated by another sign:"
+        f" {way if writing.spec else 'write it with commas'}."
     )
 
 
@@ -416,9 +422,12 @@ def _csv_damage(path: Path, writing: Writing, text: str | None, width: int) -> s
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:
+                way = (
+                    f", or name its encoding, such as {assigned('encoding', 'cp1252')}, in {setting('data')}"
+                )
                 return (
-                    f"{path}, row {row} is not UTF-8 text: save the file as UTF-8, or name its encoding,"
-                    f" such as {assigned('encoding', 'cp1252')}, in {setting('data')}."
+                    f"{path}, row {row} is not UTF-8 text: save the file as UTF-8"
+                    f"{way if writing.spec else ''}."
                 )
     try:
         with _opened(path, text) as file:

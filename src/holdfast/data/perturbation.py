@@ -58,7 +58,7 @@ class PerturbationTable:
 
 def read_perturbation(path: Path) -> PerturbationTable:
     """Read a table of perturbations; raises DataError with the line where it is none."""
-    require_file(path)
+    require_file(path, "cell-key table")
     require_plain(path)
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"{path} is larger than {MOST_BYTES >> 20} MB, which no cell-key table is.")
@@ -75,6 +75,11 @@ def read_perturbation(path: Path) -> PerturbationTable:
     if len(rows) < 2:
         raise DataError(f"{path} has no rows below its header: it is no cell-key table.")
     names = [name.strip().strip('"').lower() for name in rows[0]]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"{path} has two columns {in_quotes(twice)}: keep one, or name each by what it holds."
+        )
     for line, row in enumerate(rows[1:], 2):
         if len(row) != len(names):
             raise DataError(

@@ -24,6 +24,7 @@ from holdfast.system.text import canonical, read_json
 DERIVED = ("cells", "determined", "narrow", "groups", "anonymity", "differences", "tables_left")
 TOLD = ("attributes", "narrow", "cells", "read")
 REMEDY = {"cell", "drop", "round", "least", "largest"}
+_NO_OTHERS = "each undoes what it names; that there are no others is not claimed"
 DAMAGED = (AttributeError, HoldfastError, LookupError, OverflowError, TypeError, ValueError)
 """What claims of any content come to where they are looked up."""
 MOST_BYTES = 2**30
@@ -133,7 +134,9 @@ def _undoing(report: PublicationReport, claimed: Any) -> Check:
         holds = isinstance(claimed, list) and all(_undoes(report, one) for one in claimed)
     except DAMAGED:
         holds = False
-    return Check.that("remedies", holds, "leaving out what is named leaves something else")
+    return Check(
+        "remedies", holds, _NO_OTHERS if holds else "leaving out what is named leaves something else"
+    )
 
 
 def _undoes(report: PublicationReport, claimed: Mapping[str, Any]) -> bool:

@@ -32,10 +32,15 @@ class PublishedFile:
     first_row: int
     """The number of the first record for a reader."""
     sha256: str
+    summed: bool = False
+    """Whether rows were added up, so that no row of the file is one of these records."""
 
     def place(self, record: int) -> str:
-        """Return where a record stands."""
-        return f"{self.name}, row {record + self.first_row}"
+        """Return where a record stands, or which sum it is."""
+        if not self.summed:
+            return f"{self.name}, row {record + self.first_row}"
+        levels = zip(self.attributes, (column[record] for column in self.columns), strict=True)
+        return f"{self.name}, the sum for {', '.join(f'{name} {in_quotes(level)}' for name, level in levels)}"
 
 
 def read_published(table: PublishedTable, folder: Path) -> PublishedFile:

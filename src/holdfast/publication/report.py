@@ -340,6 +340,14 @@ def audit_of(
     return audit(spec_of(what, rule), remedied=remedied)
 
 
+def file_of(what: str | Path | PublicationSpec | Sequence[str | Path]) -> str:
+    """Return the file of the spec that was named, "" where none was."""
+    if isinstance(what, PublicationSpec):
+        return ""
+    first = what if isinstance(what, str | Path) else next(iter(what), "")
+    return str(first) if Path(first).suffix.lower() == ".toml" else ""
+
+
 def spec_of(
     what: str | Path | PublicationSpec | Sequence[str | Path], rule: Mapping[str, Any] | None = None
 ) -> PublicationSpec:

@@ -18,10 +18,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from holdfast.programs.solver import UNBOUNDED
-from holdfast.publication.spec import MOST, PublishedTable
+from holdfast.publication.spec import COUNT, MOST, PublishedTable
 
 Range = tuple[int, int]
-_NUMBER = re.compile(r"\d{1,13}(\.0{1,6})?", re.ASCII)
 _RANGE = re.compile(r"(\d{1,13})\s*(?:-|\u2013|to|\.\.)\s*(\d{1,13})", re.ASCII)
 _MORE = re.compile(r"(?:(\d{1,13})\s*(?:\+|or more|and over)|>=\s*(\d{1,13}))", re.ASCII)
 _LESS = re.compile(r"(?:N\s*)?<\s*(\d{1,13})|(?:under|less than)\s+(\d{1,13})", re.ASCII | re.I)
@@ -46,7 +45,7 @@ class RuleReading:
         """Settle which rule of the board the numbers fit."""
         if table.method != "drb" or told:
             return cls(table, told=told)
-        numbers = [int(float(token)) for token in tokens if _NUMBER.fullmatch(token)]
+        numbers = [int(float(token)) for token in tokens if COUNT.fullmatch(token)]
         below = any(_LESS.fullmatch(token) for token in tokens)
         few = not below and all(n in (0, 4) or (n >= 10 and n % 5 == 0) for n in numbers)
         many = all(_research(n) is not None for n in numbers)
@@ -57,7 +56,7 @@ class RuleReading:
     def interval(self, token: str) -> Range:
         """Return the counts that a published token stands for; raises RuleError."""
         table = self.table
-        if self.told and _NUMBER.fullmatch(token.strip()):
+        if self.told and COUNT.fullmatch(token.strip()):
             number = _whole(token)
             return number, number
         if table.rule == "suppressed":
@@ -159,7 +158,7 @@ def spoken_range(token: str) -> Range | None:
 
 def _whole(token: str) -> int:
     text = token.strip()
-    if not _NUMBER.fullmatch(text):
+    if not COUNT.fullmatch(text):
         raise RuleError(f"{text[:40]!r}, which is no count: write a whole number, or name the symbol")
     number = int(text.partition(".")[0])
     if number > MOST:

@@ -14,6 +14,7 @@ method = "suppression"
 narrow = 3
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from os.path import relpath
 from pathlib import Path
@@ -25,6 +26,7 @@ from holdfast.spec.load import read_toml
 from holdfast.spec.part import Part, Text
 from holdfast.spec.values import require_distinct
 from holdfast.system.errors import SpecError
+from holdfast.system.text import closest
 from holdfast.system.ways import of_a_file
 
 Rule = Literal["exact", "rounded", "suppressed", "coarsened", "top-coded"]
@@ -32,6 +34,8 @@ RULES: tuple[Rule, ...] = ("exact", "rounded", "suppressed", "coarsened", "top-c
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
 MOST = 2**40
 """Counts and bases beyond it are refused: no table counts more, and sums of many still fit."""
+COUNT = re.compile(r"\d{1,13}(\.0{1,6})?", re.ASCII)
+"""A published count as text."""
 Size = Annotated[int, Field(strict=True, ge=1, le=MOST)]
 
 
@@ -87,6 +91,11 @@ class PublishedTable(Part):
                 raise ValueError(f"{key} is missing, which the rule {self.rule!r} needs: add it")
             if given and not needed:
                 raise ValueError(f"{key} is of no use with the rule {self.rule!r}: leave it out")
+        for key in ("symbol", "secondary"):
+            if (sign := getattr(self, key)) is not None and COUNT.fullmatch(sign.strip()):
+                raise ValueError(
+                    f"{key} is {sign!r}, which reads as a count: name a sign that is no number, such as '*'"
+                )
         if self.rule != "rounded" and self.method != "nearest":
             raise ValueError(f"method is of no use with the rule {self.rule!r}: leave it out")
         return self
@@ -123,7 +132,8 @@ class Coarsen(Part):
     Attributes:
         method: one way; all three are tried unless one is named.
         narrow: the width that the interval of every asked-for cell must have.
-        below: only cells with counts below it must have that, as must those that a rule hides by itself.
+        below: only cells with somebody and counts below it must have that; unless it is given, those that a
+            rule hides by itself, or without such a rule all with somebody.
         attributes: those that may be recoded; ordered and nested ones unless some are named.
         bases: what rounding may be to, the first that is enough is taken.
         cost: what is lost with a hidden number: one number, or the people that it counts.
@@ -160,6 +170,10 @@ class PublicationSpec(Part):
         """Return the values of a TOML file as a spec."""
         if "folder" in values:
             raise SpecError("the spec has an unknown key 'folder': paths are relative to the spec itself.")
+        known = [name for name in cls.model_fields if name != "folder"]
+        for key in values:
+            if key not in known:
+                raise SpecError(f"the spec has an unknown key {key!r}: {closest(str(key), known)}")
         return cls(**{**values, "folder": folder})
 
     @classmethod
@@ -207,15 +221,13 @@ def rule_of(text: str) -> dict[str, Any]:
         name, rest = "rounded", ["drb", *rest]
     key = {"rounded": "base", "suppressed": "below", "top-coded": "top"}.get(name)
     found: dict[str, Any] = {"rule": name}
+    words = {"rounded": "method", "suppressed": "zeros"}
     for word in rest:
-        if key is not None and word.isascii() and word.isdigit() and len(word) < 14:
-            found[key] = int(word)
-        elif name == "rounded":
-            found["method"] = word
-        elif name == "suppressed" and word in ("shown", "hidden"):
-            found["zeros"] = word
-        else:
+        number = word.isascii() and word.isdigit() and len(word) < 14
+        of = key if number else words.get(name)
+        if of is None or of in found:
             raise SpecError(_UNKNOWN.format(text))
+        found[of] = int(word) if number else word
     try:
         PublishedTable(path="-", **found)
     except (SpecError, ValidationError):

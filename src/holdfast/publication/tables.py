@@ -26,6 +26,7 @@ from holdfast.publication.rules import RuleError, RuleReading
 from holdfast.publication.spec import PublicationSpec, PublishedTable
 from holdfast.system.errors import DataError, SpecError
 from holdfast.system.text import closest, in_quotes
+from holdfast.system.ways import setting
 
 MOST_CELLS = 8_000_000
 
@@ -235,11 +236,9 @@ def _require_known(spec: PublicationSpec, found: PublishedTables) -> None:
 def _all_levels(spec: PublicationSpec, files: Sequence[PublishedFile]) -> dict[str, Levels]:
     """Return the levels of each attribute over all files."""
     names = list(dict.fromkeys(name for file in files for name in file.attributes))
-    for name in (*spec.population.hierarchies, *spec.population.within):
+    for place, name in _named(spec):
         if name not in names:
-            raise SpecError(
-                f"the population speaks of {in_quotes(name)}, which no table has: {closest(name, names)}"
-            )
+            raise SpecError(f"{place} names {in_quotes(name)}, which no table has: {closest(name, names)}")
     found = {}
     for name in names:
         tables = [
@@ -255,6 +254,20 @@ def _all_levels(spec: PublicationSpec, files: Sequence[PublishedFile]) -> dict[s
         known = Known(read_hierarchy(Path(place)) if place else None, place, merged)
         found[name] = levels_of(name, tables, known)
     return found
+
+
+def _named(spec: PublicationSpec) -> Iterator[tuple[str, str]]:
+    """Yield each attribute that a spec speaks of beside those of tables, with its place."""
+    for name in spec.population.hierarchies:
+        yield setting("population", "hierarchies"), name
+    for name, outer in spec.population.within.items():
+        yield setting("population", "within"), name
+        yield setting("population", "within", name), outer
+    for name in spec.coarsen.attributes or ():
+        yield setting("coarsen", "attributes"), name
+    for place, table in enumerate(spec.published, 1):
+        for name in table.merged:
+            yield setting("published", place, "merged"), name
 
 
 def _axes(
@@ -300,6 +313,11 @@ def _parents(
     names = list(levels)
     for child, parent in product(names, names):
         said = spec.population.within.get(child) == parent
+        if said and (child == parent or spec.population.within.get(parent) == child):
+            raise SpecError(
+                f"{setting('population', 'within')} says that {in_quotes(child)} and {in_quotes(parent)} lie"
+                " within each other: keep the one that is true."
+            )
         if child == parent or (parent, child) in found:
             continue
         many, few = len(levels[child].leaves), len(levels[parent].leaves)
@@ -310,6 +328,11 @@ def _parents(
             for table, file in zip(spec.published, files, strict=True)
             if child in file.attributes and parent in file.attributes
         ]
+        if said and not both:
+            raise SpecError(
+                f"{setting('population', 'within', child)} is {in_quotes(parent)}, and no table has both:"
+                " publish one that does, or leave that out."
+            )
         if not both or not (said or all(table.rule == "exact" for table, _ in both)):
             continue
         of = _unique_parent(child, parent, [file for _, file in both], levels)

@@ -44,13 +44,14 @@ def is_repeatable(parts: "Mapping[str, PreparedPart]") -> bool:
 
 def keyed(part: "PreparedPart", ledger: "Ledger | None") -> KeyedEntropy:
     """Return the words of a table's own key; raises SpecError where no ledger has a salt for it."""
-    if ledger is None:
-        raise SpecError(
-            f"{setting('mechanism', 'repeatable')} makes noise of the secret salt of a ledger: name one with"
-            f" {option('ledger')}, or leave it out."
-        )
     if not isinstance(part, PreparedTable):
         raise ReleaseError(f"{part.name} is no table: noise is drawn anew for it.")
+    if ledger is None:
+        bound = f", and leave out {setting('mechanism', 'bound')}, whose delta no ledger takes" * part.bounded
+        raise SpecError(
+            f"{setting('mechanism', 'repeatable')} makes noise of the secret salt of a ledger: name one with"
+            f" {option('ledger')}{bound}, or leave it out."
+        )
     return KeyedEntropy(*ledger.stream_key(table_identity(part)))
 
 

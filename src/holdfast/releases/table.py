@@ -88,6 +88,11 @@ class PreparedTable(PreparedPart):
         return self.reading.warnings
 
     @property
+    def bounded(self) -> bool:
+        """Whether its noise moves no count by more than a bound."""
+        return getattr(self.spec.mechanism, "bound", None) is not None
+
+    @property
     def size(self) -> str:
         """How many cells may hold a count."""
         return counted(self.public.universe.cells, "cell")
@@ -176,6 +181,12 @@ class PreparedTable(PreparedPart):
         """Return what a ledger is told of the release."""
         from holdfast.ledger.charge import charge_of  # noqa: PLC0415 - where there is a ledger
 
+        if self.bounded:
+            raise GuaranteeError(
+                f"{setting('mechanism', 'bound')} has a delta, which no ledger takes: leave out the bound and"
+                f' set {assigned("standard", "pure")} or "zcdp" in {setting("privacy")}, or release without'
+                " a ledger."
+            )
         return charge_of(ledger, self.reading, self.public, self.guarantee, certificate, self.secrets)
 
     @property

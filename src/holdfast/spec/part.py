@@ -78,6 +78,19 @@ _EXPECTED = {
 }
 
 
+def _expected(message: str) -> str:
+    """Return what is said of a value that is none of the above, without what speaks of a program.
+
+    >>> _expected("Input should be greater than or equal to 1")
+    'be greater than or equal to 1'
+    """
+    return (
+        message.removeprefix("Input should ")
+        if message.startswith("Input should ")
+        else f"be right ({message})"
+    )
+
+
 def _complaint(error: ErrorDetails) -> str:
     kind, given = error["type"], error["input"]
     if kind == "missing":
@@ -88,6 +101,10 @@ def _complaint(error: ErrorDetails) -> str:
         expected = f"be one of {error['ctx']['expected']}"
     elif kind in _EXPECTED:
         expected = f"be {_EXPECTED[kind]}"
+    elif kind in ("too_short", "string_too_short") and error["ctx"]["min_length"] == 1:
+        expected = "not be empty"
+    elif kind in ("too_long", "string_too_long"):
+        expected = f"have at most {error['ctx']['max_length']:,} entries"
     else:
-        expected = f"be right ({error['msg']})"
+        expected = _expected(error["msg"])
     return f"must {expected}, not {reprlib.repr(given)}"

@@ -193,6 +193,12 @@ def test_what_is_no_design_is_refused(mechanism: dict[str, Any], said: str) -> N
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("design", [{"rates": RULES}, {"rounds": ROUNDS}, {"rates": RULES, "rounds": ROUNDS}])
+def test_a_rate_that_is_missing_beside_others_is_named(design: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match=r"mechanism.rate is missing, for the last round and all strata"):
+        hf.prepare(spec(None, **design), homes())
+
+
 def test_rates_that_lose_more_than_the_target_are_refused() -> None:
     with pytest.raises(GuaranteeError, match=r"mechanism.rates.* give epsilon .* above the target 5"):
         hf.prepare(spec(rates=[{"at_least": 2, "rate": "1/1000"}]), homes())

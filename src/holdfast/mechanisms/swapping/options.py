@@ -142,6 +142,11 @@ def options_of(spec: Spec) -> PermutationSwappingOptions:
             f"{setting('privacy', 'laws')} speaks of tables, and permutation-swapping releases records: leave"
             " it out."
         )
+    if privacy.epsilon is None and options.rate is None and (options.rates or options.rounds):
+        raise SpecError(
+            f"{setting('mechanism', 'rate')} is missing, for the last round and all strata that no rule is"
+            f" of: give it, or an epsilon in {setting('privacy')} from which it follows."
+        )
     if privacy.epsilon is None and options.rate is None:
         raise SpecError(
             f'{setting("privacy", "epsilon")} is missing: give one such as "14", or a rate in'

@@ -7,6 +7,7 @@ from holdfast.publication.spec import PublicationSpec, read_publication_spec
 from holdfast.system.drafts import require_new
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
+from holdfast.system.ways import about
 
 
 def coarsen(
@@ -34,7 +35,8 @@ def coarsen(
         raise SpecError(f"there is no method {method!r}: {closest(method, METHODS)}")
     if out is not None:
         require_new(out)
-    found = found_by(spec, method or spec.coarsen.method)
+    with about("" if isinstance(what, PublicationSpec) else str(what)):
+        found = found_by(spec, method or spec.coarsen.method)
     if out is not None:
         found.write(out)
     return found

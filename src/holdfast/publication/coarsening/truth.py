@@ -104,9 +104,13 @@ def _protected(spec: PublicationSpec, known: SumIntervals) -> IntArray:
 
 def _conflict(tables: PublishedTables) -> str:
     """Say which true counts contradict each other, by their places alone."""
-    rows, _ = next(conflicts(tables.numbers))
-    places = [tables.files[tables.table[one]].place(int(tables.row[one])) for one in rows.tolist()[:4]]
-    return f"{' and '.join(places)} contradict each other, and no population has all: correct the tables."
+    numbers, _ = next(conflicts(tables.numbers))
+    places = []
+    for one in numbers.tolist()[:4]:
+        file, row = tables.files[tables.table[one]], int(tables.row[one])
+        places.append(f"{file.name}, a cell that it does not list," if row < 0 else file.place(row))
+    named = " and ".join(dict.fromkeys(places))
+    return f"{named} contradict each other, and no population has all: correct the tables."
 
 
 def _read_as(spec: PublicationSpec, table: PublishedTable) -> PublishedTable:
@@ -129,7 +133,7 @@ def _true(spec: PublicationSpec, file: PublishedFile) -> PublishedFile:
     if frame.select(by).is_duplicated().any() or spec.coarsen.totals:
         frame = _summed(spec, file, frame, by)
         columns = frame.get_columns()
-        file = replace(file, columns=tuple(columns[:-1]), counts=columns[-1], first_row=2)
+        file = replace(file, columns=tuple(columns[:-1]), counts=columns[-1], summed=True)
     return file
 
 
