@@ -134,10 +134,12 @@ class Made:
 
 @dataclass(frozen=True)
 class Files:
-    """All files of as many records as one, over the attributes of some releases, with the same invariants."""
+    """All files of so many records over the attributes of some releases, with the invariants of one file."""
 
     releases: Sequence[Made]
     file: Sequence[Record]
+    size: int | None = None
+    """How many records: as many as that file, if it is not told."""
 
     @cached_property
     def possible(self) -> list[Record]:
@@ -152,8 +154,10 @@ class Files:
     def tables(self) -> Integers:
         """The files as counts of each possible record, one a row."""
         width = len(self.possible)
-        chosen = combinations_with_replacement(range(width), len(self.file))
-        every = np.array([np.bincount(rows, minlength=width) for rows in chosen], dtype=np.int64)
+        size = len(self.file) if self.size is None else self.size
+        chosen = combinations_with_replacement(range(width), size)
+        counted = [np.bincount(np.array(rows, dtype=np.int64), minlength=width) for rows in chosen]
+        every = np.array(counted, dtype=np.int64)
         kept = np.ones(len(every), dtype=np.bool_)
         for made in self.releases:
             tables = self.tables_of(made, every)
