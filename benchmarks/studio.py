@@ -10,7 +10,8 @@ margin or a selection exactly; no set of exact numbers comes twice, so that noth
 Whoever clicks looks for two seconds at what is still looked for; beside the times stands the share of
 clicks after which all figures were there by then. Without Chromium there is no first paint. On Linux the
 seconds of computing that the studio took for the start and each click stand beside the times (cpu_...), as
-those of a machine that does other work are longer.
+those of a machine that does other work are longer; searches of large tables, in processes of their own that
+give way to it, are not among them.
 """
 
 import argparse

@@ -139,6 +139,7 @@ class Desk:
             toml_values(text, self.spec_name)
             before = self._read(self.spec_name)
             if text != before:
+                self._end_searches()
                 self.place.write(self.spec_name, text, replace=True)
                 self._back = [*self._back[-MOST_STEPS_BACK:], (self.spec_name, before)]
 
@@ -246,9 +247,7 @@ class Desk:
         with self._lock:
             text, job = self._soon.pop(key, ("", None))
             if job is None or job.ended:
-                for before, older in self._soon.values():
-                    if before != now:
-                        older.end()
+                self._end_searches(now)
                 text, job = now, Job("", lambda _: self.kept(key, make)).start()
             self._soon[key] = text, job
             while len(self._soon) > MOST_KEPT:
@@ -260,6 +259,21 @@ class Desk:
             raise HoldfastError(job.problem)
         found: KeptT = job.result
         return found
+
+    def note(self, key: Hashable, value: object) -> None:
+        """Keep what is known of a key."""
+        self.kept(key, lambda: value)
+
+    def known(self, key: Hashable) -> Any:
+        """Return what was kept for a key, None where nothing is."""
+        slot = self._slots.get(key)
+        return slot.value if slot is not None and slot.full else None
+
+    def _end_searches(self, but: str = "") -> None:
+        """End what is looked for of any text of the spec but one: it would take the time of what is asked."""
+        for before, older in tuple(self._soon.values()):
+            if before != but:
+                older.end()
 
     def reading(self, spec: Spec) -> ReadTable:
         """Return the confidential table of a spec, read once for as long as its file stays as it is."""

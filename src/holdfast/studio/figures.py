@@ -17,18 +17,26 @@ from holdfast.audit.universes import people_of
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.privacy.guarantee import times
+from holdfast.privacy.premises import Premises
 from holdfast.public import Public
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.studio.desk import Desk
+from holdfast.studio.searches import Tell, elsewhere
 from holdfast.system.errors import HoldfastError
 from holdfast.system.text import plain_number, rational
+from holdfast.universe.exchanges import seen
 from holdfast.universe.exposure import Exposure, exposure
+from holdfast.universe.labelled import Labelled
+from holdfast.universe.semi_adjacency import known_bound
+from holdfast.universe.universe import Universe
 
 DELTA = Fraction(1, 10**10)
 """The delta at which other standards are read as an epsilon, where the spec has none."""
 FREE, NEARLY, EXPOSED, NEVER = 0, 1, 2, 3
 """How a cell is painted: it can be anything, one of two counts, one count alone; it cannot occur."""
+SMALL = 300
+"""Cells of tables that are searched where the page is made; others are searched in processes of their own."""
 WAIT = 0.03
 """Seconds until a page is shown without what it still looks for."""
 
@@ -44,6 +52,8 @@ class Figures:
     """How many records one person's change takes; None while that is looked for."""
     exact: bool
     whom: ProtectedUnit
+    searching: bool = False
+    """Whether less than ``apart``, which is enough, is still looked for."""
 
     @property
     def nothing_left(self) -> bool:
@@ -55,10 +65,27 @@ def figures(desk: Desk, spec: Spec, wait: float = WAIT) -> Figures:
     """Return the figures of a spec, without the distance where it is still looked for."""
     key, public = desk.public_key(spec), desk.public(spec)
     premises = desk.kept(("premises", key), lambda: public.premises("semi"))
-    people = desk.soon(("people", key), lambda: people_of(premises), wait)
-    apart = None if people is None else people.worst_case * premises.whom.records
+    at_most = ("people at most", key)
+
+    def looked_for() -> Labelled:
+        if premises.universe.cells <= SMALL:
+            return people_of(premises)
+        return elsewhere(_people, premises, told=lambda bound: desk.note(at_most, bound))
+
+    people = desk.soon(("people", key), looked_for, _patience(public, wait))
+    found = desk.known(at_most) if people is None else people.worst_case
+    apart = None if found is None else found * premises.whom.records
     here, exact = premises.universe, people is not None and people.exact
-    return Figures(here.cells, here.rank, here.dimension, apart, exact, premises.whom)
+    searching = people is None and found is not None
+    return Figures(here.cells, here.rank, here.dimension, apart, exact, premises.whom, searching)
+
+
+def _people(premises: Premises, tell: Tell) -> Labelled:
+    """Return how far apart files of people are, and tell first what a theorem says of it."""
+    bound = None if premises.whom.presence else known_bound(premises.universe)
+    if bound is not None:
+        tell(bound)
+    return people_of(premises)
 
 
 @dataclass(frozen=True)
@@ -84,17 +111,36 @@ class Revealed:
 def revealed(desk: Desk, spec: Spec, wait: float = WAIT) -> Revealed | None:
     """Return what the invariants reveal; None where it is still looked for."""
     key = ("revealed", desk.public_key(spec))
-    return desk.soon(key, lambda: _painted(desk.public(spec)), wait)
+
+    def looked_for() -> Revealed:
+        public = desk.public(spec)
+        if public.universe.cells <= SMALL:
+            return _painted(public, exposure(public.universe))
+        counts, codes = desk.reading(spec).table.counts, [public.schema.codes(n) for n in public.schema.names]
+        cells = public.possible
+        known = np.asarray(counts[cells]), np.array([each[cells] for each in codes])
+        return _painted(public, elsewhere(_exposed, public.universe, *known))
+
+    return desk.soon(key, looked_for, _patience(desk.public(spec), wait))
 
 
-def _painted(public: Public) -> Revealed:
-    found: Exposure = exposure(public.universe)
+def _patience(public: Public, wait: float) -> float:
+    """Return how long a page waits: what another process looks for is not there in a moment."""
+    return wait if public.universe.cells <= SMALL or wait > WAIT else 0.0
+
+
+def _exposed(universe: Universe, counts: IntArray, codes: IntArray) -> Exposure:
+    """Return what is revealed: counts that lie far apart are found near the table, the others by programs."""
+    return exposure(universe, seen(universe, counts, codes))
+
+
+def _painted(public: Public, found: Exposure) -> Revealed:
     paint = np.full(public.schema.size, NEVER, dtype=np.int64)
     width = found.width
     paint[public.possible] = np.select([width == 0, width == 1], [EXPOSED, NEARLY], FREE)
     low, high = (np.zeros(public.schema.size, dtype=np.int64) for _ in range(2))
     low[public.possible], high[public.possible] = found.low, found.high
-    return Revealed(paint, low, high, bool(found.exact.all()))
+    return Revealed(paint, low, high, bool((found.exact | (width > 1)).all()))
 
 
 @dataclass(frozen=True)
@@ -119,7 +165,7 @@ def promise(spec: Spec, found: Figures) -> Promise | str:
     """Return what the target of a spec becomes under its invariants, or why nothing can be said."""
     if found.nothing_left:
         return "The exact numbers leave one possible table: nothing is left to protect."
-    if found.apart is None:
+    if found.apart is None or found.searching:
         return "What the guarantee becomes is told once it is known how much one change moves."
     try:
         intensity = target_of(spec.privacy).intensity

@@ -28,6 +28,7 @@ from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.lattice.components import components
 from holdfast.lattice.product import product_features
 from holdfast.programs.solver import UNBOUNDED, Program, Status
+from holdfast.universe.exchanges import ENOUGH, Seen
 from holdfast.universe.tables import capacities
 from holdfast.universe.universe import Universe
 
@@ -65,10 +66,14 @@ class Exposure:
         return Exposure(self.low + known, high, self.exact)
 
 
-def exposure(universe: Universe) -> Exposure:
-    """Return the interval of every cell of the universe."""
+def exposure(universe: Universe, seen: Seen | None = None) -> Exposure:
+    """Return the interval of every cell of the universe.
+
+    Where counts that were ``seen`` in conforming tables are far enough apart no program is solved: then
+    these are told, within the interval, and it is not exact.
+    """
     groups = universe.kinds
-    found = _PatternIntervals(universe)
+    found = _PatternIntervals(universe, seen)
     found.settle_single_rows()
     for block in components(groups.columns):
         if block.rows.size and not found.settled[block.cells].all():
@@ -84,8 +89,8 @@ def exposure(universe: Universe) -> Exposure:
 class _PatternIntervals:
     """The intervals of the patterns, settled block by block."""
 
-    def __init__(self, universe: Universe) -> None:
-        self._universe = universe
+    def __init__(self, universe: Universe, seen: Seen | None) -> None:
+        self._universe, self._seen = universe, seen
         self._groups = groups = universe.kinds
         self._columns = groups.columns
         self.high = np.zeros(groups.count, dtype=np.int64)
@@ -119,17 +124,30 @@ class _PatternIntervals:
             return
         # the least of a pattern is of no use when its cells are several: each can be empty
         alone = self._groups.size[patterns] == 1
+        seen = None if self._seen is None else self._seen.of(patterns)
+        if seen is not None and seen.apart.all():
+            self.low[patterns], self.high[patterns] = seen.low, seen.high
+            return
         program = Program(matrix, low, high, most=self.high[patterns])
-        found = self._by_programs(program, _growth(matrix, low == high), self.high[patterns], alone)
+        found = self._by_programs(program, _growth(matrix, low == high), self.high[patterns], alone, seen)
         self.low[patterns], self.high[patterns], self.settled[patterns] = found
 
     def _by_programs(
-        self, program: Program, growth: Program, capacity: IntArray, alone: BoolArray
+        self, program: Program, growth: Program, capacity: IntArray, alone: BoolArray, seen: Seen | None
     ) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the least and the most of each pattern of a block, and whether both are attained."""
         count = capacity.size
         low, high = np.zeros(count, dtype=np.int64), capacity.copy()
         seen_low, seen_high = np.full(count, UNBOUNDED), np.full(count, -1, dtype=np.int64)
+        if seen is not None:
+            seen_low, seen_high = seen.low.copy(), seen.high.copy()
+
+        def enough(pattern: int) -> bool:
+            """Whether nothing more is asked: what was seen is told, which lies within the interval."""
+            if seen is None or seen_high[pattern] - seen_low[pattern] < ENOUGH:
+                return False
+            low[pattern], high[pattern], exact[pattern] = seen_low[pattern], seen_high[pattern], False
+            return True
 
         def ask(pattern: int, sign: int) -> int | None:
             """Return the optimum of the count, None when the solver leaves it open."""
@@ -148,6 +166,8 @@ class _PatternIntervals:
 
         exact = np.ones(count, dtype=np.bool_)
         for pattern in range(count):
+            if enough(pattern):
+                continue
             if capacity[pattern] == UNBOUNDED and growth.solve(least={pattern: 1}).point is not None:
                 seen_high[pattern] = UNBOUNDED
             if seen_high[pattern] < high[pattern]:
@@ -155,6 +175,8 @@ class _PatternIntervals:
                 exact[pattern] &= most is not None
                 high[pattern] = high[pattern] if most is None else most
         for pattern in np.flatnonzero(alone).tolist():
+            if enough(pattern):
+                continue
             if seen_low[pattern] > 0:
                 least = ask(pattern, -1)
                 exact[pattern] &= least is not None

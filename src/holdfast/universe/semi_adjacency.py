@@ -93,6 +93,17 @@ def semi_adjacency(universe: Universe, work: int | None = None) -> SemiAdjacency
     return _searched(witnesses, possible, tables, bound, start)
 
 
+def known_bound(universe: Universe) -> int | None:
+    """Return a number of records that one record's change never exceeds, without a search; None without one.
+
+    It is for records that are others, without bounds of their counts.
+    """
+    if universe.limits is not None or universe.rank == 0 or universe.dimension == 0:
+        return None
+    bound = _bound(universe)
+    return None if bound is None else bound.value
+
+
 def _searched(
     witnesses: WitnessSearch,
     possible: IntArray,

@@ -129,7 +129,10 @@ def sentence(found: Figures, seen: Revealed | None) -> str:
     head = f"{left} {verb} left open"
     if found.apart is None:
         return f"{head}; how much one {found.whom.one}'s change moves is still looked for."
-    head = f"{head}, and one {found.whom.one}'s change moves {found.whom.amount(found.apart)}"
+    most = "at most " if found.searching else ""
+    head = f"{head}, and one {found.whom.one}'s change moves {most}{found.whom.amount(found.apart)}"
+    if found.searching:
+        return f"{head}: whether fewer are enough is still looked for."
     if seen is None:
         return f"{head}; what the exact numbers reveal is still looked for."
     if not seen.exposed:
