@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import Table
 from holdfast.spec.model import Spec
@@ -23,7 +24,7 @@ def some_schemas(draw: st.DrawFn) -> Schema:
     levels = st.lists(LEVELS, min_size=1, max_size=4, unique=True)
     attributes = Attributes.of({name: draw(levels) for name in names})
     size = Schema(attributes).size
-    return Schema(attributes, draw(st.frozensets(st.integers(0, size - 1), max_size=3)))
+    return Schema(attributes, Runs.of(draw(st.frozensets(st.integers(0, size - 1), max_size=3))))
 
 
 @st.composite

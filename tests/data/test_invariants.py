@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from holdfast.data.invariants import InvariantBlock, invariant_blocks
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.selection import select
 from holdfast.data.table import Table
@@ -18,7 +19,7 @@ from holdfast.spec.model import Spec
 from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import DataError, SpecError
 
-SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}), frozenset({1}))
+SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}), Runs.of({1}))
 
 
 def spec_of(schema: Schema, *invariants: Invariant) -> Spec:

@@ -12,6 +12,7 @@ from holdfast.data import invariants
 from holdfast.data.grid import Nesting
 from holdfast.data.invariants import margin_matrix, spread_margin
 from holdfast.data.narrow import Narrow
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import run_sums
 from holdfast.lattice.components import patterns
@@ -69,7 +70,7 @@ def test_structural_zeros_of_every_leaf_are_left_out(
     attributes: tuple[str, ...], where: dict[str, tuple[str, ...]]
 ) -> None:
     zeros = frozenset(leaf * 6 + cell for leaf in range(5) for cell in (1, 2, 5))
-    zeroed = Schema(NESTED.attributes, zeros, NESTED.nestings)
+    zeroed = Schema(NESTED.attributes, Runs.of(zeros), NESTED.nestings)
     whole, rows = margin_matrix(zeroed, attributes, where)
     found, kept = spread_margin(zeroed, attributes, where)
     assert isinstance(found, SpreadColumns)
@@ -83,7 +84,7 @@ def test_structural_zeros_of_every_leaf_are_left_out(
 
 def test_what_looks_at_every_level_or_cell_is_not_narrowed() -> None:
     assert Narrow.of(NESTED, {"tract"}) is None
-    assert Narrow.of(Schema(NESTED.attributes, frozenset({3}), NESTED.nestings), {"state"}) is None
+    assert Narrow.of(Schema(NESTED.attributes, Runs.of({3}), NESTED.nestings), {"state"}) is None
     assert Narrow.of(Schema(Attributes.of({"sex": "fm"})), ()) is None
     apart = Schema(
         Attributes.of({"sex": "fm", "state": "AB", "county": "abc"}),

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import Records
 from holdfast.system.errors import DataError, SpecError
@@ -63,4 +64,4 @@ def test_refuses_what_does_not_fit() -> None:
     with pytest.raises(SpecError, match="no attribute 'region'"):
         RECORDS.table(Schema(Attributes.of({"region": ("m", "f")})))
     with pytest.raises(DataError, match="structural zero"):
-        RECORDS.table(Schema(Attributes.of({"sex": ("f", "m")}), frozenset({0})))
+        RECORDS.table(Schema(Attributes.of({"sex": ("f", "m")}), Runs.of({0})))

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.system.errors import SpecError
 
-SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}), frozenset({4}))
+SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "age": ("0", "1", "2")}), Runs.of({4}))
 
 
 def test_cells_are_row_major() -> None:
@@ -49,8 +50,13 @@ def test_round_trips_through_json(schemas: SearchStrategy[Schema], data: st.Data
         {},
         {"attributes": 5, "structural_zeros": []},
         {"attributes": [{"name": "a"}], "structural_zeros": []},
-        {"attributes": [{"name": "a", "levels": ["x"]}], "structural_zeros": [0.5]},
-        {"attributes": [{"name": "a", "levels": ["x"]}], "structural_zeros": [1]},
+        {"attributes": [{"name": "a", "levels": ["x"]}], "structural_zeros": [[0.5, 0.5]]},
+        {"attributes": [{"name": "a", "levels": ["x"]}], "structural_zeros": [0]},
+        {"attributes": [{"name": "a", "levels": ["x"]}], "structural_zeros": [[0, 2**64]]},
+        {"attributes": [{"name": "a", "levels": ["x", "y"]}], "structural_zeros": [[1, 0]]},
+        {"attributes": [{"name": "a", "levels": ["x", "y"]}], "structural_zeros": [[-1, 0]]},
+        {"attributes": [{"name": "a", "levels": ["x", "y", "z"]}], "structural_zeros": [[0, 0], [1, 1]]},
+        {"attributes": [{"name": "a", "levels": ["x"]}], "structural_zeros": [[1, 1]]},
         {"attributes": [], "structural_zeros": []},
         {"attributes": [{"name": "a", "levels": []}], "structural_zeros": []},
         {"attributes": [{"name": "a", "levels": ["x", "x"]}], "structural_zeros": []},

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import Table
 from holdfast.system.errors import DataError, SpecError
@@ -63,7 +64,7 @@ def test_refuses_what_is_no_count() -> None:
     with pytest.raises(ValueError, match="shape"):
         table([1, 2])
     with pytest.raises(DataError, match="the cell sex = 'f', age = '2' holds a count"):
-        Table(Schema(SCHEMA.attributes, frozenset({2})), np.ones(6, dtype=np.int64))
+        Table(Schema(SCHEMA.attributes, Runs.of({2})), np.ones(6, dtype=np.int64))
     with pytest.raises(ValueError, match="64-bit"):
         Table(SCHEMA, np.full(6, 2**63, dtype=np.uint64))
 

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from holdfast.certificate.quick import CertifiedCells, read_counts
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import PublicTable, Table
 from holdfast.system.errors import ReleaseError
 
-SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "place": ("a, b", "01")}), frozenset({3}))
+SCHEMA = Schema(Attributes.of({"sex": ("f", "m"), "place": ("a, b", "01")}), Runs.of({3}))
 TABLE = PublicTable(SCHEMA, np.array([1, -2, 3, 0]), "n")
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from holdfast.data.invariants import InvariantBlock, margin_matrix
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.ledger import Charge, ChargeStandard, Ledger, Row
 from holdfast.ledger.charge import new_charge
@@ -60,7 +61,7 @@ class Made:
     @cached_property
     def schema(self) -> Schema:
         plain = Schema(Attributes.of({name: self.levels.get(name, BINARY) for name in self.columns}))
-        return Schema(plain.attributes, frozenset(plain.index(cell) for cell in self.zeros))
+        return Schema(plain.attributes, Runs.of(plain.index(cell) for cell in self.zeros))
 
     @cached_property
     def blocks(self) -> tuple[InvariantBlock, ...]:

@@ -228,7 +228,7 @@ class CertifiedCells:
         for words in (columns, *levels):
             if len(set(words)) < len(words) or not all(type(word) is str for word in words):
                 raise DamagedCertificateError("a name or a level of the table stands twice, or is none")
-        if not all(type(cell) is int for cell in zeros):
+        if not all(type(cell) is int for run in zeros for cell in _listed(run)):
             raise DamagedCertificateError("a structural zero is not in the table")
         parents = [_listed(one["parents"]) for one in _listed(table["schema"].get("within", []))]
         if not all(type(place) is int for each in parents for place in each):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import IntArray, run_sums
 
@@ -56,7 +57,7 @@ class Narrow:
         if zeros.size:
             width = schema.size // axis.size
             every = (np.arange(first.size)[:, None] * width + zeros).ravel()
-            narrow = Schema(narrow.attributes, frozenset(every.tolist()), nestings)
+            narrow = Schema(narrow.attributes, Runs.of(every), nestings)
         entry = first.place([axis.column(name) for name in left])
         times = np.bincount(entry, minlength=first.size)
         return cls(narrow, times) if times.all() and (np.diff(entry) >= 0).all() else None

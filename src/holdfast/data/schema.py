@@ -13,6 +13,7 @@ import numpy as np
 
 from holdfast.data.grid import Grid, Nesting, count, tree_and_areas
 from holdfast.data.levels import quoted
+from holdfast.data.runs import NONE, Runs
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.system.errors import SpecError
 from holdfast.system.text import closest
@@ -121,7 +122,7 @@ class Schema:
     """The attributes of a table, the cells that cannot occur (its structural zeros), what lies in what."""
 
     attributes: Attributes
-    impossible: frozenset[int] = frozenset()
+    impossible: Runs = NONE
     nestings: tuple[Nesting, ...] = ()
 
     def __post_init__(self) -> None:
@@ -137,7 +138,7 @@ class Schema:
                 f"{setting('data', 'cells')} makes a table of {size:,} cells, and {MOST_CELLS:,} are the "
                 "most that are handled: name fewer columns or merge levels."
             )
-        if self.impossible and not (min(self.impossible) >= 0 and max(self.impossible) < self.size):
+        if not self.impossible.within(self.size):
             raise SpecError(
                 f"a structural zero lies outside the {self.size:,} cells of the table: "
                 "number the cells from 0."
@@ -180,8 +181,7 @@ class Schema:
     @cached_property
     def possible(self) -> BoolArray:
         """For each cell, whether it can occur."""
-        mask = np.ones(self.size, dtype=np.bool_)
-        mask[np.fromiter(self.impossible, dtype=np.int64, count=len(self.impossible))] = False
+        mask = ~self.impossible.marks(self.size)
         mask.setflags(write=False)
         return mask
 
@@ -237,7 +237,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values."""
-        plain = {**self.attributes.to_dict(), "structural_zeros": sorted(self.impossible)}
+        plain = {**self.attributes.to_dict(), "structural_zeros": self.impossible.pairs}
         if self.nestings:
             plain["within"] = [
                 {"attribute": one.attribute, "within": one.within, "parents": list(one.parents)}
@@ -254,11 +254,12 @@ class Schema:
                 Nesting(str(one["attribute"]), str(one["within"]), tuple(map(index, one["parents"])))
                 for one in data.get("within", ())
             )
-            return cls(attributes, frozenset(index(cell) for cell in data["structural_zeros"]), nestings)
-        except (KeyError, TypeError):
+            zeros = Runs.read(data["structural_zeros"])
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise SpecError(
                 "the description of the schema is damaged: it needs a list of structural_zeros."
             ) from None
+        return cls(attributes, zeros, nestings)
 
 
 def quoted_schema(schema: Schema) -> Schema:

@@ -59,8 +59,14 @@ class SchemaSection(Section):
     """
 
     attributes: tuple[AttributeSection, ...]
-    structural_zeros: tuple[StrictInt, ...] = ()
+    structural_zeros: tuple[tuple[StrictInt, StrictInt], ...] = ()
+    """The first and the last cell of each run of them."""
     within: Annotated[tuple[NestingSection, ...], Field(exclude_if=lambda nested: not nested)] = ()
+
+    @property
+    def zeros(self) -> int:
+        """How many cells cannot occur."""
+        return sum(last - first + 1 for first, last in self.structural_zeros)
 
     def to_schema(self) -> Schema:
         """Return the cells."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from holdfast.data.grid import Nesting
 from holdfast.data.levels import number
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attribute, Attributes, Schema
 from holdfast.lattice.arrays import BoolArray
 from holdfast.spec.model import Spec
@@ -95,7 +96,7 @@ def schema_of(spec: Spec, attributes: Attributes, nestings: tuple[Nesting, ...] 
     zeros = np.zeros(schema.size, dtype=np.bool_)
     for place, zero in enumerate(spec.constraints.structural_zeros, start=1):
         zeros |= select(schema, zero, place=setting("constraints", "structural_zeros", place))
-    return Schema(attributes, frozenset(np.flatnonzero(zeros).tolist()), nestings)
+    return Schema(attributes, Runs.of(np.flatnonzero(zeros)), nestings)
 
 
 def count_column(spec: Spec) -> str:

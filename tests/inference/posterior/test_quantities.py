@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.inference.posterior.problem import read_numbers
 from holdfast.system.errors import DataError
 
-SCHEMA = Schema(Attributes.of({"county": ("A", "B"), "sex": ("f", "m")}), frozenset({3}))
+SCHEMA = Schema(Attributes.of({"county": ("A", "B"), "sex": ("f", "m")}), Runs.of({3}))
 
 
 def written(folder: Path, text: str) -> Path:

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from holdfast.data.grid import Nesting
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.mechanisms.errors import accuracy as module
 from holdfast.mechanisms.errors.accuracy import MOST_DRAWS, accuracy, margins, repeats
@@ -73,7 +74,7 @@ def test_errors_of_margins_over_a_geography_are_those_of_their_rows(
     attributes = {"sex": "fm", "county": "xy", "tract": "abc", "leaf": "12345", "age": "uvw"}
     nestings = (Nesting("tract", "county", (1, 0, 1)), Nesting("leaf", "tract", (2, 0, 0, 1, 2)))
     levels = {name: tuple(each) for name, each in attributes.items()}
-    schema = Schema(Attributes.of(levels), impossible, nestings)
+    schema = Schema(Attributes.of(levels), Runs.of(impossible), nestings)
     cells = 2 * 5 * 3 - len(impossible)
     universe = Universe.of(csr_array(np.ones((1, cells), dtype=np.int64)), np.array([50]))
     draws = np.random.default_rng(1).normal(0, 3, (4, cells))
@@ -92,7 +93,7 @@ def test_which_margins_the_invariants_determine(seed: int) -> None:
     generator = np.random.default_rng(seed)
     nestings = (Nesting("leaf", "county", (0, 0, 1)),)
     levels = {"county": ("x", "y"), "leaf": ("1", "2", "3"), "sex": ("f", "m")}
-    schema = Schema(Attributes.of(levels), frozenset({2} if seed % 3 == 0 else ()), nestings)
+    schema = Schema(Attributes.of(levels), Runs.of({2} if seed % 3 == 0 else ()), nestings)
     cells = int(schema.possible.sum())
     of = margins(schema, Universe.of(csr_array(np.ones((1, cells), dtype=np.int64)), np.array([9])))
     chosen = [of[i].rows.toarray() for i in generator.choice(len(of), 2, replace=False)]

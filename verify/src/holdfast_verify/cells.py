@@ -37,8 +37,8 @@ class Cells:
 
     levels: dict[str, list[str]]
     axes: list[Axis]
-    zeros: frozenset[int]
-    """The numbers of cells that cannot occur."""
+    zeros: bytearray
+    """For each cell 1 where it cannot occur; nothing where all can."""
     count: str
     status: bool
     """Whether a column after the counts has the status of each cell."""
@@ -58,10 +58,10 @@ class Cells:
         if type(status) is not bool or (status and STATUS in (*names, count)):
             raise DamagedError("the status of the cells has no column")
         axes = _axes(dict(each), schema.get("within", []))
-        size, zeros = prod(len(axis.entries) for axis in axes), wholes(schema, "structural_zeros")
-        if not 0 < size <= MOST_CELLS or any(not 0 <= cell < size for cell in zeros):
+        size = prod(len(axis.entries) for axis in axes)
+        if not 0 < size <= MOST_CELLS:
             raise DamagedError("the levels or zeros of the table are of no table")
-        return cls(dict(each), axes, frozenset(zeros), count, status)
+        return cls(dict(each), axes, _zeros(objects(schema, "structural_zeros"), size), count, status)
 
     @property
     def size(self) -> int:
@@ -119,7 +119,7 @@ class Cells:
         found: dict[int, int] = {}
         for cell, (key, count) in enumerate(zip(map(sum, product(*steps)), counts, strict=True)):
             if key >= 0:
-                found[key] = found.get(key, 0) + (0 if cell in self.zeros else count)
+                found[key] = found.get(key, 0) + (0 if self.zeros and self.zeros[cell] else count)
         return [found[key] for key in sorted(found)]
 
 
@@ -160,10 +160,24 @@ class Claim:
         else:
             found = [0] * len(self.labels)
             for row, cell, weight in self.weighted:
-                found[row] += 0 if cell in cells.zeros else weight * counts[cell]
+                found[row] += 0 if cells.zeros and cells.zeros[cell] else weight * counts[cell]
         if len(found) != len(self.labels):
             raise DamagedError(f"there are {len(found)} sums for {len(self.labels)} labels")
         return found
+
+
+def _zeros(runs: list[Any], size: int) -> bytearray:
+    """Return the marks of cells in runs, each told by its first and last one, in order and apart."""
+    marks, least = bytearray(size if runs else 0), 0
+    for run in runs:
+        if not isinstance(run, list) or len(run) != 2 or not all(type(cell) is int for cell in run):
+            raise DamagedError("the structural zeros of the table are not in runs")
+        first, last = run
+        if not least <= first <= last < size:
+            raise DamagedError("the levels or zeros of the table are of no table")
+        marks[first : last + 1] = b"\1" * (last - first + 1)
+        least = last + 2
+    return marks
 
 
 Nested = dict[str, tuple[str, list[int]]]

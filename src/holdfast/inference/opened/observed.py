@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from holdfast.data.grid import Nesting
 from holdfast.data.nmf.opened import KnownQuery, OpenedMeasurements
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.inference.opened.counts import whole_counts
 from holdfast.inference.opened.reduced import gaussian_scale, laplace_scale
@@ -41,7 +42,7 @@ def observed_counts(opened: OpenedMeasurements, level: str | None) -> Observed:
             " is offered"
             f" for {MOST_CELLS:,} at most: name a higher level in {setting('model')}, or open a part."
         )
-    impossible = frozenset(np.flatnonzero(np.tile(opened.zero_cells, opened.sizes[place])).tolist())
+    impossible = Runs.of(np.flatnonzero(np.tile(opened.zero_cells, opened.sizes[place])))
     levels = {each.name: each.levels for each in opened.spine.levels.each[: place + 1]}
     nestings = tuple(
         Nesting(names[at + 1], names[at], tuple(opened.spine.parent[at].tolist())) for at in range(place)

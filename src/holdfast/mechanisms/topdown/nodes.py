@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from holdfast.data.geography import Regions
+from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.likelihood import NoisySums
@@ -52,7 +53,7 @@ class Nodes:
         left = (*below, *(one.within for one in whole.areas))  # areas cut nodes
         kept = {each.name: each.levels for each in whole.attributes if each.name not in left}
         nestings = tuple(one for one in whole.nestings if one.attribute not in below)
-        impossible = frozenset(np.flatnonzero(self.sums(whole.possible.astype(np.int64)) == 0).tolist())
+        impossible = Runs.of(np.flatnonzero(self.sums(whole.possible.astype(np.int64)) == 0))
         return Schema(Attributes.of(kept), impossible, nestings)
 
     @cached_property
