@@ -109,7 +109,7 @@ def ways_out(public: Public, target: Target) -> list[WayOut]:
         try:
             mechanism = kind.answer(public, target, kind.Options(name=name, **options))
             asked = list(usual(public))
-            errors = count_errors(mechanism, public, asked)
+            errors = count_errors(mechanism, public, asked, hint=True)
         except HoldfastError:
             continue
         if errors is not None:

@@ -8,7 +8,7 @@ import pytest
 from tests.mechanisms.errors.test_laws import of_sizes
 
 from holdfast.mechanisms.errors.counts import Counts
-from holdfast.mechanisms.errors.simulated import SimulatedTest, shown_within
+from holdfast.mechanisms.errors.simulated import SimulatedTest, shown_within, simulated_errors
 from holdfast.mechanisms.mechanism import DrawArray, NoiseLaw
 from holdfast.sampling.entropy import Entropy, SeededEntropy
 
@@ -67,3 +67,12 @@ def test_enough_draws_show_it_of_each_count(level: str) -> None:
     assert not shown(Ones(1 - float(level), work=1000.0), level).holds
     assert shown(Ones(0.001, work=1000.0, other=0.02), level).holds
     assert not shown(Ones(0.001, work=1000.0, other=0.11), level).holds
+
+
+def test_a_hint_takes_no_more_work_than_may_be_spent_in_passing() -> None:
+    """A refusal that names other noise with its errors is not kept waiting for them."""
+    for work, draws in ((6e6, 1), (2e6, 5), (1.0, 4_000)):
+        (found,) = simulated_errors(Ones(0.25, work=work), PUBLIC, [CELLS], hint=True) or ()
+        assert found.draws == draws
+        assert found.mean_absolute == pytest.approx(0.25, abs=0.1)
+    assert simulated_errors(Ones(0.25, work=2e7), PUBLIC, [CELLS], hint=True) is None

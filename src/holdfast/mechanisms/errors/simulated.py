@@ -36,6 +36,8 @@ STEP = 256.0
 """Steps that the unit of real errors, and of scaled ones, is told in."""
 DIGITS = 3
 """Of scales: counts that agree in these have one law."""
+HINT = 1e7
+"""Integers that may be proposed for errors that are told in passing: some seconds."""
 APART = 4.0
 """Standard deviations of a chi-square law by which counts differ in how often they are within a number."""
 CONFIDENCE = Fraction(999, 1000)
@@ -43,10 +45,13 @@ CONFIDENCE = Fraction(999, 1000)
 
 
 def simulated_errors(
-    noise: NoiseLaw, public: Public, asked: Sequence[Counts]
+    noise: NoiseLaw, public: Public, asked: Sequence[Counts], *, hint: bool = False
 ) -> tuple[CountErrors, ...] | None:
-    """Return the errors of counts; None where too few draws can be made."""
-    draws = repeats(noise.work, MOST_DRAWS)
+    """Return the errors of counts; None where too few draws can be made.
+
+    Of a ``hint`` there is one draw at least, and no more work than one that is asked for in passing may take.
+    """
+    draws = _hinted(noise.work) if hint else repeats(noise.work, MOST_DRAWS)
     if draws is None:
         return None
     cells = public.universe.cells
@@ -70,18 +75,23 @@ def simulated_errors(
     )
 
 
+def _hinted(work: float) -> int | None:
+    """Return how many draws a hint is made of; each cell of one is a draw of the law of a cell."""
+    return min(MOST_DRAWS, int(HINT / max(work, 1.0))) or None
+
+
 def count_errors(
-    mechanism: AnyMechanism, public: Public, asked: Sequence[Counts]
+    mechanism: AnyMechanism, public: Public, asked: Sequence[Counts], *, hint: bool = False
 ) -> tuple[CountErrors, ...] | None:
     """Return how far counts of a release are off: as formulas tell it, and simulated where none does.
 
-    None where only the confidential table could tell, or too few draws can be made.
+    None where only the confidential table could tell, or too few draws can be made; a ``hint`` is less exact.
     """
     found = mechanism.errors(public, asked)
     rest = [counts for counts, one in zip(asked, found, strict=True) if one is None]
     if rest and mechanism.noise is None:
         return None
-    simulated = simulated_errors(mechanism.noise, public, rest) if rest and mechanism.noise else ()
+    simulated = simulated_errors(mechanism.noise, public, rest, hint=hint) if rest and mechanism.noise else ()
     if simulated is None:
         return None
     more = iter(simulated)
