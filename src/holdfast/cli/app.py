@@ -15,6 +15,7 @@ from holdfast.cli.arguments import Quiet, be_quiet, one_by_one
 from holdfast.cli.completion import SHELLS, completion_script
 from holdfast.cli.exit_codes import exit_code
 from holdfast.cli.progress import showing_progress
+from holdfast.system.machine import with_few_threads
 from holdfast.version import VERSION
 
 COMPARE = (
@@ -255,6 +256,7 @@ def _started_quickly(arguments: list[str]) -> bool:
 
 def main() -> None:
     """Run the command line."""
+    with_few_threads()
     arguments = one_by_one([word for word in sys.argv[1:] if word != "--debug"])
     if level := os.environ.get("HOLDFAST_LOG", "").upper():
         logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")

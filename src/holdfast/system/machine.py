@@ -1,6 +1,7 @@
 """What this machine has: memory that is free, memory that was used, and how its end is told."""
 
 import errno
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from holdfast.system.errors import SpecError
 
 BYTES_PER_CELL = 250
 """What the plainest release holds for each cell, at its peak."""
+NARROW = 4 << 30
+"""Bytes of address space below which threads are few."""
 NO_MEMORY = (
     "cannot allocate memory",
     "failed to map segment",
@@ -38,6 +41,22 @@ def peak_memory() -> int:
     except ImportError:
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def with_few_threads() -> None:
+    """Let libraries that end the process where they find no memory for their threads start with one alone.
+
+    OpenBLAS takes memory for each thread as it is loaded, and ends the process with code 1 where there is
+    none; with one thread the end of memory comes to Python, which says so. That is done where the address
+    space of this process is limited, before anything is loaded, and never against what somebody has set.
+    """
+    try:
+        import resource  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < NARROW:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def require_room(cells: int, each: int = BYTES_PER_CELL) -> None:
