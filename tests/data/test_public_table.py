@@ -1,5 +1,6 @@
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,20 @@ def test_a_frame_has_every_cell_in_order() -> None:
     frame = TABLE.to_frame()
     assert frame.schema == {"sex": pl.String, "age": pl.String, "people": pl.Int64}
     assert frame.rows() == ROWS
+
+
+def test_counts_in_half_the_room_are_written_alike(tmp_path: Path) -> None:
+    given: Any = TABLE.counts.astype(np.int32)
+    given.setflags(write=False)
+    small = PublicTable(SCHEMA, given, "people")
+    assert small.counts is given
+    assert small.to_frame().equals(TABLE.to_frame())
+    assert small.margin(["sex"]).tolist() == [-1, 1003]
+    for name in ("a.csv", "a.parquet"):
+        small.write(tmp_path / f"small-{name}")
+        TABLE.write(tmp_path / name)
+        assert (tmp_path / f"small-{name}").read_bytes() == (tmp_path / name).read_bytes()
+    assert Table(SCHEMA, abs(given)).counts.dtype == np.int64
 
 
 def test_frames_of_other_libraries() -> None:

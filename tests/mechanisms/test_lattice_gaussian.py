@@ -2,14 +2,17 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from holdfast.mechanisms import mechanism
 from holdfast.mechanisms.catalogue import target_of
 from holdfast.mechanisms.lattice_gaussian import LatticeGaussian
 from holdfast.privacy.conversion import largest_rho, zcdp_to_epsilon
 from holdfast.privacy.guarantee import Adjacency
 from holdfast.privacy.intensity import GaussianDP
 from holdfast.privacy.tight import tight
+from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import GuaranteeError
 from holdfast.testing.contract import Subject, largest, the_loss_is_within_the_guarantee
 from holdfast.testing.worlds import WORLDS, Case
@@ -24,6 +27,23 @@ def test_the_enumerated_divergence_is_the_guarantee(world: str, adjacency: Adjac
     target = {"standard": "zcdp", "rho": "4", "adjacency": adjacency}
     case = Case(world, target, reach=reach, attained=attained)
     the_loss_is_within_the_guarantee(Subject.of(case, LatticeGaussian, tmp_path))
+
+
+@pytest.mark.parametrize("room", [0, 3, 1 << 30])
+def test_a_release_in_half_the_room_has_the_same_numbers(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise or counts that do not fit make it as wide as others are."""
+    target = {"standard": "zcdp", "rho": "1/2", "adjacency": "semi"}
+    subject = Subject.of(Case("three margins", target), LatticeGaussian, tmp_path)
+    law = subject.mechanism.law(np.arange(subject.ready.public.universe.cells) % 3)
+    drawn = law.sample(SeededEntropy(5), 1)
+    monkeypatch.setattr(mechanism, "LARGE", 0)
+    monkeypatch.setattr(mechanism, "ROOM", room)
+    again = law.sample(SeededEntropy(5), 1)
+    assert np.array_equal(again, drawn)
+    assert again.dtype == (np.int32 if room > 3 else np.int64)
+    assert law.sample(SeededEntropy(5), 3).shape == (3, drawn.size)
 
 
 def test_the_largest_rho_that_implies_a_target() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, overload
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,9 @@ class CellCounts:
     schema: Schema
     counts: IntArray
 
+    kinds: ClassVar[tuple[type[np.signedinteger[Any]], ...]] = (np.int64,)
+    """The types of integers that are held as they are given."""
+
     def __post_init__(self) -> None:
         given = np.asarray(self.counts)
         if not np.issubdtype(given.dtype, np.integer):
@@ -42,7 +45,7 @@ class CellCounts:
         if given.shape != (self.schema.size,):
             raise ValueError(f"counts must have shape ({self.schema.size},), not {given.shape}")
         # what nobody can change need not be copied
-        kept = given.dtype == np.int64 and _stays(given)
+        kept = given.dtype in self.kinds and _stays(given)
         counts = given if kept else given.astype(np.int64, copy=True)
         if not kept and not np.array_equal(counts, given):
             raise ValueError("counts must fit 64-bit integers")
@@ -114,6 +117,9 @@ class PublicTable(CellCounts):
 
     count: str
 
+    kinds = (np.int64, np.int32)
+    """Counts of a large table may be held in half the room; what is written of them is the same."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.count in self.schema.names:
@@ -127,7 +133,7 @@ class PublicTable(CellCounts):
     def to_frame(self, kind: Literal["pyarrow"]) -> "pa.Table": ...
     def to_frame(self, kind: Literal["polars", "pandas", "pyarrow"] = "polars") -> object:
         """Return all cells in row-major order: a column for each attribute, then the counts."""
-        frame = long_frame(self.schema, pl.Series(self.count, self.counts))
+        frame = long_frame(self.schema, pl.Series(self.count, self.counts, dtype=pl.Int64))
         match kind:
             case "polars":
                 return frame
@@ -170,7 +176,7 @@ class PublicTable(CellCounts):
                 pl.Series(each.name, each.levels, dtype=pl.String).gather(codes[each.name])
                 for each in self.schema.attributes
             ]
-            part = pl.DataFrame([*columns, pl.Series(self.count, self.counts[begin:end])])
+            part = pl.DataFrame([*columns, pl.Series(self.count, self.counts[begin:end], dtype=pl.Int64)])
             yield part if status is None else part.with_columns(status[begin:end])
 
     def parts(self, status: pl.Series | None = None) -> "Iterator[pa.Table]":
@@ -179,7 +185,7 @@ class PublicTable(CellCounts):
 
         for begin, cells in cells_in_parts(self.schema):
             end = begin + cells.num_rows
-            part = cells.append_column(self.count, [self.counts[begin:end]])
+            part = cells.append_column(self.count, [self.counts[begin:end].astype(np.int64, copy=False)])
             yield part if status is None else part.append_column(status.name, status[begin:end].to_arrow())
 
     def __eq__(self, other: object) -> bool:

@@ -542,6 +542,15 @@ def _time(depends: Timed) -> tuple[str, str]:
     return "how long a draw took is known to nobody outside", why[depends]
 
 
+LARGE, ROOM = 1 << 24, 1 << 30
+"""Cells of a table whose release is held in 32 bits, where no count and no noise is as far from 0 as this."""
+
+
+def most_of(counts: IntArray) -> int:
+    """Return the largest distance from 0."""
+    return max(int(counts.max(initial=0)), -int(counts.min(initial=0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Shifted:
     """The law of counts + z for noise z that does not depend on the counts."""
@@ -553,9 +562,13 @@ class Shifted:
         """Return ``size`` independent releases, one a row; noise that has parts is added part by part."""
         if size > 1 or not isinstance(self.noise, Planned):
             return self.counts + self.noise.sample(entropy, size)
-        released = self.counts.copy()
+        small = self.counts.size > LARGE and most_of(self.counts) < ROOM
+        released: NDArray[Any] = self.counts.astype(np.int32 if small else np.int64)
         for cells, drawn in self.noise.parts(entropy):
-            released[cells] += drawn
+            if most_of(drawn) >= ROOM:
+                released = released.astype(np.int64)
+            released[cells] += drawn.astype(released.dtype)
+        released.setflags(write=False)  # so that nobody who keeps it has to copy it
         return released[None]
 
     def log_prob(self, points: Any) -> FloatArray:

@@ -42,7 +42,7 @@ WIDEST = Fraction(1 << 40) ** 2
 WIDER = (2, 4, 16, 64)
 """Factors of the variance that are tried where noise is too narrow to be drawn."""
 OTHERWISE = "or keep fewer margins or coarser attributes"
-LARGE = 1 << 20
+LARGE = 1 << 16
 """Cells of a part of a table from which on it is cheaper to make what draws it anew than to hold it."""
 _sums = lru_cache(maxsize=8)(GaussianSums)
 
