@@ -4,6 +4,7 @@ With HOLDFAST_REQUIRE_ALL=1 a skipped test fails, but for those of root. HOLDFAS
 and the tests of each, in an order drawn with seed 7, and tries properties on other examples than every run.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -46,6 +47,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of proc
 sys.dont_write_bytecode = False
 os.environ["PYSPARK_SUBMIT_ARGS"] = LOCAL_SPARK  # whichever test of a process starts Spark first
 os.umask(0o022)  # modes of files are compared
+gc.set_threshold(
+    50_000, 20, 50
+)  # collecting as often as is usual takes a sixth of the time of many small tests
 settings.register_profile(
     "patient",
     deadline=None,  # a busy machine is no error
