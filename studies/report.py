@@ -7,6 +7,7 @@ Numbers are those that studies measured and compared with what they expect: noth
 """
 
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -150,7 +151,7 @@ def _studies(left: Mapping[str, Made | None]) -> str:
 def _exhibit(exhibit: Mapping[str, Any], found: str, rows: list[tuple[Any, ...]]) -> str:
     title = f"<h3>{escape(exhibit['name'])}: {escape(exhibit['what'])}</h3>"
     shown = {"not made": "not made: its study was not run, or has no file of real data"}.get(found, found)
-    differs = f". {escape(exhibit['differs'])}" if "differs" in exhibit else ""
+    differs = f". {_words(exhibit['differs'])}" if "differs" in exhibit else ""
     said = f"<p><b class='{found}'>{shown}</b>{differs}</p>"
     numbers = [
         (
@@ -178,11 +179,16 @@ def _statements(rows: Mapping[str, Mapping[str, Any]]) -> str:
                 escape(name),
                 escape(row["what"]),
                 "<br>".join(f"<code>{escape(place)}</code>" for place in row.get("where", ())),
-                escape(row.get("why", "")),
+                _words(row.get("why", "")),
             )
             for name, row in rows.items()
         ],
     )
+
+
+def _words(text: str) -> str:
+    """Return a sentence in HTML, names of code marked as such."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -47,9 +47,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of proc
 sys.dont_write_bytecode = False
 os.environ["PYSPARK_SUBMIT_ARGS"] = LOCAL_SPARK  # whichever test of a process starts Spark first
 os.umask(0o022)  # modes of files are compared
-gc.set_threshold(
-    50_000, 20, 50
-)  # collecting as often as is usual takes a sixth of the time of many small tests
+gc.set_threshold(50_000, 20, 50)  # the usual one spends a sixth of the time of many small tests
 settings.register_profile(
     "patient",
     deadline=None,  # a busy machine is no error

@@ -143,3 +143,10 @@ def test_the_page_has_it_all_whatever_was_run() -> None:
 def test_all_studies_are_run_and_reported() -> None:
     there = {path.parent.name for path in (ROOT / "studies").glob("*/run.py")}
     assert set(everything.PARTS) == set(report.STUDIES) == there
+
+
+def test_names_of_code_are_marked_as_such_and_nothing_else_is_markup() -> None:
+    text, _ = page()
+    assert "<code>holdfast.universe</code>" in text
+    assert "`" not in text
+    assert report._words("a < `b<c>`") == "a &lt; <code>b&lt;c&gt;</code>"
