@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.ledger.account import Ledger
+from holdfast.ledger.report import ledger_report
 from holdfast.ledger.verify import verify_ledger
 from holdfast.spec.model import Spec
 
@@ -39,3 +40,19 @@ def test_a_release_for_more_records_costs_those_before_it_more(tmp_path: Path, a
     folders = [tmp_path / name for name in ("first", "second", "third")]
     assert verify_ledger(tmp_path / "ledger.jsonl", releases=folders).kept
     assert ledger.left() == Fraction(3)
+
+
+def test_a_file_that_was_charged_for_two_units_is_told(tmp_path: Path) -> None:
+    """One row speaks of persons and one of households: what is spent holds for units of one record alone."""
+    ledger = Ledger.create(tmp_path / "ledger.jsonl", standard="pure", budget=Fraction(30))
+    for unit, name in (("person", "first"), ("person", "second"), ("household", "third")):
+        assert not ledger_report(ledger.path).warnings
+        holdfast.release(spec(unit=unit), tmp_path / name, data=TABLE, ledger=ledger)
+    (told,) = ledger_report(ledger.path).warnings
+    assert told.startswith("rows 1 and 3 protect 'person' and 'household' of one file, each as one record:")
+    other = TABLE.with_columns(pl.col("n") + 1)
+    holdfast.release(spec(unit="school"), tmp_path / "other", data=other, ledger=ledger)
+    assert ledger_report(ledger.path).warnings == (told,)
+    more = spec(unit="household", records_per_unit=3)
+    holdfast.release(more, tmp_path / "more", data=TABLE, ledger=ledger)
+    assert not ledger_report(ledger.path).warnings  # what was charged for one is charged for all three

@@ -22,7 +22,7 @@ from holdfast.ledger.account import Ledger
 from holdfast.mechanisms.topdown import joint
 from holdfast.releases.prepare import prepare
 from holdfast.spec.files import FilesSpec
-from holdfast.system.errors import HoldfastError
+from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.verification.verify import verify
 
 
@@ -470,3 +470,22 @@ def test_intervals_of_one_table_are_from_its_own_measurements(tmp_path: Path) ->
     assert frame.height == 4
     with pytest.raises(HoldfastError, match="holds several tables"):
         holdfast.intervals(tmp_path / "out")
+
+
+def test_the_same_rows_under_another_name_are_of_one_unit(tmp_path: Path) -> None:
+    """A copy in another order, or in another format: whose data stand in both lose by both."""
+    for unit, refused in (("household", True), ("person", False)):
+        again = {
+            "cells": ["place", "age"],
+            "data": {"path": "copy.csv", "count": "people"},
+            "privacy": {"unit": unit, "rho": "1/10"},
+            "invariants": [],
+        }
+        asked = spec(tmp_path, units=again, constraints={})
+        header, *rows = people().splitlines()
+        (tmp_path / "copy.csv").write_text("\n".join((header, *reversed(rows))) + "\n")
+        if not refused:
+            assert set(prepare(asked).parts) == {"people", "units"}
+            continue
+        with pytest.raises(SpecError, match="'people' are of one file, and protect 'household' and 'person'"):
+            prepare(asked)

@@ -6,6 +6,7 @@ A ledger for other programs: row 0, then a row a release, each with its completi
 import csv
 import io
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.ledger.account import Ledger, spent
 from holdfast.ledger.chain import exposed
-from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Completion, Opening, Row, repeated
+from holdfast.ledger.rows import OPENING_COLUMNS, ROW_COLUMNS, Charge, Completion, Opening, Row, repeated
 from holdfast.system.text import canonical
+from holdfast.system.ways import assigned
 
 if TYPE_CHECKING:
     from holdfast.privacy.tight import Tight
@@ -140,4 +142,37 @@ def ledger_report(path: str | Path) -> LedgerReport:
     """Read an account; LedgerError where anything is wrong with it."""
     ledger = Ledger.open(path)
     judged = ledger.judged()
-    return LedgerReport(ledger.opening, judged.rows, judged.completions, tuple(exposed(ledger.path)))
+    warnings = (*exposed(ledger.path), *two_units(judged.rows))
+    return LedgerReport(ledger.opening, judged.rows, judged.completions, warnings)
+
+
+def two_units(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield, for each file that was charged for two units of one record each, what the total then leaves out.
+
+    Units of several records are accounted for: what was charged for one record is charged for all of them.
+    """
+    files: dict[str, dict[str, int]] = {}
+    several: set[str] = set()
+    for row in rows:
+        for dataset, unit in _charged(row.charge):
+            files.setdefault(dataset, {}).setdefault(str(unit.get("name", "record")), row.index)
+            if unit.get("records_per_unit", 1) != 1:
+                several.add(dataset)
+    for dataset, names in files.items():
+        if len(names) > 1 and dataset not in several:
+            (one, first), (other, second) = list(names.items())[:2]
+            places = f"row {first} protects" if first == second else f"rows {first} and {second} protect"
+            yield (
+                f"{places} {one!r} and {other!r} of one file, each as one record: what is spent holds for a"
+                " unit of one record, and one of several loses more; charge what has several with"
+                f" {assigned('records_per_unit', words='the most that one has')}."
+            )
+
+
+def _charged(charge: Charge) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each file of a charge with the unit that is protected in it."""
+    if charge.detail.get("kind") != "files":
+        yield charge.dataset, charge.unit
+        return
+    for table in charge.detail["tables"].values():
+        yield table["dataset"], table["detail"].get("unit", charge.unit)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from itertools import combinations
 from typing import Any, ClassVar
 
 from holdfast.certificate.certify import certify_files
@@ -16,7 +17,7 @@ from holdfast.certificate.model import Certificate
 from holdfast.data.across import AcrossTables
 from holdfast.data.geography import Regions
 from holdfast.data.places import on_one_geography
-from holdfast.data.read import read_table
+from holdfast.data.read import ReadTable, read_table
 from holdfast.ledger.charge import files_charge
 from holdfast.ledger.rows import Charge
 from holdfast.mechanisms.jointly import JointTables, TableOnTree
@@ -129,6 +130,7 @@ def prepare_files(spec: FilesSpec, data: Any = None) -> Files:
         with _named(name):
             readings[name] = read_table(one, given[name])
             require_room(readings[name].table.schema.size, BYTES_PER_CELL)
+    _require_files_of_their_own(specs, readings)
     readings = on_one_geography(specs, readings)
     tables = {}
     for name, one in specs.items():
@@ -149,12 +151,30 @@ def _require_units(specs: Mapping[str, Spec]) -> None:
         source = one.data.database, one.data.table, one.data.query, one.data.path and one.data_path.resolve()
         other = seen.setdefault(source, name)
         if any(source) and specs[other].privacy.unit != one.privacy.unit:
-            raise SpecError(
-                f"{setting('tables')} {name!r} and {other!r} are of one file, and protect"
-                f" {one.privacy.unit!r} and"
-                f" {specs[other].privacy.unit!r}: whose data stand in one file lose by both, so"
-                f" give them one unit."
-            )
+            raise _of_two_units(specs, name, other)
+
+
+def _require_files_of_their_own(specs: Mapping[str, Spec], readings: Mapping[str, ReadTable]) -> None:
+    """Raise where the same rows were given under two names, or as two frames, and for two units.
+
+    Files of unlike length are told apart without a look at what they hold.
+    """
+    for (name, one), (other, before) in combinations(readings.items(), 2):
+        alike = specs[name].privacy.unit != specs[other].privacy.unit and _rows(one) == _rows(before)
+        if alike and one.identity == before.identity:
+            raise _of_two_units(specs, other, name)
+
+
+def _rows(reading: ReadTable) -> int:
+    return int(next(iter(reading.rows.values())).sum())
+
+
+def _of_two_units(specs: Mapping[str, Spec], name: str, other: str) -> SpecError:
+    units = f"{specs[name].privacy.unit!r} and {specs[other].privacy.unit!r}"
+    return SpecError(
+        f"{setting('tables')} {name!r} and {other!r} are of one file, and protect {units}: whose data stand"
+        " in one file lose by both, so give them one unit."
+    )
 
 
 def across_of(spec: FilesSpec, tables: Mapping[str, PreparedTable]) -> tuple[AcrossTables, ...]:
