@@ -7,11 +7,11 @@ python benchmarks/studio.py --clicks 10    fewer clicks
 The studio runs as a process of its own, and is asked over its port as a browser asks. Tables have four or
 five attributes of ten levels, 10,000 and 100,000 cells; a third of the cells are empty. A click keeps a
 margin or a selection exactly; no set of exact numbers comes twice, so that nothing is there before.
-Whoever clicks looks for two seconds at what is still looked for; beside the times stands the share of
-clicks after which all figures were there by then. Without Chromium there is no first paint. On Linux the
-seconds of computing that the studio took for the start and each click stand beside the times (cpu_...), as
-those of a machine that does other work are longer; searches of large tables, in processes of their own that
-give way to it, are not among them.
+Whoever clicks looks for two seconds at what is still looked for; beside the times stand the shares of
+clicks after which all figures were there by then, what is revealed, and what one change moves or a bound of
+it. Without Chromium there is no first paint. On Linux the seconds of computing that the studio took for the
+start and each click stand beside the times (cpu_...), as those of a machine that does other work are longer;
+searches of large tables, in processes of their own that give way to it, are not among them.
 """
 
 import argparse
@@ -143,7 +143,7 @@ def live(scratch: Path, cells: int, many: int) -> dict[str, float]:
         begun = perf_counter()
         curator.client.get("/exact").raise_for_status()
         first = perf_counter() - begun
-        took, cpu, known = [], [], 0
+        took, cpu, known, revealed, bounded = [], [], 0, 0, 0
         for path, data in clicks(len(str(cells)) - 1, many):
             before = computed(process)
             seconds, text = curator.post(path, data)
@@ -154,8 +154,12 @@ def live(scratch: Path, cells: int, many: int) -> dict[str, float]:
                 sleep(0.1)
                 text = curator.client.get("/exact", headers=curator.headers).text
             known += not open_still
+            revealed += "is revealed: still looking" not in text
+            bounded += "change: still looking" not in text
     computing = {f"cpu_{name}": value for name, value in spread(cpu).items()}
-    return {"first": first, **spread(took), **computing, "all_figures_in_time": known / many}
+    shares = {"all": known, "revealed": revealed, "moved_or_bound": bounded}
+    in_time = {f"{name}_figures_in_time": number / many for name, number in shares.items()}
+    return {"first": first, **spread(took), **computing, **in_time}
 
 
 def spread(took: list[float]) -> dict[str, float]:
@@ -178,6 +182,7 @@ def opening(scratch: Path) -> dict[str, float | None]:
                     page = browser.new_page()
                     page.goto(address)
                     still(page)
+                    page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
                     asked = "performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"
                     paints.append(page.evaluate(asked))
         (folder.parent / "demo.address.json").unlink()

@@ -58,6 +58,8 @@ def test_measurements_and_their_passes(tmp_path: Path) -> None:
     spec.write_text(TOPDOWN + PASSES)
     told = settled(Visitor.at(spec))
     assert "in 2 passes, and what a pass found stays: total , then sex" in told
+    assert "Of invented counts, measured and estimated as this spec asks; each draw has a seed" in told
+    assert "Possible release 20" in told
     assert "county total 2" in told
 
 

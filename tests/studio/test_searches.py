@@ -1,7 +1,10 @@
 """Searches in processes of their own: what they find and say comes back, and they end with their work."""
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,5 +64,30 @@ def test_a_search_ends_with_the_work_that_it_is_of() -> None:
     job.end()
     job.wait(LONG / 10)
     assert job.ended
-    with pytest.raises(ProcessLookupError):
-        os.kill(told[0], 0)
+    assert not there(told[0])
+
+
+def test_a_search_ends_when_the_studio_is_killed(tmp_path: Path) -> None:
+    program = tmp_path / "studio.py"
+    program.write_text(
+        "from holdfast.studio.searches import elsewhere\n"
+        "from tests.studio.test_searches import slept\n"
+        "if __name__ == '__main__':\n"
+        f"    elsewhere(slept, {LONG}, told=lambda number: print(number, flush=True))\n"
+    )
+    path = os.pathsep.join(part for part in sys.path if part)
+    command, env = [sys.executable, str(program)], {**os.environ, "PYTHONPATH": path}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as studio:
+        assert studio.stdout is not None
+        search = int(studio.stdout.readline())
+        studio.kill()
+    while there(search):
+        time.sleep(0.05)
+
+
+def there(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.errors.counts import Counts
     from holdfast.mechanisms.errors.laws import CountErrors
     from holdfast.mechanisms.jointly import JointTables, TableOnTree
+    from holdfast.mechanisms.possible import PossibleTables
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
     from holdfast.mechanisms.topdown.nmf import MeasurementFiles
     from holdfast.mechanisms.truncation.laws import AnyLikelihood, Observed
@@ -366,6 +367,11 @@ class TableMechanism(Mechanism[OptionsT, RecordT]):
         """
         del public
         return [None] * len(asked)
+
+    def possible(self, public: Public, number: int) -> "PossibleTables | None":
+        """Return seeded releases of invented counts, where a release is not counts and noise; else None."""
+        del public, number
+        return None
 
     def likelihood(self, released: DrawArray) -> "AnyLikelihood":
         """Return the law of a release as a function of the table, from the counts of its possible cells.

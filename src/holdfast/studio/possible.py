@@ -19,31 +19,43 @@ RELEASES, MOST_ENTRIES = 20, 12
 
 def flips(visit: Visit, settled: Settled, choices: Sequence[Counts]) -> Mapping[str, Any] | None:
     """Return possible releases of invented counts: entries of one kind of counts, the largest first."""
-    noise, public = settled.prepared.mechanism.noise, settled.prepared.public
-    if noise is None or not choices:
+    mechanism, public = settled.prepared.mechanism, settled.prepared.public
+    noise = mechanism.noise
+    if not choices or (noise is None and not mechanism.estimated):
         return None
     chosen = visit.one("of", "0")
     place = int(chosen) if chosen.isdecimal() and int(chosen) < len(choices) else 0
     counts, threshold = choices[place], visit.one("threshold").strip()
     limit = int(threshold) if threshold.isdecimal() and len(threshold) < 12 else None
-    drawn = visit.desk.soon(
-        ("draws", *settled.key), lambda: np.asarray(noise.sample(SeededEntropy(0), RELEASES)), WAIT
-    )
-    if drawn is None:
-        return {"waiting": True}
-    truth = invented(public)
-    rows = counts.rows(public)
-    sums = np.asarray(rows @ truth).ravel()
-    noisy = np.rint(np.asarray(rows @ (truth + drawn).T)).astype(np.int64)
+    if noise is None:
+        made = visit.desk.soon(("possible", *settled.key), lambda: mechanism.possible(public, RELEASES), WAIT)
+        if made is None:
+            return {"waiting": True}
+        if not made.asks(counts.names):
+            place, counts = next((at, each) for at, each in enumerate(choices) if made.asks(each.names))
+        labels, sums, tables = made.sums(counts.names)
+        noisy, part = tables.T, not made.whole
+    else:
+        drawn = visit.desk.soon(
+            ("draws", *settled.key), lambda: np.asarray(noise.sample(SeededEntropy(0), RELEASES)), WAIT
+        )
+        if drawn is None:
+            return {"waiting": True}
+        truth = invented(public)
+        rows, part = counts.rows(public), False
+        sums = np.asarray(rows @ truth).ravel()
+        noisy = np.rint(np.asarray(rows @ (truth + drawn).T)).astype(np.int64)
+        labels = _labels(counts, public)
     order = np.argsort(-sums, kind="stable")[:MOST_ENTRIES]
-    labels = _labels(counts, public)
     return {
         "waiting": False,
+        "estimated": noise is None,
+        "part": part,
         "place": place,
         "words": counts.words,
         "threshold": threshold if limit is not None else "",
         "limit": limit,
-        "releases": [_flip(sums[order], noisy[order, one], limit) for one in range(drawn.shape[0])],
+        "releases": [_flip(sums[order], noisy[order, one], limit) for one in range(noisy.shape[1])],
         "labels": [labels[entry] for entry in order],
         "truth": [int(sums[entry]) for entry in order],
         **_flipped(sums[order], noisy[order], limit),

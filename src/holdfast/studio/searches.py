@@ -9,8 +9,9 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import get_all_start_methods, get_context, parent_process
 from multiprocessing.connection import Connection
+from threading import Thread
 from typing import Any, TypeVar
 
 from holdfast.studio.jobs import FAULT, MEMORY
@@ -67,6 +68,7 @@ def elsewhere(find: Callable[..., FoundT], *given: Any, told: Tell | None = None
 
 
 def _run(sender: Connection, find: Callable[..., Any], given: tuple[Any, ...], tells: bool) -> None:
+    Thread(target=_end_with_the_studio, daemon=True).start()
     with suppress(OSError, AttributeError):
         os.nice(POLITE)
     with suppress(BrokenPipeError):
@@ -77,3 +79,11 @@ def _run(sender: Connection, find: Callable[..., Any], given: tuple[Any, ...], t
             sender.send(("problem", str(error)))
         except Exception as error:
             sender.send(("problem", f"{type(error).__name__}: {FAULT}"))
+
+
+def _end_with_the_studio() -> None:
+    """End this process when the studio does, however that ends: nobody waits for what is found."""
+    studio = parent_process()
+    if studio is not None:
+        studio.join()
+        os._exit(1)

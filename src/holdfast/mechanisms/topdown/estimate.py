@@ -22,12 +22,14 @@ from holdfast.estimation.hierarchy.descent import descend
 from holdfast.estimation.hierarchy.level import Level, LevelQuery
 from holdfast.estimation.hierarchy.run import Run, here
 from holdfast.lattice.arrays import IntArray
+from holdfast.mechanisms.possible import PossibleTables
 from holdfast.mechanisms.topdown.areas import area_tables, with_areas
 from holdfast.mechanisms.topdown.design import LevelBounds, LevelInvariants, MeasurementDesign
 from holdfast.mechanisms.topdown.measurements import Measurement, MeasurementLaw, Values
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import InvariantError
+from holdfast.system.progress import steps
 
 
 def estimated(
@@ -115,6 +117,8 @@ def _bounds(bounded: Sequence[LevelBounds], width: int) -> tuple[csr_array, IntA
 
 MOST_CELLS = 20_000
 """Cells of the leaves of a stand-in, about."""
+MOST_POSSIBLE = 3_000
+"""The same of one of which many releases are looked at."""
 DRAWS = 2
 USUAL = 40
 """Records of a leaf, where their number is not public."""
@@ -139,7 +143,38 @@ def bias(
     design: MeasurementDesign, measurements: Sequence[Measurement], records: int | None
 ) -> tuple[BiasBySize, ...]:
     """Return the errors of cells and totals of leaves by their size, on a stand-in."""
-    some = _part(design)
+    ready, counts = on_stand_in(design, records)
+    law = MeasurementLaw(ready, measurements, counts.ravel())
+    truth, errors = [], []
+    for seed in range(DRAWS):
+        found = estimated(ready, measurements, law.measure(SeededEntropy(seed)))[-1]
+        truth.append(counts)
+        errors.append(found - counts)
+    sizes, off = np.concatenate(truth), np.concatenate(errors)
+    cells = _classes("cell", sizes.ravel(), off.ravel())
+    return (
+        cells
+        if ready.regions.width == 1
+        else (*cells, *_classes("total", sizes.sum(axis=1), off.sum(axis=1)))
+    )
+
+
+def possible_tables(
+    design: MeasurementDesign, measurements: Sequence[Measurement], records: int | None, number: int
+) -> PossibleTables:
+    """Return seeded releases of invented counts, as many as asked for: of a part of a large geography."""
+    ready, counts = on_stand_in(design, records, MOST_POSSIBLE)
+    law = MeasurementLaw(ready, measurements, counts.ravel())
+    drawn = (law.measure(SeededEntropy(seed)) for seed in range(number))
+    tables = [estimated(ready, measurements, values)[-1] for values in steps(drawn, "estimating", number)]
+    return PossibleTables(ready.regions, counts, tables, ready.regions.sizes[-1] == design.regions.sizes[-1])
+
+
+def on_stand_in(
+    design: MeasurementDesign, records: int | None, most: int = MOST_CELLS
+) -> tuple[MeasurementDesign, IntArray]:
+    """Return the design on a part of a geography whose counts are invented, and these."""
+    some = _part(design, most)
     counts = stand_in(some.regions, USUAL if records is None else records / design.regions.sizes[-1])
     tables = some.regions.tables(counts.ravel())
     kept = tuple(
@@ -151,18 +186,7 @@ def bias(
         for each in some.of_areas
         if each.values is not None
     )
-    ready = replace(some, kept=kept, bounded=((),) * len(kept), before=(), of_areas=areas)
-    law = MeasurementLaw(ready, measurements, counts.ravel())
-    truth, errors = [], []
-    for seed in range(DRAWS):
-        found = estimated(ready, measurements, law.measure(SeededEntropy(seed)))[-1]
-        truth.append(counts)
-        errors.append(found - counts)
-    sizes, off = np.concatenate(truth), np.concatenate(errors)
-    cells = _classes("cell", sizes.ravel(), off.ravel())
-    return (
-        cells if some.regions.width == 1 else (*cells, *_classes("total", sizes.sum(axis=1), off.sum(axis=1)))
-    )
+    return replace(some, kept=kept, bounded=((),) * len(kept), before=(), of_areas=areas), counts
 
 
 def _classes(count: str, sizes: IntArray, errors: IntArray) -> tuple[BiasBySize, ...]:
@@ -179,10 +203,10 @@ def _classes(count: str, sizes: IntArray, errors: IntArray) -> tuple[BiasBySize,
     return tuple(found)
 
 
-def _part(design: MeasurementDesign) -> MeasurementDesign:
+def _part(design: MeasurementDesign, most: int) -> MeasurementDesign:
     """Return the design of the first leaves of a geography, and of the nodes above them."""
     regions = design.regions
-    leaves = min(regions.sizes[-1], max(1, MOST_CELLS // regions.width))
+    leaves = min(regions.sizes[-1], max(1, most // regions.width))
     numbers = [leaves]
     for parent in reversed(regions.spine.parent):
         numbers.append(int(parent[numbers[-1] - 1]) + 1)

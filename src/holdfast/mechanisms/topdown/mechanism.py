@@ -48,7 +48,7 @@ from holdfast.mechanisms.topdown.details import (
     topdown_details,
 )
 from holdfast.mechanisms.topdown.engine import ENGINES, workers
-from holdfast.mechanisms.topdown.estimate import estimated, require_counts
+from holdfast.mechanisms.topdown.estimate import estimated, possible_tables, require_counts
 from holdfast.mechanisms.topdown.measurements import (
     NAME,
     Measurement,
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.errors.counts import Counts
     from holdfast.mechanisms.errors.laws import CountErrors
     from holdfast.mechanisms.jointly import JointTables, TableOnTree
+    from holdfast.mechanisms.possible import PossibleTables
     from holdfast.mechanisms.topdown.best_linear import MeasuredNodes
     from holdfast.mechanisms.topdown.nmf import MeasurementFiles
     from holdfast.mechanisms.truncation.laws import Observed
@@ -309,6 +310,10 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
 
         del public
         return estimate_errors(self, asked)
+
+    def possible(self, public: Public, number: int) -> "PossibleTables":
+        """Return tables that are estimated of invented counts, of a part of a large geography."""
+        return possible_tables(self.design, self.measurements, public.universe.total, number)
 
     @property
     def traits(self) -> Traits:
