@@ -129,7 +129,7 @@ SCHEMA = json.loads(schema_text())
 def test_certificates_are_valid_by_the_schema(kind: str) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA)
     for certificate in (released(kind).certificate, sealed(kind)):
-        validator.validate(json.loads(certificate.to_json()))
+        assert not list(validator.iter_errors(json.loads(certificate.to_json())))
 
 
 def test_what_is_no_certificate_is_not_valid() -> None:

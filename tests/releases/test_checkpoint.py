@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.mechanisms.topdown.small import spec
+from tests.mechanisms.topdown.small import TOML, spec
 from tests.strangers import as_root, can, give_away
 
 import holdfast
@@ -18,23 +18,6 @@ from holdfast.mechanisms.topdown import mechanism
 from holdfast.releases.checkpoint import Checkpoint
 from holdfast.system.errors import HoldfastError
 from holdfast.verification.verify import verify
-
-TOML = """\
-[data]
-path = "blocks.csv"
-cells = ["age", "sex"]
-count = "people"
-geography = { column = "block", prefixes = { state = 1, county = 2, tract = 3, block = 4 } }
-[[invariants]]
-total = true
-level = "county"
-[privacy]
-standard = "zcdp"
-rho = "1"
-adjacency = "unit"
-[mechanism]
-name = "topdown"
-"""
 
 
 class Crash(BaseException):

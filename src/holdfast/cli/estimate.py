@@ -7,7 +7,7 @@ import typer
 
 from holdfast.cli.arguments import Json, Quiet, RowsFile
 from holdfast.cli.console import columns
-from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
+from holdfast.cli.reports import ROWS, deliver_rows, require_new_file
 from holdfast.cli.terminal import terminal, warn_each
 from holdfast.system.progress import doing
 from holdfast.system.text import counted
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from holdfast.inference.opened.counts import EstimatedCounts
 
 MOST_ROWS = 40
-FILES = (".csv", ".parquet", ".json")
 
 
 def command(
@@ -39,21 +38,12 @@ def command(
     """Print whole counts that keep all that is known, from measurements that were opened."""
     import holdfast as hf
 
-    require_new_file(out, FILES)
+    require_new_file(out, ROWS)
     turns = [[name.strip() for name in each.split(",")] for each in passes or ()]
     with doing("estimating counts"):
         report = hf.estimate(folder, level=level, passes=turns)
     warn_each(report.notes)
-    if out is None or out.suffix.lower() == ".json":
-        deliver(report, _words, as_json=as_json, out=out)
-        return
-    from holdfast.data.table import write_frame
-
-    rows = report.to_frame()
-    write_file(out, lambda draft: write_frame(rows, draft))
-    deliver(report, _words, as_json=as_json, out=None)
-    if not as_json:
-        say_wrote(out)
+    deliver_rows(report, _words, as_json=as_json, out=out)
 
 
 def _words(report: "EstimatedCounts") -> None:

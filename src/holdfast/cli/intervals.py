@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import isinf, isnan
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from holdfast.certificate.text import require_release
 from holdfast.cli.arguments import Json, Quiet, ReleaseFolder, RowsFile, TableName, number
 from holdfast.cli.console import columns
-from holdfast.cli.reports import deliver, require_new_file, say_wrote, write_file
+from holdfast.cli.reports import ROWS, deliver_rows, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.cli.verify import violations
 from holdfast.data.nmf.folder import is_opened
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     Report = IntervalReport | NodeReport | EstimateReport
 
 MOST_ROWS = 40  # rows on the terminal; --json and --out give all
-FILES = (".csv", ".parquet", ".json")
 USUAL = Fraction(9, 10)
 ENDS = ("estimate", "low", "high")
 _NUMBER = re.compile(r"[-+.]?\d")
@@ -82,7 +80,7 @@ def command(
     quiet: Quiet = False,
 ) -> None:
     """Print estimates with confidence intervals for cells, a margin or a selection of a release."""
-    require_new_file(out, FILES)
+    require_new_file(out, ROWS)
     asked, place = _levels(level or [])
     named = None if margin is None else _margin(margin)
     selection = ",".join(where or [])
@@ -114,21 +112,7 @@ def command(
                 place=place,
                 codes=geography or [],
             )
-    _deliver(report, out, as_json=as_json)
-
-
-def _deliver(report: "Report", out: Path | None, *, as_json: bool) -> None:
-    """Show a report, or write it: as it is to .json, its rows to any other file."""
-    if out is None or out.suffix.lower() == ".json":
-        deliver(report, _words, as_json=as_json, out=out)
-        return
-    from holdfast.data.table import write_frame
-
-    rows = report.to_frame()
-    write_file(out, lambda draft: write_frame(rows, draft))
-    deliver(report, _words, as_json=as_json, out=None)
-    if not as_json:
-        say_wrote(out)
+    deliver_rows(report, _words, as_json=as_json, out=out)
 
 
 def _levels(given: Sequence[str]) -> tuple[Fraction, str | None]:

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import typer
 
@@ -12,8 +12,24 @@ from holdfast.cli.terminal import Report, json_of, print_json, terminal
 from holdfast.system.errors import ReleaseError
 from holdfast.system.files import require_picture, write_new, write_new_text, written
 
+if TYPE_CHECKING:
+    import polars as pl
+
 JSON = (".json",)
+ROWS = (".csv", ".parquet", ".json")
+"""Names of files that take the rows of a report."""
 ReportT = TypeVar("ReportT", bound=Report)
+
+
+class RowReport(Report, Protocol):
+    """A report whose findings are rows."""
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return the rows."""
+        ...
+
+
+RowReportT = TypeVar("RowReportT", bound=RowReport)
 
 
 def require_new_file(
@@ -51,6 +67,22 @@ def deliver(
         return
     words(report)
     say_wrote(*(path for path in (out, picture) if path is not None))
+
+
+def deliver_rows(
+    report: RowReportT, words: Callable[[RowReportT], None], *, as_json: bool, out: Path | None
+) -> None:
+    """Show a report, or write it: as it is to .json, its rows to any other file."""
+    if out is None or out.suffix.lower() == ".json":
+        deliver(report, words, as_json=as_json, out=out)
+        return
+    from holdfast.data.table import write_frame
+
+    rows = report.to_frame()
+    write_file(out, lambda draft: write_frame(rows, draft))
+    deliver(report, words, as_json=as_json, out=None)
+    if not as_json:
+        say_wrote(out)
 
 
 def write_text(text: str, out: Path | None) -> None:

@@ -7,6 +7,23 @@ from holdfast.spec.model import Spec
 
 LEVELS = ("state", "county", "tract", "block")
 PREFIXES = {"state": 1, "county": 2, "tract": 3, "block": 4}
+TOML = """\
+[data]
+path = "blocks.csv"
+cells = ["age", "sex"]
+count = "people"
+geography = { column = "block", prefixes = { state = 1, county = 2, tract = 3, block = 4 } }
+[[invariants]]
+total = true
+level = "county"
+[privacy]
+standard = "zcdp"
+rho = "1"
+adjacency = "unit"
+[mechanism]
+name = "topdown"
+"""
+"""A spec as a file, for a process of its own."""
 
 
 def rows() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import sleep
 
 import pytest
-from tests.mechanisms.topdown.small import rows
+from tests.mechanisms.topdown.small import TOML, rows
 
 from holdfast.engines.spark_session import require_installed
 from holdfast.system.errors import ReleaseError
@@ -22,22 +22,6 @@ from holdfast.system.errors import ReleaseError
 WORKERS = 2
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
-TOML = """\
-[data]
-path = "blocks.csv"
-cells = ["age", "sex"]
-count = "people"
-geography = { column = "block", prefixes = { state = 1, county = 2, tract = 3, block = 4 } }
-[[invariants]]
-total = true
-level = "county"
-[privacy]
-standard = "zcdp"
-rho = "1"
-adjacency = "unit"
-[mechanism]
-name = "topdown"
-"""
 RELEASED = """\
 import json, os, sys
 import holdfast
