@@ -30,7 +30,8 @@ from holdfast.privacy.profile import NormLoss, Profile
 from holdfast.system.errors import GuaranteeError
 from holdfast.testing.losses import record_distances
 from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity, spread
+from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
 
 Record = Mapping[str, str]

@@ -22,7 +22,8 @@ from holdfast.ledger.scope import JointScope
 from holdfast.privacy.profile import NormLoss, Profile, SquaredLoss
 from holdfast.system.errors import GuaranteeError
 from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity, spread
+from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.spread import spread
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 

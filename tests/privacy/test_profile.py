@@ -13,7 +13,8 @@ from holdfast.privacy.tradeoff import Gaussian
 from holdfast.system.errors import GuaranteeError
 from holdfast.testing.goodness import two_way
 from holdfast.testing.losses import record_distances
-from holdfast.universe.sensitivity import sensitivity, spread
+from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.spread import spread
 from holdfast.universe.tables import conforming_tables
 from holdfast.universe.universe import Universe
 

@@ -10,7 +10,8 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.universe import semi_adjacency as semi
 from holdfast.universe import sensitivity as sens
 from holdfast.universe.semi_adjacency import semi_adjacency
-from holdfast.universe.sensitivity import sensitivity, spread
+from holdfast.universe.sensitivity import sensitivity
+from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe, product_of, small_product
 
 NAMES = tuple("abc")

@@ -13,8 +13,8 @@ from scipy.sparse import csr_array, vstack
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.margins import LevelledAxis, MarginStrategy
 from holdfast.lattice.product import AxisMargins
+from holdfast.universe import move_programs, separate
 from holdfast.universe import sensitivity as module
-from holdfast.universe import separate
 from holdfast.universe.sensitivity import Sensitivity, sensitivity
 from holdfast.universe.universe import Universe
 
@@ -93,8 +93,9 @@ def test_any_rows_against_the_definition(
 
 
 def test_beyond_reach_bounds_are_returned(margins: Design, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CLASSES", 0)
-    monkeypatch.setattr(module, "UNARY", 0)
+    for room in (module, move_programs):
+        monkeypatch.setattr(room, "CLASSES", 0)
+    monkeypatch.setattr(move_programs, "UNARY", 0)
     found = sensitivity(margins(np.full((3, 3), 4), TWO_WAY, named=False), 4)
     assert found == Sensitivity(8, 32, 4, exact=False)
 
@@ -189,8 +190,8 @@ def test_a_search_that_is_cut_short_gives_the_bound_that_it_reached(
     counts = np.random.default_rng(0).integers(0, 4, (2, 2, 2, 2))
     universe = margins(counts, list(combinations(range(4), 2)))
     assert sensitivity(universe, 26) == Sensitivity(24, 72, 3, exact=True)
-    monkeypatch.setattr(module, "ENTRIES", 1)
-    monkeypatch.setattr(module, "LEAST_NODES", 1)
+    monkeypatch.setattr(move_programs, "ENTRIES", 1)
+    monkeypatch.setattr(move_programs, "LEAST_NODES", 1)
     cut = sensitivity(universe, 26)
     assert not cut.exact
     assert 24 <= cut.l1 < 52

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.product import AxisMargins
-from holdfast.universe.sensitivity import spread
+from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
 
 Design = Callable[..., Universe]

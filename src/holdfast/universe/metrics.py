@@ -19,8 +19,9 @@ from holdfast.universe.presence import (
     presence_spread,
 )
 from holdfast.universe.semi_adjacency import SemiAdjacency, semi_adjacency
-from holdfast.universe.sensitivity import Sensitivity, largest_part, sensitivity, spread
+from holdfast.universe.sensitivity import Sensitivity, largest_part, sensitivity
 from holdfast.universe.space import sensitivity_space
+from holdfast.universe.spread import spread
 from holdfast.universe.universe import Universe
 from holdfast.universe.vacuous import one_table
 

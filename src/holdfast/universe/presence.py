@@ -32,17 +32,11 @@ from holdfast.system.ways import assigned, setting
 from holdfast.universe.bounds import Clique, junction_order, product_bound
 from holdfast.universe.limited import FAR, listed, one_limited_table
 from holdfast.universe.limits import Limits
+from holdfast.universe.move_programs import MovePrograms
 from holdfast.universe.semi_adjacency import BLOCKS, SemiAdjacency
-from holdfast.universe.sensitivity import (
-    LIMITED,
-    MovePrograms,
-    Sensitivity,
-    largest_part,
-    norms_of,
-    sensitivity,
-    spread,
-)
+from holdfast.universe.sensitivity import LIMITED, Sensitivity, largest_part, norms_of, sensitivity
 from holdfast.universe.space import MOST_ENTRIES, SETS, Spare, multisets, sensitivity_space, too_many_vectors
+from holdfast.universe.spread import spread
 from holdfast.universe.universe import FeatureBlock, Universe, blocks_of
 from holdfast.universe.vacuous import one_by_programs, one_table
 
