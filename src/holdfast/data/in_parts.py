@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 
+from holdfast.data.arrow import arrow_numbers, arrow_texts
 from holdfast.data.files import require_plain
 from holdfast.data.parquet import decoded, parquet_batches, parquet_schema
 from holdfast.data.schema import Schema
@@ -38,14 +39,14 @@ def ranges(end: int, begin: int = 0) -> Iterator[tuple[int, int]]:
 def levels_at(levels: Sequence[str], places: IntArray) -> pa.DictionaryArray:
     """Return levels by their places; of places near to each other few levels are looked at."""
     low, high = (0, 0) if not places.size else (int(places.min()), int(places.max()) + 1)
-    index = pa.array((places - low).astype(np.int32))
-    return pa.DictionaryArray.from_arrays(index, pa.array(levels[low:high], type=pa.string()))
+    index = arrow_numbers((places - low).astype(np.int32))
+    return pa.DictionaryArray.from_arrays(index, arrow_texts(levels[low:high]))
 
 
 def always(level: str, rows: int) -> pa.DictionaryArray:
     """Return one level for all of some rows."""
-    index = pa.array(np.zeros(rows, dtype=np.int32))
-    return pa.DictionaryArray.from_arrays(index, pa.array([level], type=pa.string()))
+    index = arrow_numbers(np.zeros(rows, dtype=np.int32))
+    return pa.DictionaryArray.from_arrays(index, arrow_texts([level]))
 
 
 def texts(part: pa.Table) -> pl.DataFrame:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
+from holdfast.data.arrow import arrow_numbers
 from holdfast.data.fingerprint import Digests, row_digests
 from holdfast.data.microdata import Microdata
 from holdfast.data.parquet import width
@@ -170,7 +171,7 @@ def swap_group(records: pa.Table, swap: Swap) -> Swapped:
 
 
 def _taken(records: pa.Table, columns: ColumnRoles, stays: IntArray, comes: IntArray) -> pa.Table:
-    held, moved = pa.array(stays), pa.array(comes)
+    held, moved = arrow_numbers(stays), arrow_numbers(comes)
     return pa.table(
         [records.column(name).take(moved if name in columns.swap else held) for name in records.column_names],
         schema=records.schema,
@@ -271,7 +272,7 @@ def parted(
     """Yield the records of each group that has any, in the types of a schema."""
     groups = group_of(strata_digests(records, swap.columns)[:, 0], bounds)
     ends = np.cumsum(np.bincount(groups)).tolist()
-    records = records.cast(schema).take(pa.array(np.argsort(groups, kind="stable")))
+    records = records.cast(schema).take(arrow_numbers(np.argsort(groups, kind="stable")))
     for group, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
         if end > start:
             yield group, records.slice(start, end - start)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from holdfast.data.arrow import arrow_numbers
 from holdfast.data.fingerprint import row_digests
 from holdfast.data.microdata import Microdata, MicrodataWriter, level_texts, open_microdata
 from holdfast.data.schema import Schema
@@ -80,7 +81,10 @@ def with_numbers(records: pa.Table, names: Sequence[str], numbers: IntArray) -> 
         at, kind = records.column_names.index(name), records.schema.field(name)
         plain = kind.type.value_type if pa.types.is_dictionary(kind.type) else kind.type
         new = (
-            pa.array(numbers).cast(pa.string() if _is_text(kind.type) else plain).cast(plain).cast(kind.type)
+            arrow_numbers(numbers)
+            .cast(pa.string() if _is_text(kind.type) else plain)
+            .cast(plain)
+            .cast(kind.type)
         )
         records = records.set_column(at, kind, new)
     return records
@@ -111,8 +115,8 @@ def follow(
     gone = {*swap, name} if renumber else set(swap)
     held = row_digests(persons, [column for column in persons.column_names if column not in gone])[:, 0]
     order = np.lexsort((held, place))
-    theirs = pa.array(place[order])
-    moved = persons.take(pa.array(order))
+    theirs = arrow_numbers(place[order])
+    moved = persons.take(arrow_numbers(order))
     for column in swap:
         at = persons.column_names.index(column)
         kind = persons.schema.field(column)

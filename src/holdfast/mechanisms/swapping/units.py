@@ -96,7 +96,7 @@ class Households:
                 f"{persons.name}: {counted(split, 'household')} with rows that differ in"
                 f" {' or '.join(columns.keys)}: a household moves whole, so make its rows agree."
             )
-        chosen = whole.select([name, *columns.keys]).take(pa.array(grouped["row"].to_numpy()))
+        chosen = whole.select([name, *columns.keys]).take(grouped["row"].to_arrow())
         household = places(frame["id"], grouped["id"])
         members = members_digests(row_digests(whole, held), household)
         table = chosen.append_column(_members(whole.column_names), as_column(members))

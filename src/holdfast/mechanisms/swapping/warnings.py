@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from holdfast.data.arrow import arrow_numbers
 from holdfast.data.fingerprint import row_codes
 from holdfast.data.microdata import holds_levels
 from holdfast.lattice.arrays import IntArray
@@ -182,7 +183,7 @@ def _some(records: pa.Table) -> pa.Table:
     if records.num_rows <= LOOKED_AT:
         return records
     runs = np.linspace(0, records.num_rows - RUN, LOOKED_AT // RUN).astype(np.int64)
-    return records.take(pa.array((runs[:, None] + np.arange(RUN)).ravel()))
+    return records.take(arrow_numbers((runs[:, None] + np.arange(RUN)).ravel()))
 
 
 def _implies(cells: IntArray, values: IntArray, after: IntArray, *, turned: bool = False) -> bool:

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from holdfast.data.arrow import arrow_numbers
 from holdfast.data.in_parts import AT_ONCE, always, levels_at, ranges, released_parts, texts, write_parts
 from holdfast.lattice.arrays import FloatArray, IntArray, narrow
 from holdfast.mechanisms.topdown.design import MeasuredQuery, MeasurementDesign
@@ -224,8 +225,8 @@ class LongForm:
                 columns[column_of(name)] = levels.dictionary_decode()
             else:
                 columns[column_of(name)] = pa.nulls(size, pa.string())
-        columns[VALUE] = pa.array(values, type=pa.int64())
-        columns["variance"] = pa.array(np.full(size, measurement.variance))
+        columns[VALUE] = arrow_numbers(values.astype(np.int64, copy=False))
+        columns["variance"] = arrow_numbers(np.full(size, measurement.variance))
         return pa.table(columns)
 
 
