@@ -243,7 +243,7 @@ def by_highs(target: NDArray[np.float64], block: Conforming) -> NDArray[np.float
 
 
 def projections(shapes: list[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Time one projection in l2 here and by the solver of HiGHS, both margins kept, by turns in one process."""
+    """Time one projection in l2 here and by HiGHS, both margins kept, by turns in one process."""
     found = []
     for rows, columns in shapes:
         by_row = kron(eye_array(rows, dtype=np.int64), np.ones((1, columns), dtype=np.int64))
