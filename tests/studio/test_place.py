@@ -111,3 +111,9 @@ def test_a_damaged_upload_leaves_nothing(tmp_path: Path, content: bytes) -> None
     answer = Visitor.at(tmp_path).post("/data/upload", content=content, headers=headers)
     assert answer.status_code == 422
     assert named(tmp_path) == []
+
+
+def test_files_are_offered_that_a_first_spec_reads(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.tsv.gz", "c.XLSX", "d.xlsx.gz", "e.json", "f.dta"):
+        (tmp_path / name).touch()
+    assert Place.of(tmp_path).data == ["a.csv", "b.tsv.gz", "c.XLSX", "f.dta"]

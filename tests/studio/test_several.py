@@ -42,6 +42,23 @@ def test_each_is_clicked_on_by_itself(visitor: Visitor) -> None:
     assert path.read_text() == before
 
 
+def test_the_guarantee_is_that_of_all_tables_together(visitor: Visitor) -> None:
+    """One person's change takes what the exact numbers of all tables make of it, as a release is made for."""
+    visitor.post("/exact/total", {"table": "places"})
+    together = hf.prepare(visitor.desk.place.folder / "holdfast.toml").guarantee.unit.distance
+    for _ in range(400):
+        text = words(visitor.post("/exact/look", {"table": "places"}))
+        if "still looked for" not in text:
+            break
+    people = "1 person" if together == 1 else f"{together} people"
+    assert f"under the exact numbers of all, one person's change moves {people}" in text
+    told, epsilon = (
+        text.split("What the guarantee becomes")[1],
+        int(visitor.desk.asked.values["privacy"]["epsilon"]),
+    )
+    assert f"as is usual, for one record epsilon {epsilon} epsilon {epsilon * together}" in told
+
+
 def test_errors_are_those_of_its_share(visitor: Visitor) -> None:
     plan = hf.plan(visitor.desk.place.folder / "holdfast.toml", what_if={"epsilon": [4]})
     for name, share in (("ages", "3/4"), ("places", "1/4")):

@@ -19,8 +19,10 @@ from holdfast.mechanisms.catalogue import target_of
 from holdfast.privacy.guarantee import times
 from holdfast.privacy.premises import Premises
 from holdfast.public import Public
+from holdfast.releases.joint import JointPremises
 from holdfast.spec.model import Spec
-from holdfast.spec.privacy import ProtectedUnit
+from holdfast.spec.privacy import Privacy, ProtectedUnit
+from holdfast.spec.tables import TablesSpec
 from holdfast.studio.desk import Desk
 from holdfast.studio.searches import Tell, elsewhere
 from holdfast.system.errors import HoldfastError
@@ -165,16 +167,46 @@ def promise(spec: Spec, found: Figures) -> Promise | str:
     """Return what the target of a spec becomes under its invariants, or why nothing can be said."""
     if found.nothing_left:
         return "The exact numbers leave one possible table: nothing is left to protect."
-    if found.apart is None or found.searching:
+    return _promise(spec.privacy, None if found.searching else found.apart, open_budget=bool(spec.accuracy))
+
+
+def _promise(privacy: Privacy, apart: int | None, *, open_budget: bool) -> Promise | str:
+    if apart is None:
         return "What the guarantee becomes is told once it is known how much one change moves."
     try:
-        intensity = target_of(spec.privacy).intensity
+        intensity = target_of(privacy).intensity
         if intensity is None:
-            return "The budget follows from the noise that the spec names."
-        delta = spec.privacy.delta or DELTA
-        return Promise(guarantee(intensity, found.apart, delta), spec.privacy.adjacency == "semi")
+            what = "what the tables are to tell, under Accuracy" if open_budget else "the noise that it names"
+            return f"The budget of this spec follows from {what}."
+        return Promise(guarantee(intensity, apart, privacy.delta or DELTA), privacy.adjacency == "semi")
     except HoldfastError as error:
         return str(error)
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the exact numbers of several tables of one file come to: none of it is of one table alone."""
+
+    apart: int | None
+    """How many records one person's change takes across them; None while that is looked for."""
+    whom: ProtectedUnit
+    promise: Promise | str
+
+
+def together(desk: Desk, whole: TablesSpec) -> Together:
+    """Return what one change moves across tables of one file, and what their one guarantee becomes."""
+    key = tuple(desk.public_key(one) for one in whole.specs)
+    publics = {name: desk.public(one) for name, one in zip(whole.names, whole.specs, strict=True)}
+    joint = desk.kept(("joint", key), lambda: JointPremises(publics, "semi", None))
+    whom = joint.whom
+    try:
+        found = desk.soon(("joint people", key), lambda: joint.semi_adjacency.worst_case, WAIT)
+    except HoldfastError as error:
+        return Together(0, whom, str(error))
+    if found == 0:
+        return Together(0, whom, "The exact numbers of all tables leave nothing to protect.")
+    apart = None if found is None else found * whom.records
+    return Together(apart, whom, _promise(whole.privacy, apart, open_budget=whole.by_accuracy))
 
 
 def _told(reading: EpsilonReading) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.data.files import KINDS, kind_of
+from holdfast.data.files import KINDS, TEXTS, kind_of
 from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.files import PREFIX, hold, plain_name, sync_file, sync_folder, write_new_text
 from holdfast.system.text import in_quotes
@@ -82,7 +82,7 @@ class Place:
     @property
     def data(self) -> list[str]:
         """The files that may hold data."""
-        return self._listed(lambda path: kind_of(path)[0] in KINDS)
+        return self._listed(_is_read)
 
     @property
     def specs(self) -> list[str]:
@@ -120,6 +120,12 @@ class Place:
                 path = Path(top, name)
                 if not name.startswith(".") and plain_name(name) and path.is_file() and not path.is_symlink():
                     yield path
+
+
+def _is_read(path: Path) -> bool:
+    """Whether a file is of a kind that is read, packed or not: texts alone are read packed."""
+    kind, packed = kind_of(path)
+    return kind in (TEXTS if packed else KINDS)
 
 
 @dataclass(eq=False)

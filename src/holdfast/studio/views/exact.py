@@ -11,7 +11,7 @@ from holdfast.spec.tables import TablesSpec
 from holdfast.studio import painted, swapped
 from holdfast.studio.desk import Desk
 from holdfast.studio.entries import with_entry, without_entry
-from holdfast.studio.figures import Figures, Revealed, figures, promise
+from holdfast.studio.figures import Figures, Revealed, figures, promise, together
 from holdfast.studio.figures import revealed as revealed_of
 from holdfast.studio.freed import Choice, freed
 from holdfast.studio.looked import Looked, looked_at, turned_to
@@ -21,10 +21,6 @@ from holdfast.system.text import counted, in_quotes
 
 MOST_BUTTONS, MOST_LEVELS = 1_200, 300
 """Cells of a table that can be clicked one by one; levels that a list offers."""
-SHARED = (
-    "The tables share one budget, and one person's change moves all of them: what that is worth is told"
-    " before a release, under Release."
-)
 
 
 def shown(visit: Visit, said: str = "") -> Scene:
@@ -55,13 +51,15 @@ def _of_table(desk: Desk, one: Looked, *, counts: bool) -> dict[str, Any]:
     spec = one.spec
     public, found = desk.public(spec), figures(desk, spec)
     seen = revealed_of(desk, spec)
+    joint = together(desk, one.whole) if isinstance(one.whole, TablesSpec) else None
     schema = public.schema
     two = len(schema.names) == 2 and schema.size <= MOST_BUTTONS and not schema.nestings
     lone = len(schema.names) == 1 and schema.size <= MOST_BUTTONS
     table = desk.reading(spec).table if counts else None
     return {
         "figures": found,
-        "promise": SHARED if isinstance(one.whole, TablesSpec) else promise(spec, found),
+        "promise": promise(spec, found) if joint is None else joint.promise,
+        "together": joint,
         "revealed": seen,
         "choices": choices_of(spec, public),
         "sentence": sentence(found, seen),
