@@ -184,7 +184,7 @@ def _promise(privacy: Privacy, apart: int | None, *, open_budget: bool) -> Promi
 
 
 @dataclass(frozen=True)
-class Together:
+class JointFigures:
     """What the exact numbers of several tables of one file come to: none of it is of one table alone."""
 
     apart: int | None
@@ -193,7 +193,7 @@ class Together:
     promise: Promise | str
 
 
-def together(desk: Desk, whole: TablesSpec) -> Together:
+def together(desk: Desk, whole: TablesSpec) -> JointFigures:
     """Return what one change moves across tables of one file, and what their one guarantee becomes."""
     key = tuple(desk.public_key(one) for one in whole.specs)
     publics = {name: desk.public(one) for name, one in zip(whole.names, whole.specs, strict=True)}
@@ -202,11 +202,11 @@ def together(desk: Desk, whole: TablesSpec) -> Together:
     try:
         found = desk.soon(("joint people", key), lambda: joint.semi_adjacency.worst_case, WAIT)
     except HoldfastError as error:
-        return Together(0, whom, str(error))
+        return JointFigures(0, whom, str(error))
     if found == 0:
-        return Together(0, whom, "The exact numbers of all tables leave nothing to protect.")
+        return JointFigures(0, whom, "The exact numbers of all tables leave nothing to protect.")
     apart = None if found is None else found * whom.records
-    return Together(apart, whom, _promise(whole.privacy, apart, open_budget=whole.by_accuracy))
+    return JointFigures(apart, whom, _promise(whole.privacy, apart, open_budget=whole.by_accuracy))
 
 
 def _told(reading: EpsilonReading) -> Mapping[str, str]:
