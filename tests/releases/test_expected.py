@@ -108,8 +108,22 @@ def test_noise_within_bounds_that_cannot_be_drawn_is_refused_with_what_noise_wit
 
 
 def test_differences_that_cannot_be_listed_lead_to_other_noise_without_a_long_search() -> None:
-    with pytest.raises(GuaranteeError, match=r"k-norm noise needs them: set name=.* holdfast\.compare tells"):
+    with pytest.raises(GuaranteeError, match=r"k-norm noise needs them: in mechanism set") as refused:
         of_sizes({"a": 14, "b": 14}, [["a"], ["b"]], {"name": "k-norm"}, epsilon="1")
+    told = re.findall(r'name="([a-z-]+)"[^(]*\(a cell is off by ([\d.]+) on average', str(refused.value))
+    assert {name for name, _ in told} == {"anchored-laplace", "lattice-laplace"}
+    prepared = of_sizes({"a": 14, "b": 14}, [["a"], ["b"]], {"name": "anchored-laplace"}, epsilon="1")
+    (error,) = prepared.mechanism.errors(prepared.public, [Counts(("a", "b"))])
+    assert error is not None
+    assert dict(told)["anchored-laplace"] == plain_number(error.mean_absolute)
+
+
+def test_other_noise_is_named_without_its_errors_where_these_take_a_long_search() -> None:
+    """Three crossing margins: no formula tells how far one person's change reaches."""
+    margins = [["a", "b"], ["b", "c"], ["a", "c"]]
+    with pytest.raises(GuaranteeError, match=r"k-norm noise needs? .*: set name=|them: set name=") as refused:
+        of_sizes({"a": 30, "b": 2, "c": 12}, margins, {"name": "k-norm"}, epsilon="1")
+    assert "is off by" not in str(refused.value)
 
 
 def test_noise_too_narrow_to_be_drawn_is_refused_with_pure_noise_that_implies_the_target() -> None:

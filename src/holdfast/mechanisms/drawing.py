@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from holdfast.privacy.claims import Claim, claim
 from holdfast.sampling.lattice.plan import Block, Method
-from holdfast.system.errors import SamplingError
+from holdfast.system.errors import GuaranteeError, SamplingError
 
 Exactly = Literal["listed", "dynamic", "totals", "thinned", "lattice"]
 """How cells are drawn whose law depends on the table."""
@@ -66,6 +66,10 @@ class WithinBoundsError(SamplingError):
             f" ({why}): use lattice-laplace and postprocess its release, {otherwise}."
         )
         self.otherwise = otherwise
+
+
+class DifferencesError(GuaranteeError):
+    """Noise needs the differences of all tables that few records apart, and there are too many to list."""
 
 
 def drawn_by_blocks(blocks: Iterable[Block]) -> tuple[Claim, ...]:

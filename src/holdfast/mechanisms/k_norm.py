@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from holdfast.mechanisms.drawing import accepted, rounded
+from holdfast.mechanisms.drawing import DifferencesError, accepted, rounded
 from holdfast.mechanisms.mechanism import Calibrated, MechanismRecord, drawn_exactly
 from holdfast.privacy.claims import Claim, claim
 from holdfast.privacy.evidence import Assumed, Evidence, Proved
@@ -237,7 +237,7 @@ def _naming_another(universe: Universe) -> Iterator[None]:
     try:
         yield
     except UnlistedError as error:
-        raise GuaranteeError(
+        raise DifferencesError(
             f"{error.fact}, and k-norm noise needs them: {_another(universe)}, whose errors"
             f" {command('compare')} tells, or use coarser attributes."
         ) from error

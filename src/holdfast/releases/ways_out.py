@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from holdfast.mechanisms.catalogue import NAMED, AnyMechanism, answer, target_of
-from holdfast.mechanisms.drawing import WithinBoundsError
+from holdfast.mechanisms.drawing import DifferencesError, WithinBoundsError
 from holdfast.mechanisms.errors.counts import Counts, usual
 from holdfast.mechanisms.errors.simulated import count_errors
 from holdfast.privacy.guarantee import Target
@@ -19,6 +19,7 @@ from holdfast.spec.model import Spec
 from holdfast.system.errors import GuaranteeError, HoldfastError, SamplingError
 from holdfast.system.text import plain_number, rational
 from holdfast.system.ways import assigned, command, setting
+from holdfast.universe.bounds import decomposable_bound
 
 INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lattice-laplace", {}),
@@ -26,6 +27,8 @@ INSTEAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lattice-laplace", {"norm": "l2"}),
 )
 """Pure noise that is drawn where other noise is not, l1 noise where it can be."""
+MOST_PATTERNS = 100
+"""Kinds of cells of which programs for the sensitivity are soon solved, where no formula tells it."""
 MARGINS = 2
 """Margins that are told beside the cells."""
 
@@ -79,6 +82,9 @@ def _told(error: HoldfastError, spec: Spec, public: Public) -> str | None:
         bounds += [setting("constraints.inequalities")] * bool(public.inequalities)
         before = f"leave out {' and '.join(bounds)}, set in {setting('mechanism')} "
         after = f", and hand its release to {command('postprocess')}, or {error.otherwise}"
+    elif isinstance(error, DifferencesError) and _soon_priced(public):
+        ways = ways_out(public, target_of(spec.privacy))
+        before, after = f"in {setting('mechanism')} set ", ", or use coarser attributes"
     elif isinstance(error, CrossingsError):
         ways = ways_out(public, target_of(spec.privacy))
         before = f"in {setting('mechanism')} set "
@@ -86,6 +92,12 @@ def _told(error: HoldfastError, spec: Spec, public: Public) -> str | None:
     else:
         return None
     return f"{before}{', or '.join(way.told for way in ways)}{after}" if ways else None
+
+
+def _soon_priced(public: Public) -> bool:
+    """Whether the sensitivity that other noise needs is found without a long search over patterns."""
+    universe = public.universe
+    return decomposable_bound(universe.cliques) is not None or universe.patterns.count <= MOST_PATTERNS
 
 
 def _implies(intensity: Intensity | None) -> Pure | None:

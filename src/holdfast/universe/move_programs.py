@@ -17,6 +17,7 @@ from holdfast.universe.universe import Universe
 
 # Limits of patience: beyond them a bound is told.
 CLASSES = 400  # solve for each pattern up to this many
+TRIES = 20  # of more patterns
 UNARY = 4_000  # binaries in the program for the squared norm
 ENTRIES = 240_000  # of a program times its nodes: those of large ones take long, and a bound comes early
 LEAST_NODES = 20
@@ -50,10 +51,13 @@ class MovePrograms:
         self._single = np.flatnonzero(self._groups.size == 1)
 
     def largest_entry(self, upper: int) -> tuple[int, bool]:
-        """Return the largest ||u||_inf and whether it is attained; by symmetry, of u > 0."""
+        """Return the largest ||u||_inf and whether it is attained; by symmetry, of u > 0.
+
+        Of more patterns than can all be tried, the first may reach the bound; none can show that none does.
+        """
         best, settled = 0, self._considered <= CLASSES
         program = self._program(*self._rows())
-        for pattern in self._by_promise()[:CLASSES]:
+        for pattern in self._by_promise()[: CLASSES if settled else TRIES]:
             objective = self._entry(int(pattern))
             outcome = program.solve(maximise=objective)
             if outcome.point is not None:
