@@ -22,8 +22,10 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise, product
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
@@ -31,8 +33,8 @@ from holdfast.lattice.tables import PartCells
 
 Reading = tuple[int, ...]
 """The level at which each axis is read."""
-Partition = IntArray
-"""For each entry of an axis, the part that it is in, numbered from 0."""
+Partition = NDArray[np.signedinteger[Any]]
+"""For each entry of an axis, the part that it is in, numbered from 0; 32 bits are enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class LevelledAxis:
         found = {_canonical(each).tobytes(): _canonical(each) for each in (*partitions, np.arange(size))}
         chain = sorted((each for each in found.values() if each.max() > 0), key=lambda each: each.max())
         for coarse, fine in pairwise(chain):
-            if np.unique(fine * size + coarse).size > fine.max() + 1:
+            if np.unique(fine.astype(np.int64) * size + coarse).size > fine.max() + 1:
                 return None
         return cls(size, tuple(chain))
 
@@ -74,9 +76,9 @@ class LevelledAxis:
 def _canonical(partition: Partition) -> Partition:
     """Return a partition with its parts numbered in the order in which they begin."""
     _, first, place = np.unique(partition, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, dtype=np.int64)
+    rank = np.empty(first.size, dtype=np.int32)
     rank[np.argsort(first)] = np.arange(first.size)
-    return np.asarray(rank[place.reshape(-1)], dtype=np.int64)
+    return rank[place.reshape(-1)]
 
 
 @dataclass(frozen=True, eq=False)

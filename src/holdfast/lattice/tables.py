@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.lattice.arrays import IntArray
 
@@ -43,7 +45,9 @@ class PartCells:
         return np.stack([self.row(part) for part in range(self.shape[0])])
 
 
-def reading_sums(points: IntArray, shape: Sequence[int], parts: Sequence[IntArray | None]) -> IntArray:
+def reading_sums(
+    points: IntArray, shape: Sequence[int], parts: Sequence[NDArray[np.signedinteger[Any]] | None]
+) -> IntArray:
     """Return the sums of tables over parts of their axes, one table a row; None stands for single entries.
 
     The entries of an axis have the number of their part.

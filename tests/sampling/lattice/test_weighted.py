@@ -12,6 +12,7 @@ from holdfast.lattice.margins import LevelledAxis, MarginStrategy, Reading
 from holdfast.lattice.points import lattice_points
 from holdfast.lattice.rows import independent_rows
 from holdfast.sampling.entropy import SeededEntropy
+from holdfast.sampling.lattice import gaussian
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.sampling.lattice.klein import log_acceptance, log_chance
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
@@ -133,6 +134,16 @@ def test_parts_that_nothing_adds_up_across_are_drawn_apart(margins: MarginStrate
     assert np.flatnonzero(found != 99).tolist() == drawn.tolist()
     found[found == 99] = 0
     assert not (law.matrix @ found).any()
+
+
+def test_what_draws_large_parts_is_made_anew_for_each_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    margins = strategy((GEOGRAPHY, *plain(3)), [(1, 0)], {(3, 1): 1, (2, 1): 2, (1, 1): 3})
+    known = LatticeGaussianLaw(kept_rows(margins), Fraction(4), form=Form.of(margins))
+    monkeypatch.setattr(gaussian, "LARGE", 0)
+    law = LatticeGaussianLaw(kept_rows(margins), Fraction(4), form=Form.of(margins))
+    assert all(isinstance(block.sampler, gaussian.RemadeTree) for block in law.plan.blocks)
+    assert law.work == known.work
+    assert np.array_equal(law.sample(SeededEntropy(1), 20), known.sample(SeededEntropy(1), 20))
 
 
 @pytest.mark.parametrize("dense", [False, True])
