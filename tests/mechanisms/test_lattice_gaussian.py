@@ -14,6 +14,7 @@ from holdfast.privacy.intensity import GaussianDP
 from holdfast.privacy.tight import tight
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import GuaranteeError
+from holdfast.system.machine import BYTES_PER_CELL
 from holdfast.testing.contract import Subject, largest, the_loss_is_within_the_guarantee
 from holdfast.testing.worlds import WORLDS, Case
 
@@ -91,3 +92,12 @@ def test_mu_per_record_holds_of_tables_several_records_apart(
     subject = Subject.of(Case(world, target, reach=4), LatticeGaussian, tmp_path)
     assert subject.mechanism.guarantee.intensity == GaussianDP(Fraction(1))
     assert 0.9 < largest(subject, subject) <= 1 + 1e-5
+
+
+def test_noise_in_parts_asks_for_less_room() -> None:
+    plain, weighted = (
+        LatticeGaussian.Options.model_validate({"queries": queries})
+        for queries in ([], [{"marginal": ["sex"]}])
+    )
+    assert LatticeGaussian.room_per_cell(plain) == BYTES_PER_CELL
+    assert 8 + 4 < LatticeGaussian.room_per_cell(weighted) < BYTES_PER_CELL

@@ -63,6 +63,10 @@ if TYPE_CHECKING:
     from holdfast.mechanisms.truncation.laws import AnyLikelihood
 
 
+IN_PARTS = 36
+"""Bytes a cell that noise in parts takes, with its table: 5 GB for 128 million (`benchmarks/nation.py`)."""
+
+
 def _narrow() -> str:
     """Return the way out where noise is too narrow to be drawn, beside wider noise."""
     return (
@@ -123,6 +127,11 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         cut, asked = CutNoise.of(premises, public, "squared", strategy, options.bound), approximate(target)
         sigma_squared = cut.calibrated(asked)
         return cls(premises, sigma_squared, strategy, None, cut, asked.epsilon, options.repeatable)
+
+    @classmethod
+    def room_per_cell(cls, chosen: LatticeGaussianOptions) -> int:
+        """Noise that is weighted by margins is drawn in parts, and no margin has an entry for each cell."""
+        return IN_PARTS if chosen.queries or chosen.optimise_for else cls.bytes_per_cell
 
     @classmethod
     def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:

@@ -230,6 +230,12 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
         """How a release is drawn, in claims that depend on public values only."""
 
     @classmethod
+    def room_per_cell(cls, chosen: Any) -> int:
+        """Return what a release of a large table holds for each cell with its options, at its peak."""
+        del chosen
+        return cls.bytes_per_cell
+
+    @classmethod
     def standards_with(cls, chosen: Any) -> tuple[Standard, ...]:
         """Return the standards of the targets that it can meet with its options, or a record of them."""
         del chosen

@@ -272,7 +272,7 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
     kind, _ = mechanism_of(spec)  # what cannot be answered is refused before anything is read
     model = stated_model(spec)
     reading = read_table(spec, data)
-    require_room(reading.table.schema.size, kind.bytes_per_cell)
+    require_room(reading.table.schema.size, kind.room_per_cell(spec.mechanism))
     public = with_published(spec, publish(spec, reading.table, reading.inferred))
     return settle(spec, reading, public, model)
 
