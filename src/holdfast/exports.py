@@ -6,11 +6,12 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import Any
 
+from holdfast.certificate.certified_cells import CertifiedCells
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ProcessedPart, RecordsPart
 from holdfast.certificate.public import public_of
-from holdfast.certificate.quick import CertifiedCells, read_column
 from holdfast.certificate.read import certificate_of, read_certificate
+from holdfast.certificate.released_counts import read_column
 from holdfast.certificate.sign import SIGNATURE, SigningKey, signing_key
 from holdfast.certificate.text import CERTIFICATE, parse
 from holdfast.certificate.write import cannot_write

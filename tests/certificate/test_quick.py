@@ -11,7 +11,8 @@ from tests.certificate.falsify import write
 from tests.small_releases import KINDS, released
 
 import holdfast_verify
-from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
+from holdfast.certificate.certified_cells import CertifiedCells, DamagedCertificateError
+from holdfast.certificate.released_counts import read_counts
 from holdfast.certificate.text import canonical, digest
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import PublicTable

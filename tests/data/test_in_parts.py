@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from tests.mechanisms.topdown.small import spec
 
-from holdfast.certificate.quick import CertifiedCells, read_counts
+from holdfast.certificate.certified_cells import CertifiedCells
+from holdfast.certificate.released_counts import read_counts
 from holdfast.data import in_parts
 from holdfast.data.in_parts import levels_at, ranges, released_parts, write_parts
 from holdfast.data.schema import Attributes, Schema

@@ -11,7 +11,8 @@ import pytest
 from tests.certificate.falsify import write
 
 import holdfast
-from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts
+from holdfast.certificate.certified_cells import CertifiedCells, DamagedCertificateError
+from holdfast.certificate.released_counts import read_counts
 from holdfast.data.read import read_table
 from holdfast.inference.released_intervals import IntervalReport, intervals
 from holdfast.processing.methods import method_of

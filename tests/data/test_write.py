@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast.certificate.quick import CertifiedCells, read_counts
+from holdfast.certificate.certified_cells import CertifiedCells
+from holdfast.certificate.released_counts import read_counts
 from holdfast.data.runs import Runs
 from holdfast.data.schema import Attributes, Schema
 from holdfast.data.table import PublicTable, Table

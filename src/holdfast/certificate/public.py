@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from holdfast.certificate.certified_cells import CertifiedCells, DamagedCertificateError
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.quick import CertifiedCells, DamagedCertificateError, read_counts, read_status
 from holdfast.certificate.read import read_certificate
+from holdfast.certificate.released_counts import read_counts, read_status
 from holdfast.certificate.text import CERTIFICATE
 from holdfast.data.schema import Schema
 from holdfast.data.table import PublicTable

@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from holdfast.certificate.certified_cells import CertifiedCells
 from holdfast.certificate.certify import certify_records
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.quick import CertifiedCells, read_counts
+from holdfast.certificate.released_counts import read_counts
 from holdfast.data.sections import TableSection
 from holdfast.derivation.derive import making_flaw
 from holdfast.derivation.verifying import Verifying

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from holdfast.certificate.certified_cells import DAMAGE, CertifiedCells, DamagedCertificateError, Sums
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import ProcessedBiasSection, ProcessedPart
-from holdfast.certificate.quick import DAMAGE, CertifiedCells, DamagedCertificateError, Sums, read_column
 from holdfast.certificate.read import certificate_of
+from holdfast.certificate.released_counts import read_column
 from holdfast.certificate.text import CERTIFICATE, parse, read_text
 from holdfast.derivation.derive import making_flaw
 from holdfast.derivation.verifying import Verifying
