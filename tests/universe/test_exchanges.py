@@ -65,6 +65,26 @@ def test_most_cells_of_a_large_table_need_no_program() -> None:
     assert found.apart.mean() > 0.9
 
 
+PAIRS: Margins = ((0, 1), (0, 2), (1, 2))
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 3), (3, 2, 2), (3, 3, 3)])
+def test_two_exchanges_at_once_keep_every_pair(shape: tuple[int, ...]) -> None:
+    """No single exchange keeps the margins of all pairs; what two of them find is possible."""
+    random, found_any = default_rng(7), 0
+    for _ in range(8):
+        counts = random.integers(0, 4, int(np.prod(shape)))
+        matrix = rows(shape, PAIRS, random)
+        universe = Universe.of(matrix, matrix @ counts)
+        whole, found = exposure(universe), seen(universe, counts, codes(shape))
+        kind = universe.kinds.of_cell
+        assert (found.low[kind] >= whole.low).all()
+        assert (found.high[kind] <= whole.high).all()
+        assert np.array_equal(exposure(universe, found).width < ENOUGH, whole.width < ENOUGH)
+        found_any += int((found.high > found.low).sum())
+    assert found_any
+
+
 def test_cells_that_cannot_occur_are_left_out() -> None:
     shape = (3, 3)
     every = codes(shape)

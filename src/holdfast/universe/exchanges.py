@@ -5,7 +5,8 @@ w and R of z, and d, with the rest. All sums stay that never look at S and R at 
 attributes meet only one of them; whether they stay is seen from the columns of A, which then have
 A e_c + A e_d = A e_w + A e_z. So a cell c can gain a record wherever such w and z are there, and lose one as
 a record of it exchanges with another. Each of these is a table that conforms: counts that are found so are
-possible, and nothing is said of others.
+possible, and nothing is said of others. Two exchanges that each change the sums keep them together where one
+takes back what the other changes: a selection keeps its count as one record comes to it and another leaves.
 """
 
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ ENOUGH = 2
 PARTINGS, PASSES, VAIN = 200, 40, 4
 """Ways to part the attributes that are tried, how often at the most, and how often in vain before the end."""
 MOST_CODES = 50_000_000
+MOST_NEAR = 400_000
+"""Exchanges that change sums, of which pairs are looked for."""
 SEED = 5
 """Of what is picked; what is found is true of any."""
 
@@ -63,7 +66,8 @@ class _Neighbours:
         self.sizes = codes.max(axis=1, initial=0) + 1
         self.held = np.bincount(self._kind, weights=counts, minlength=universe.kinds.count).astype(np.int64)
         self.up, self.down = np.zeros_like(self.held), np.zeros_like(self.held)
-        self._first = np.full((2, counts.size), -1, dtype=np.int64)
+        self._first = np.full((4, counts.size), -1, dtype=np.int64)
+        self._near: list[IntArray] = []
         self._random = np.random.default_rng(SEED)
         self._sorted: dict[tuple[int, ...], tuple[IntArray, IntArray]] = {}
 
@@ -90,7 +94,55 @@ class _Neighbours:
                 gained += gain
             vain = 0 if gained else vain + 1
             if vain == VAIN:
+                break
+        for _ in range(PASSES):
+            cells = self._open
+            if not cells.size or not partings:
                 return
+            self._near, most = [], MOST_NEAR // len(partings)
+            cells = cells if cells.size <= most else np.sort(self._random.choice(cells, most, replace=False))
+            for parting in partings:
+                self._gain(cells, parting)
+                self._lose(cells, parting)
+            vain = 0 if self._pair(np.concatenate(self._near, axis=1)) else vain + 1
+            if vain >= 2 * VAIN:
+                return
+
+    def _pair(self, near: IntArray) -> int:
+        """Make two exchanges at once where one takes back what the other changes; rows as in `_noted`."""
+        gains, into, out = near[0], near[1:3], near[3:]
+        change = self._hash[into].sum(axis=0) - self._hash[out].sum(axis=0)
+        order = np.argsort(change, kind="stable")
+        begin, end = (np.searchsorted(change[order], -change, side=side) for side in ("left", "right"))
+        picked = begin + (self._random.random(change.size) * (end - begin)).astype(np.int64)
+        other = order[np.minimum(picked, order.size - 1)]
+        into, out = np.vstack([into, into[:, other]]), np.vstack([out, out[:, other]])
+        ranked = np.sort(out, axis=0)
+        fits = (end > begin) & (np.diff(ranked, axis=0) > 0).all(axis=0)
+        target = np.where(gains == 1, into[0], out[0])
+        against = np.where(gains == 1, out, into)
+        fits &= (self._kind[against] != self._kind[target]).all(axis=0)
+        gains, into, out, target = gains[fits], into[:, fits], out[:, fits], target[fits]
+        kept = self._same(into, out)
+        gains, out, target = gains[kept], out[:, kept], target[kept]
+        self.down[self._kind[target[gains == 0]]] = 1
+        more = gains == 1
+        return int((gains == 0).sum()) + self._grown(target[more], out[:, more], np.zeros(more.sum(), bool))
+
+    def _grown(self, cells: IntArray, out: IntArray, twice: BoolArray) -> int:
+        """Note that cells gain a record as others lose one, or two where these are others than before."""
+        before = self._first[:, cells]
+        shared = (before[:, None] == out[None, :]).any(axis=(0, 1))
+        twice = twice | ((before[0] >= 0) & ~shared)
+        new = before[0] < 0
+        self._first[: out.shape[0], cells[new]] = out[:, new]
+        old = self.up.copy()
+        np.maximum.at(self.up, self._kind[cells], np.where(twice, 2, 1))
+        return int((self.up > old).sum())
+
+    def _noted(self, gains: int, into: IntArray, out: IntArray) -> None:
+        """Keep exchanges: whether their first cell gains, the two cells that gain, and the two that lose."""
+        self._near.append(np.vstack([np.full(into.shape[1], gains), into, out]))
 
     @property
     def _open(self) -> IntArray:
@@ -128,16 +180,11 @@ class _Neighbours:
         kind = self._kind
         fits &= (kind[w] != kind[cells]) & (kind[z] != kind[cells]) & ((w != z) | (self._counts[w] > 1))
         cells, w, z, d = (each[fits] for each in (cells, w, z, d))
-        kept = self._kept(cells, d, w, z)
+        kept = self._same(np.array([cells, d]), np.array([w, z]))
+        self._noted(1, np.array([cells, d])[:, ~kept], np.array([w, z])[:, ~kept])
         cells, w, z = cells[kept], w[kept], z[kept]
         twice = (self._counts[w] > 1) & (self._counts[z] > 1) & (w != z)
-        before = self._first[:, cells]
-        twice |= (before[0] >= 0) & ~((before == w) | (before == z)).any(axis=0)
-        new = before[0] < 0
-        self._first[:, cells[new]] = w[new], z[new]
-        old = self.up.copy()
-        np.maximum.at(self.up, kind[cells], np.where(twice, 2, 1))
-        return int((self.up > old).sum())
+        return self._grown(cells, np.array([w, z]), twice)
 
     def _lose(self, cells: IntArray, parting: tuple[int, ...]) -> int:
         """Let cells lose a record, which exchanges S with one that agrees on T."""
@@ -149,7 +196,9 @@ class _Neighbours:
         cells, z, one, other = (each[fits] for each in (cells, z, one, other))
         kind = self._kind
         moved = (kind[one] != kind[cells]) & (kind[other] != kind[cells]) & (z != cells)
-        kept = self._kept(cells, z, one, other) & moved
+        cells, z, one, other = (each[moved] for each in (cells, z, one, other))
+        kept = self._same(np.array([one, other]), np.array([cells, z]))
+        self._noted(0, np.array([one, other])[:, ~kept], np.array([cells, z])[:, ~kept])
         self.down[kind[cells[kept]]] = 1
         return int(kept.sum())
 
@@ -158,12 +207,12 @@ class _Neighbours:
         codes = np.where((part == 0)[:, None], self._codes[:, of], self._codes[:, rest])
         return np.where((of >= 0) & (rest >= 0), self._place[self._coded(codes)], -1)
 
-    def _kept(self, a: IntArray, b: IntArray, c: IntArray, d: IntArray) -> BoolArray:
-        """Return whether A e_a + A e_b = A e_c + A e_d: a mark of each column says so first."""
-        found = self._hash[a] + self._hash[b] == self._hash[c] + self._hash[d]
+    def _same(self, into: IntArray, out: IntArray) -> BoolArray:
+        """Return whether all sums stay as records move to some cells from others: marks say so first."""
+        found = self._hash[into].sum(axis=0) == self._hash[out].sum(axis=0)
         at = np.flatnonzero(found)
-        columns = [self._columns[:, self._kind[each[at]]] for each in (a, b, c, d)]
-        left = csc_array(columns[0] + columns[1] - columns[2] - columns[3])
+        left = sum(self._columns[:, self._kind[each[at]]] for each in into)
+        left = csc_array(left - sum(self._columns[:, self._kind[each[at]]] for each in out))
         left.eliminate_zeros()
         found[at] = np.diff(left.indptr) == 0
         return np.asarray(found)
