@@ -46,12 +46,10 @@ def telling_columns(records: pa.Table, columns: ColumnRoles) -> Iterator[str]:
     rng, key = np.random.default_rng(0), row_codes(some, columns.stratify)
     within = f" within {' and '.join(columns.stratify)}" if columns.stratify else ""
     for swapped in columns.swap:
-        pair = _SwappedColumn(key, row_codes(some, [swapped]), rng)
+        pair, places = _SwappedColumn(key, row_codes(some, [swapped]), rng), ranks(some.column(swapped), rng)
         for name in columns.held:
             found = pair.warning(row_codes(some, [name]), name, swapped, within)
-            if found is None and pair.follows(
-                ranks(some.column(name), rng), ranks(some.column(swapped), rng)
-            ):
+            if found is None and pair.follows(ranks(some.column(name), rng), places):
                 found = (
                     f"records next to each other in the order of {name!r} share their {swapped!r}, or stand"
                     f" in its order: it is held, so it tells the {swapped!r} that a record had before the"
@@ -167,11 +165,11 @@ def ranks(column: pa.ChunkedArray, rng: np.random.Generator) -> IntArray | None:
 
 def _numbering(records: pa.Table, columns: ColumnRoles) -> Iterator[str]:
     """Yield a sentence for each held column that numbers the rows of the file in their order."""
-    for name in columns.held:
-        found = ranks(records.column(name), np.random.default_rng(0)) if records.num_rows >= COMPANY else None
-        if found is None or len(records.column(name).unique()) < records.num_rows:
+    for name in columns.held if records.num_rows >= COMPANY else ():
+        if len(records.column(name).unique()) < records.num_rows:
             continue
-        if abs(int(np.sign(np.diff(found)).sum())) == found.size - 1:
+        found = ranks(records.column(name), np.random.default_rng(0))
+        if found is not None and abs(int(np.sign(np.diff(found)).sum())) == found.size - 1:
             yield (
                 f"{name!r} numbers the records in the order of the file: whoever knows that order finds each"
                 f" record again; set {assigned('renumber', [name])} in {setting('mechanism')}, or drop it."
