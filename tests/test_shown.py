@@ -49,7 +49,7 @@ def objects(folder: Path) -> Iterator[object]:
         prepared.public,
         prepared.mechanism,
     )
-    yield from (prepared.table.reading.columns, prepared.table.reading.columns.source)
+    yield prepared.table.reading.source
     yield from (prepared.guarantee, release, written, written.certificate, holdfast.verify(out))
     yield holdfast.audit.universe(spec, frame())
     yield holdfast.compare(spec, ["lattice-laplace"], data=frame(), draws=20)
