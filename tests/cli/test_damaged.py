@@ -180,12 +180,12 @@ def refuse(error: BaseException) -> Callable[..., Any]:
     return called
 
 
-QUICK, PAGE = "holdfast.certificate.quick", "holdfast.certificate.page.render"
+QUICK, CELLS = "holdfast.certificate.quick", "holdfast.certificate.certified_cells"
+PAGE = "holdfast.certificate.page.render"
 STAGES = (
-    *(
-        ("table", f"{QUICK}.{name}")
-        for name in ("_whole_counts", "read_counts", "Schema.from_dict", "Sums.evaluate")
-    ),
+    ("table", "holdfast.certificate.released_counts._whole_counts"),
+    ("table", f"{QUICK}.read_counts"),
+    *(("table", f"{CELLS}.{name}") for name in ("Schema.from_dict", "Sums.evaluate")),
     *(
         ("table", f"holdfast.derivation.derive.{name}")
         for name in ("public_of", "certify", "accuracy", "verdict")

@@ -151,6 +151,11 @@ KEYS: dict[str, dict[str, Key]] = {
             "What everybody knows of it.",
             "table of keys",
         ),
+        "accuracy": Key(
+            'accuracy = [{ marginal = ["age"], within = 3 }]',
+            "How accurate its counts are to be: the least budget of all follows.",
+            "list of tables",
+        ),
         "mechanism": Key(
             'mechanism = { name = "lattice-gaussian" }',
             "Its mechanism, unless all share one.",
@@ -168,6 +173,11 @@ KEYS: dict[str, dict[str, Key]] = {
             'constraints = { structural_zeros = [{ age = "0" }] }',
             "What everybody knows of it.",
             "table of keys",
+        ),
+        "accuracy": Key(
+            'accuracy = [{ marginal = ["age"], within = 3 }]',
+            "How accurate its counts are to be: its least budget follows.",
+            "list of tables",
         ),
         "mechanism": Key(
             'mechanism = { name = "topdown" }', "How its budget is shared out.", "table of keys"

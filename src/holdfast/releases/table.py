@@ -89,8 +89,9 @@ class PreparedTable(PreparedPart):
 
     @property
     def bounded(self) -> bool:
-        """Whether its noise moves no count by more than a bound."""
-        return getattr(self.spec.mechanism, "bound", None) is not None
+        """Whether its noise moves no count by more than a bound, at the price of a delta."""
+        approximate = self.guarantee.intensity.standard == "approximate"
+        return approximate and getattr(self.spec.mechanism, "bound", None) is not None
 
     @property
     def size(self) -> str:
