@@ -26,6 +26,7 @@ from holdfast.data.warnings import alike_levels, nested_in_words, nested_pairs
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError, SpecError
+from holdfast.system.paged import paged
 from holdfast.system.text import in_quotes
 from holdfast.system.ways import assigned, command, setting
 
@@ -293,7 +294,7 @@ def _spread(
         raise DataError(
             f"{columns.source.name}, column {count!r} sums to more than fits 64 bits: check the counts."
         )
-    counts = np.zeros(schema.size, dtype=np.int64)
+    counts = paged(schema.size, np.int64)
     np.add.at(counts, cells, values)
     counts.setflags(write=False)
     return counts

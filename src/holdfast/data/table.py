@@ -20,12 +20,16 @@ from holdfast.data.levels import quoted
 from holdfast.data.schema import Attribute, Attributes, Schema, quoted_schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.errors import DataError, ReleaseError, SpecError
+from holdfast.system.paged import is_paged, paged
 from holdfast.system.text import visible
 from holdfast.system.ways import setting
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+
+MOST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,9 +50,12 @@ class CellCounts:
             raise ValueError(f"counts must have shape ({self.schema.size},), not {given.shape}")
         # what nobody can change need not be copied
         kept = given.dtype in self.kinds and _stays(given)
-        counts = given if kept else given.astype(np.int64, copy=True)
-        if not kept and not np.array_equal(counts, given):
+        if not kept and not np.can_cast(given.dtype, np.int64) and given.max(initial=0) > MOST:
             raise ValueError("counts must fit 64-bit integers")
+        counts = given
+        if not kept:
+            counts = paged(given.shape, np.int64)
+            counts[:] = given
         if self.schema.impossible:
             wrong = np.flatnonzero((counts != 0) & ~self.schema.possible)
             if wrong.size:
@@ -94,7 +101,7 @@ def _stays(counts: "NDArray[Any]") -> bool:
         if part.flags.writeable:
             return False
         part = part.base
-    return part is None
+    return part is None or is_paged(counts)
 
 
 class Table(CellCounts):

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.system.paged import paged
+
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -19,11 +21,13 @@ def narrow(values: IntArray) -> IntArray:
     >>> narrow(np.arange(1 << 20) % 1000).dtype, narrow(np.arange(5)).dtype
     (dtype('int16'), dtype('int64'))
     """
-    kept: NDArray[Any] = values
-    if values.size >= MANY:
-        low, high = int(values.min()), int(values.max())
-        held = (np.iinfo(kind) for kind in (np.int16, np.int32, np.int64))
-        kept = values.astype(next(each.dtype for each in held if each.min <= low and high <= each.max))
+    if values.size < MANY:
+        return values
+    low, high = int(values.min()), int(values.max())
+    kinds: tuple[type[np.signedinteger[Any]], ...] = (np.int16, np.int32, np.int64)
+    held = next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    kept: NDArray[Any] = paged(values.shape, held)
+    kept[...] = values
     return kept
 
 

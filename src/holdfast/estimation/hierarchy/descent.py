@@ -27,6 +27,7 @@ from holdfast.estimation.hierarchy.run import Run, here, one_thread
 from holdfast.estimation.hierarchy.subtree import Branch, Joint, Subtree
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.system.errors import DataError, HoldfastError
+from holdfast.system.paged import paged
 from holdfast.system.progress import doing, sized_steps, steps
 
 
@@ -153,7 +154,7 @@ class _PartialTree:
         level, parent = self._levels[place], self._parents[place - 1]
         jobs = FamilyTasks(level, parent, self._counts[-1], reals=self._reals is not None)
         answers = self._run(FamilyTask.solve, jobs)
-        counts = np.empty((level.nodes, level.cells), dtype=np.int64)
+        counts = paged((level.nodes, level.cells), np.int64)
         fits = _Fits(np.empty(len(self._counts[-1])), np.empty(len(self._counts[-1])))
         met = np.empty(len(self._counts[-1]), dtype=np.bool_)
         reals = None if self._reals is None else np.empty(counts.shape)

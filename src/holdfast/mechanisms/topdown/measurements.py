@@ -30,6 +30,7 @@ from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.numbers.exponential import DoubleGeometric
 from holdfast.sampling.numbers.gaussian import DiscreteGaussian
 from holdfast.system.errors import DataError
+from holdfast.system.paged import paged
 from holdfast.system.private import Private
 from holdfast.system.progress import steps
 
@@ -131,7 +132,7 @@ class MeasurementLaw:
         tables = self.design.regions.tables(self.counts)
         for each in steps(self.measurements, "measuring"):
             nodes, rows = tables[each.of.level], int(self.design.queries[each.of.query].rows.shape[0])
-            values = np.empty((len(nodes), rows), dtype=np.int64)
+            values = paged((len(nodes), rows), np.int64)
             for begin in range(0, len(nodes), max(1, AT_ONCE // rows)):
                 some = slice(begin, begin + max(1, AT_ONCE // rows))
                 answers = self._answers(each, nodes[some])
@@ -234,7 +235,7 @@ def read_measurements(path: Path, design: MeasurementDesign, measurements: Seque
     """Read what was measured; raises DataError where the file is not one of these measurements."""
     form = LongForm(design, measurements)
     try:
-        every = np.empty(int(form.ends[-1]), dtype=np.int64)
+        every = paged(int(form.ends[-1]), np.int64)
         done = 0
         for part in released_parts(path, most_rows=every.size):
             if part.schema.get(VALUE) != pl.Int64 or part[VALUE].null_count():
