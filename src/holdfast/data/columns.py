@@ -92,7 +92,7 @@ class Columns:
     def codes(self, column: str, levels: Sequence[str]) -> LevelCodes:
         """Return the place among `levels` of each record's level."""
         self._no_gaps(column)
-        coded = self.frame[column].cast(pl.Enum(levels), strict=False)
+        coded = _coded(self.frame[column], levels)
         unknown = _first(coded.is_null())
         if unknown is not None:
             level = self.frame[column][unknown]
@@ -100,7 +100,7 @@ class Columns:
                 f"{self.source.place(unknown, column)} has the level {in_quotes(level)}, which is not"
                 f" declared: {closest(level, levels)}"
             )
-        return coded.to_physical().to_numpy()
+        return coded.to_numpy()
 
     def numbers(self, names: Sequence[str]) -> "Columns":
         """Return some of the columns alone: levels take room, and records have them as well."""
@@ -144,6 +144,14 @@ class Columns:
                 f"{self.source.place(gap, column)} has no level: fill it in, delete the row, or set"
                 f" {assigned('missing', [''])} in {setting('data')}."
             )
+
+
+def _coded(column: pl.Series, levels: Sequence[str]) -> pl.Series:
+    """Return the place among levels of each text, null of those that are none of them."""
+    kind = column.dtype
+    if isinstance(kind, pl.Enum) and kind.categories.equals(pl.Series(levels, dtype=pl.String)):
+        return column.to_physical()  # as they come: many texts need not be looked up
+    return column.cast(pl.Enum(levels), strict=False).to_physical()
 
 
 def compact(column: pl.Series) -> pl.Series:

@@ -20,7 +20,7 @@ from holdfast.data.levels import number
 from holdfast.data.schema import MOST_CELLS, Attributes, Schema, quoted_schema
 from holdfast.data.selection import schema_of
 from holdfast.data.shape import shaped
-from holdfast.data.table import Records, Table, first_repeat
+from holdfast.data.table import AT_ONCE, Records, Table, first_repeat
 from holdfast.data.validation import table_warnings
 from holdfast.data.warnings import alike_levels, nested_in_words, nested_pairs
 from holdfast.lattice.arrays import IntArray
@@ -100,13 +100,13 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     declared = _declared(spec)
     attributes = _attributes(columns, names, declared, ordered=asked.count is not None and not source.grouped)
     records = columns.records(attributes)
+    raw = columns.raw.select(name for name in names if asked.missing or name in asked.recode)
+    columns = columns.numbers(numbers)
     times = columns.integers(TIMES) if source.grouped else None
-    said = _warnings(spec, columns, records, times)
+    said = _warnings(spec, columns, raw, records, times)
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nestings, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     stand_on = {each.name: records.rows(each.name, times) for each in attributes}
-    raw = columns.raw.select(names) if asked.missing else None
-    columns = columns.numbers(numbers)
 
     def read(counts: IntArray) -> ReadTable:
         table, own = Table(schema, counts), source.origin or source
@@ -120,7 +120,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     values = columns.integers(asked.count)
     _nonnegative(columns, asked.count, values)
     if not merging:
-        _each_once(columns, schema, cells, raw)
+        _each_once(columns, schema, cells, raw if asked.missing else None)
     counts = _spread(columns, schema, cells, values, asked.count)
     if not counts.any():
         raise DataError(
@@ -142,12 +142,14 @@ def _declared(spec: Spec) -> dict[str, Sequence[str]]:
     return {**binned, **asked.levels}
 
 
-def _warnings(spec: Spec, columns: Columns, records: Records, times: IntArray | None) -> tuple[str, ...]:
+def _warnings(
+    spec: Spec, columns: Columns, raw: pl.DataFrame, records: Records, times: IntArray | None
+) -> tuple[str, ...]:
     """Return what looks wrong; raises SpecError where nested attributes alone make too many cells."""
     asked, attributes = spec.data, records.attributes
     said = list(alike_levels(attributes))
     for name, bins in asked.recode.items():
-        if absent := unmet(columns.raw[name], bins):
+        if absent := unmet(raw[name], bins):
             said.append(
                 f"{setting('data.recode', name)} lists {in_quotes(absent[0])}, which no row has: check its"
                 " spelling."
@@ -213,11 +215,7 @@ def nestings(
             raise DataError(
                 f"{columns.source.name} has no row with {inner.name} {level}, so which"
                 f" {outer.name} it lies in is not known: take it out of {setting('data.levels')}"
-                + (
-                    "."
-                    if len(columns.frame.columns) == len(records.attributes)
-                    else ", or list it with a count of 0."
-                )
+                + ("." if not columns.frame.columns else ", or list it with a count of 0.")
             )
     return found
 
@@ -295,7 +293,9 @@ def _spread(
             f"{columns.source.name}, column {count!r} sums to more than fits 64 bits: check the counts."
         )
     counts = paged(schema.size, np.int64)
-    np.add.at(counts, cells, values)
+    for begin in range(0, cells.size, AT_ONCE):
+        some = slice(begin, begin + AT_ONCE)
+        np.add.at(counts, cells[some], values[some])
     counts.setflags(write=False)
     return counts
 

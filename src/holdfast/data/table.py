@@ -20,7 +20,7 @@ from holdfast.data.levels import quoted
 from holdfast.data.schema import Attribute, Attributes, Schema, quoted_schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.system.errors import DataError, ReleaseError, SpecError
-from holdfast.system.paged import is_paged, paged
+from holdfast.system.paged import copied, is_paged
 from holdfast.system.text import visible
 from holdfast.system.ways import setting
 
@@ -54,8 +54,7 @@ class CellCounts:
             raise ValueError("counts must fit 64-bit integers")
         counts = given
         if not kept:
-            counts = paged(given.shape, np.int64)
-            counts[:] = given
+            counts = copied(given, np.int64)
         if self.schema.impossible:
             wrong = np.flatnonzero((counts != 0) & ~self.schema.possible)
             if wrong.size:

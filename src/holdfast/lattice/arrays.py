@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.system.paged import paged
+from holdfast.system.paged import copied
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -26,9 +26,7 @@ def narrow(values: IntArray) -> IntArray:
     low, high = int(values.min()), int(values.max())
     kinds: tuple[type[np.signedinteger[Any]], ...] = (np.int16, np.int32, np.int64)
     held = next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
-    kept: NDArray[Any] = paged(values.shape, held)
-    kept[...] = values
-    return kept
+    return copied(values, held)
 
 
 def wide(values: NDArray[Any]) -> NDArray[Any]:

@@ -36,7 +36,7 @@ from holdfast.spec.privacy import Neighbours
 from holdfast.system.checks import Check
 from holdfast.system.errors import ReleaseError, SpecError
 from holdfast.system.machine import BYTES_PER_CELL
-from holdfast.system.paged import paged
+from holdfast.system.paged import copied
 from holdfast.system.shelf import Shelf
 from holdfast.system.ways import setting
 
@@ -576,8 +576,7 @@ class Shifted:
         if size > 1 or not isinstance(self.noise, Planned):
             return self.counts + self.noise.sample(entropy, size)
         small = self.counts.size > LARGE and most_of(self.counts) < ROOM
-        released: NDArray[Any] = paged(self.counts.shape, np.int32 if small else np.int64)
-        released[:] = self.counts
+        released: NDArray[Any] = copied(self.counts, np.int32 if small else np.int64)
         for cells, drawn in self.noise.parts(entropy):
             if most_of(drawn) >= ROOM:
                 released = released.astype(np.int64)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from math import prod
 from threading import Lock, Thread
 from time import sleep
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -38,6 +38,15 @@ def paged(shape: int | tuple[int, ...], dtype: type[NumberT]) -> NDArray[NumberT
             WATCH.see_to(pages)
             return np.ndarray(shape, dtype, buffer=pages)
     return np.zeros(shape, dtype)
+
+
+def copied(values: NDArray[Any], dtype: type[NumberT]) -> NDArray[NumberT]:
+    """Return the numbers of an array once more, in another type: in a file if they are many."""
+    found = paged(values.shape, dtype)
+    lines = max(1, LARGE // max(1, values[:1].nbytes))
+    for begin in range(0, len(values), lines):
+        found[begin : begin + lines] = values[begin : begin + lines]
+    return found
 
 
 def is_paged(values: NDArray[NumberT]) -> bool:
