@@ -243,7 +243,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         if self.strategy is not None or self.cut is not None:
             return None
         twice = float(2 * self.sigma_squared)
-        return on_lattice(self.premises.universe.matrix, lambda steps: -(steps**2) / twice)
+        return on_lattice(self.premises.universe.given, lambda steps: -(steps**2) / twice)
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
         """Return the errors of counts: discrete Gaussian, with the variances of its form [theory, 13].

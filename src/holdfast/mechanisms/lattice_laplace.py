@@ -243,7 +243,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
         whole = LatticeLaplaceLaw(
-            universe.matrix, self.kappa, self.norm, universe.margins, self.form, otherwise=_crossing()
+            universe.given, self.kappa, self.norm, universe.margins, self.form, otherwise=_crossing()
         )
         return whole if self.cut is None else self.cut.law(whole, self.kappa)
 
@@ -253,7 +253,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if self.norm == "l2" or self.cut is not None:
             return None
         kappa = float(self.kappa)
-        return on_lattice(self.premises.universe.matrix, lambda steps: -kappa * np.abs(steps))
+        return on_lattice(self.premises.universe.given, lambda steps: -kappa * np.abs(steps))
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
         """Return the errors of counts: of a radial law in l2, and in closed form in l1 if there is one.

@@ -15,6 +15,8 @@ are expected, the sum of p_(n-r)(t) p_k(0) / p_n(0) over t: about sqrt(n / k), o
 steps that is 1 + sqrt(2) free cells for each cell that is drawn.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from holdfast.lattice.arrays import IntArray
@@ -42,23 +44,29 @@ class ByHalves:
 
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` independent draws, one a row: the cells of one total after those of another."""
+        return np.concatenate(list(self.parts(entropy, size))).reshape(size, -1)
+
+    def parts(self, entropy: Entropy, size: int) -> Iterator[IntArray]:
+        """Yield the cells of ``size`` draws, one total's after another's, some totals at a time."""
         sizes = np.tile(self._sizes, size)
-        cells = given_sums(np.zeros_like(sizes), sizes, self.law, entropy)
-        return cells.reshape(size, -1)
+        yield from _parts(np.zeros_like(sizes), sizes, self.law, entropy)
 
 
 def given_sums(sums: IntArray, sizes: IntArray, law: CellSums, entropy: Entropy) -> IntArray:
     """Return cells with given sums, ``sizes`` of them for each, one sum's cells after the other's."""
+    none = np.zeros(0, dtype=np.int64)
+    return np.concatenate([none, *_parts(sums, sizes, law, entropy)])
+
+
+def _parts(sums: IntArray, sizes: IntArray, law: CellSums, entropy: Entropy) -> Iterator[IntArray]:
+    """Yield the cells of some sums at a time."""
     ends = np.cumsum(sizes)
-    cells = np.empty(int(ends[-1]) if ends.size else 0, dtype=np.int64)
     first = 0
     while first < sizes.size:
         begin = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, begin + AT_ONCE, side="right")))
-        some = slice(first, last)
-        cells[begin : ends[last - 1]] = _halved(sums[some], sizes[some], law, entropy)
+        yield _halved(sums[first:last], sizes[first:last], law, entropy)
         first = last
-    return cells
 
 
 def _halved(sums: IntArray, sizes: IntArray, law: CellSums, entropy: Entropy) -> IntArray:
