@@ -53,6 +53,7 @@ from holdfast.sampling.lattice.cut import CutLaw
 from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw, require_few_crossings
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import SpecError
+from holdfast.system.machine import IN_PARTS
 from holdfast.system.ways import assigned
 
 
@@ -150,6 +151,11 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         cut = CutNoise.of_record(premises, public, record.norm, strategy, record.bound)
         found = cls(premises, record.norm, record.kappa, record.given, strategy, cut, record.at_epsilon)
         return replace(found, repeatable=record.repeatable)
+
+    @classmethod
+    def room_per_cell(cls, chosen: LatticeLaplaceOptions, *, apart: bool) -> int:
+        """Noise of the l1 norm is drawn in parts under totals of many leaves; one radius ties all others."""
+        return IN_PARTS if apart and chosen.norm == "l1" else cls.bytes_per_cell
 
     @classmethod
     def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
