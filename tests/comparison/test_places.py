@@ -10,7 +10,7 @@ import pytest
 from holdfast.comparison.compare import compare
 from holdfast.comparison.place_errors import PlaceComparison, PlaceErrors
 from holdfast.comparison.segregation import dissimilarity
-from holdfast.comparison.swaps import SwapComparison
+from holdfast.comparison.swap_report import SwapComparison
 from holdfast.spec.model import Spec
 from holdfast.system.errors import SpecError
 

@@ -22,7 +22,7 @@ from holdfast.privacy.intensity import (
     ZeroConcentrated,
 )
 from holdfast.privacy.roots import down, floor_root
-from holdfast.system.text import rational
+from holdfast.system.text import rounded_up
 
 DELTA = Fraction(1, 10**5)
 """Beside which Gaussian noise is held to a pure epsilon."""
@@ -114,12 +114,12 @@ def gaussian_terms(target: Intensity) -> Terms:
 
 
 def format_intensity(intensity: Intensity) -> str:
-    """Return an intensity in words.
+    """Return an intensity in words; a long number is rounded up, which is never less than what is lost.
 
-    >>> format_intensity(Pure(Fraction(1))), format_intensity(ZeroConcentrated(Fraction(1, 2)))
-    ('pure epsilon 1', 'rho 0.5 (1/2)')
+    >>> format_intensity(Pure(Fraction(1))), format_intensity(ZeroConcentrated(Fraction("0.224249167")))
+    ('pure epsilon 1', 'rho 0.2243')
     """
-    words = [f"{name} {rational(value)}" for name, value in intensity.parameters().items()]
+    words = [f"{name} {rounded_up(value)}" for name, value in intensity.parameters().items()]
     return ("pure " if isinstance(intensity, Pure) else "") + " and ".join(words)
 
 
