@@ -136,7 +136,7 @@ class SwapComparison(NotebookReport):
         shared: dict[str, list[str]] = {}
         for row in self.usable:
             shared.setdefault(row.blocks["intensity"], []).append(row.label)
-        told = [f"at {intensity}: {' and '.join(labels)}" for intensity, labels in shared.items()]
+        told = [f"at {intensity}: {'; '.join(labels)}" for intensity, labels in shared.items()]
         if len(told) > 1:
             told.append("errors compare among mechanisms at one intensity: another one is another budget")
         return tuple(told)
