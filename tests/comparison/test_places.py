@@ -270,3 +270,11 @@ def test_no_bias_is_nothing_but_zero(found: SwapComparison) -> None:
     for row in by_name(found).values():
         assert {one.words for one in row.bias if one.level == "state"} == {"0"}
         assert all("e" not in one.words for one in row.bias)
+
+
+def test_other_noise_may_be_named(found: SwapComparison) -> None:
+    """Pure noise on the lattice is weighted in the norm that queries go with."""
+    pure = compare(spec(), ["lattice-laplace", TOPDOWN], data=households(), draws=20)
+    assert isinstance(pure, SwapComparison)
+    assert [row.label for row in pure.rows] == ["lattice-laplace, weighted by level", TOPDOWN]
+    assert {row.blocks["intensity"] for row in pure.rows} == {found.rows[0].blocks["intensity"]}

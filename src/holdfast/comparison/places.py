@@ -143,7 +143,8 @@ class Trial:
         asked = dict[str, Any]()
         if name in WEIGHTED:
             levels = self.places.levels[1:]
-            asked["queries"] = [{"level": level, "marginal": list(self.places.cells)} for level in levels]
+            queries = [{"level": level, "marginal": list(self.places.cells)} for level in levels]
+            asked = {**kind.drawable, "queries": queries}
         target = bench.target if intensity is None else replace(bench.target, intensity=intensity)
         contender = contend(name, kind.Options(name=name, **asked), public, target)
         drawn = list(self._drawn(name, contender, public))
