@@ -221,7 +221,7 @@ def test_noise_is_compared_at_one_standard(found: SwapComparison) -> None:
     )
     errors = by_name(found)
     assert errors[TOPDOWN].by_population != errors[AT_RHO].by_population
-    about = [names for names, words in found.notes if words.startswith("converted: rho 0.6684 implies")]
+    about = [names for names, words in found.notes if words.startswith("converted: this rho implies epsilon")]
     assert about == [(AT_RHO, WEIGHTED)]
 
 

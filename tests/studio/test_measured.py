@@ -88,7 +88,6 @@ def test_places_of_swapped_records_stand_beside_other_mechanisms(tmp_path: Path)
         "intensity pure epsilon",
         "swap rate 0.25 (1/4) largest stratum",
         "permutation-swapping; topdown. At rho",
-        "of tenure by tract are below 0, and its indices take them for 0",
         "Bias of counts, by their size",
         "Segregation, on average over draws",
         "Left open by permutation-swapping: every household is released with its own size, tenure",

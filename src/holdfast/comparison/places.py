@@ -21,7 +21,7 @@ from holdfast.comparison.place_errors import PlaceComparison, PlaceErrors, place
 from holdfast.comparison.place_table import Places
 from holdfast.comparison.swap_report import SwapComparison, SwapRow
 from holdfast.comparison.swaps import NOISE, SwapBench, noisy_row, swapped_row, unusable_row
-from holdfast.comparison.terms import format_intensity, zcdp_terms
+from holdfast.comparison.terms import at_most, beside_pure, zcdp_terms
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS
 from holdfast.mechanisms.weights.queries import QueryOptions
@@ -121,13 +121,14 @@ class Trial:
         found = list(told)
         standards = [row.promise.intensity.standard if row.promise else None for row, _ in told]
         estimated = [row.name for row, _ in told if row.name in REAL and row.promise is not None]
-        if "zcdp" not in standards or self.bench.target.intensity is None:
+        target = self.bench.target.intensity
+        if "zcdp" not in standards or target is None:
             return found
-        at, terms = standards.index("zcdp"), zcdp_terms(self.bench.target.intensity)
+        at, intensity = standards.index("zcdp"), zcdp_terms(target).intensity
         for name in estimated:
-            label = f"{name} at {format_intensity(terms.intensity)}"
+            label = f"{name} at {at_most(intensity)}"
             try:
-                row, errors = self._noisy(name, label, intensity=terms.intensity, why=terms.converted)
+                row, errors = self._noisy(name, label, intensity=intensity, why=beside_pure(target))
             except HoldfastError as error:
                 row, errors = unusable_row(name, label, error), None
             found.insert(at, (row, errors))
@@ -148,7 +149,7 @@ class Trial:
         target = bench.target if intensity is None else replace(bench.target, intensity=intensity)
         contender = contend(name, kind.Options(name=name, **asked), public, target)
         drawn = list(self._drawn(name, contender, public))
-        row = noisy_row(label, contender, bench.errors(iter([np.array(drawn)])), self.draws, free=free)
+        row = noisy_row(label, bench, contender, bench.errors(iter([np.array(drawn)])), self.draws, free=free)
         side = None if row.side is None or intensity is None else replace(row.side, name=label)
         row = replace(row, label=label, side=side or row.side, note="; ".join(filter(None, (why, row.note))))
         return row, self._errors(label, drawn, () if free else self._exact)

@@ -16,6 +16,7 @@ from holdfast.comparison.comparable import Reach, Side, related
 from holdfast.comparison.contenders import CONTENDERS, Contender, contend, require_known, simulated
 from holdfast.comparison.place_errors import PlaceComparison
 from holdfast.comparison.swap_report import Errors, SwapComparison, SwapRow
+from holdfast.comparison.terms import beside_pure
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
@@ -160,16 +161,19 @@ def _noise_row(name: str, bench: SwapBench, draws: int, seed: int) -> SwapRow:
         errors = bench.errors(simulated(contender.mechanism, public, draws, seed))
     except HoldfastError as error:
         return unusable_row(name, label, error)
-    return noisy_row(label, contender, errors, draws, free=free)
+    return noisy_row(label, bench, contender, errors, draws, free=free)
 
 
-def noisy_row(label: str, contender: Contender, errors: Errors, draws: int, *, free: bool) -> SwapRow:
+def noisy_row(
+    label: str, bench: SwapBench, contender: Contender, errors: Errors, draws: int, *, free: bool
+) -> SwapRow:
     """Return the row of a mechanism whose errors are known; ``free`` of one that keeps no margin."""
     mechanism = contender.mechanism
     guarantee = mechanism.guarantee
     reach = Reach.TABLES if free else Reach.MARGINS
     side = Side(mechanism.name, reach, guarantee.scope.invariants, guarantee.intensity)
-    note = _note(errors, draws, contender.converted, ALONE if free else None)
+    target = bench.target.intensity if contender.converted else None
+    note = _note(errors, draws, beside_pure(target) if target else None, ALONE if free else None)
     if mechanism.remark:
         label = f"{label} {mechanism.remark}"
     return SwapRow(mechanism.name, label, guarantee, side, errors, mechanism.traits.nonnegative, note)
