@@ -16,7 +16,7 @@ from website.build import build
 from website.checks import flaws
 from website.gallery import GALLERY, PICTURE, SCRIPT, projects
 from website.pages import SECTIONS, sources
-from website.reference import spec
+from website.reference import outputs, spec
 from website.reference.keys import KEYS
 from website.slides import slides, write
 from website.stage import _leading
@@ -145,6 +145,24 @@ def test_the_gallery_shows_every_project_with_its_picture_and_its_archive(site: 
         assert f"```python\n{code}\n```" in page
         with zipfile.ZipFile(site / "gallery" / project.name / f"{project.name}.zip") as packed:
             assert {f"{project.name}/{path.name}" for path in project.iterdir()} == set(packed.namelist())
+
+
+def test_the_reference_of_outputs_has_what_is_told_of_swapped_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (line,) = outputs.NAMES
+    monkeypatch.setattr(outputs, "LINES", line)
+    page = outputs.page()
+    assert "\n## holdfast compare, of records\n" in page
+    places = ("by_population[].mean_absolute_error", "bias[].bias", "segregation[].negative", "exposed")
+    told = (
+        "swap.rate",
+        "tabulation.size",
+        "pairs[].why",
+        "standards",
+        *(f"places.rows[].{one}" for one in places),
+    )
+    assert [name for name in told if f"| `{name}` |" not in page] == []
 
 
 def test_the_readme_is_short() -> None:
