@@ -23,6 +23,7 @@ from holdfast.lattice.arrays import IntArray
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.cell_sums import CellSums
 from holdfast.sampling.lattice.klein import check_width
+from holdfast.system.paged import paged
 
 EFFORT = 2.5
 """Free cells drawn for each cell, with the coins, in integers at `CELLS_PER_SECOND`.
@@ -71,7 +72,7 @@ def _parts(sums: IntArray, sizes: IntArray, law: CellSums, entropy: Entropy) -> 
 
 def _halved(sums: IntArray, sizes: IntArray, law: CellSums, entropy: Entropy) -> IntArray:
     """Draw the first half of the cells of each sum, then half of those left, and so on."""
-    cells = np.empty(int(sizes.sum()), dtype=np.int64)
+    cells = paged(int(sizes.sum()), np.int64)
     place, left, rest, moved = np.cumsum(sizes) - sizes, sizes, sums, np.zeros_like(sums)
     while left.size:
         by = law.common(rest, left)
@@ -82,7 +83,11 @@ def _halved(sums: IntArray, sizes: IntArray, law: CellSums, entropy: Entropy) ->
         more = ~single
         place, left, rest, moved, half = place[more], left[more], rest[more], moved[more], half[more]
         free, rest = _free_halves(half, left - half, rest, law, entropy)
-        cells[_spans(place, half)] = free + np.repeat(moved, half)
+        if half.size == 1:  # of a large total no place is listed
+            free += moved
+            cells[int(place[0]) : int(place[0] + half[0])] = free
+        else:
+            cells[_spans(place, half)] = free + np.repeat(moved, half)
         place, left = place + half, left - half
     return cells
 
@@ -92,22 +97,34 @@ def _free_halves(
 ) -> tuple[IntArray, IntArray]:
     """Return free cells that are kept, ``half`` of them for each sum, and what they leave for the others."""
     begins = np.cumsum(half) - half
-    kept, rest = np.empty(int(half.sum()), dtype=np.int64), np.empty_like(sums)
+    kept, rest = paged(int(half.sum()), np.int64), np.empty_like(sums)
     waiting = np.arange(half.size)
     while waiting.size:
         times = max(1, TOGETHER // int(half[waiting].sum()))
         tried = np.repeat(waiting, times)
         starts = np.cumsum(half[tried]) - half[tried]
-        drawn = law.cell.sample(entropy, int(half[tried].sum()))
+        drawn = _free(law, entropy, int(half[tried].sum()))
         remain = sums[tried] - np.add.reduceat(drawn, starts)
         heads = law.toss(others[tried], remain, entropy).reshape(-1, times)
         won = heads.any(axis=1)
+        if half.size == times == 1 and heads.all():
+            return drawn, remain
         first = (np.arange(waiting.size) * times + heads.argmax(axis=1))[won]
         done = waiting[won]
         kept[_spans(begins[done], half[done])] = drawn[_spans(starts[first], half[done])]
         rest[done] = remain[first]
         waiting = waiting[~won]
     return kept, rest
+
+
+def _free(law: CellSums, entropy: Entropy, cells: int) -> IntArray:
+    """Return free cells: of many, some are drawn at a time."""
+    if cells <= AT_ONCE:
+        return law.cell.sample(entropy, cells)
+    drawn = paged(cells, np.int64)
+    for begin in range(0, cells, AT_ONCE):
+        drawn[begin : begin + AT_ONCE] = law.cell.sample(entropy, min(AT_ONCE, cells - begin))
+    return drawn
 
 
 def _spans(begins: IntArray, lengths: IntArray) -> IntArray:

@@ -136,10 +136,12 @@ class Block:
             yield self.places.ravel(), self.sampler.sample(entropy, copies).ravel()
             return
         if isinstance(self.sampler, ByHalves | Independent) and isinstance(self.places, SpreadCells):
-            begin = 0
+            done = 0
             for drawn in self.sampler.parts(entropy, copies):
-                yield self.places.part(begin, begin + drawn.size), drawn
-                begin += drawn.size
+                for begin in range(0, drawn.size, TOGETHER):
+                    some = drawn[begin : begin + TOGETHER]
+                    yield self.places.part(done, done + some.size), some
+                    done += some.size
             return
         each = max(1, TOGETHER // width)
         for begin in range(0, copies, each):
