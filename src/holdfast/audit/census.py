@@ -65,7 +65,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Part:
+class LossPart:
     """What one unit loses of a total by one file."""
 
     file: str
@@ -79,7 +79,7 @@ class Total:
 
     product: str
     rho: Fraction
-    parts: tuple[Part, ...]
+    parts: tuple[LossPart, ...]
     note: str
     """What one person loses of it."""
 
@@ -134,8 +134,8 @@ class CensusReport(NotebookReport):
 
 
 REDISTRICTING = (
-    Part("redistricting file", "person", PERSON),
-    Part("redistricting file", "housing unit", UNIT),
+    LossPart("redistricting file", "person", PERSON),
+    LossPart("redistricting file", "housing unit", UNIT),
 )
 TOTALS = (
     Total(
@@ -148,10 +148,10 @@ TOTALS = (
     Total(
         "DHC",
         Fraction("15.29"),
-        (*REDISTRICTING, Part("DHC", "person", DHC_PERSON), Part("DHC", "housing unit", DHC_UNIT)),
+        (*REDISTRICTING, LossPart("DHC", "person", DHC_PERSON), LossPart("DHC", "housing unit", DHC_UNIT)),
         "One person loses 7.52 of it in tables of persons, over both products; the DHC's tables of households"
-        " tell the householder's age, sex and race and how members are related, so that a change of answers may"
-        " count there, too: 15.22 at most.",
+        " tell the householder's age, sex and race and how members are related, so that a change of answers"
+        " may count there, too: 15.22 at most.",
     ),
 )
 

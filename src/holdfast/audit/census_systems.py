@@ -41,7 +41,7 @@ PEW = "Pew Research Center, Who Are the People in Your Neighborhood? (22 Februar
 BALLESTEROS = (
     "Ballesteros et al., Evaluating the Impacts of Swapping on the US Decennial Census, arXiv:2502.01320"
 )
-TARGETED = "theory, 8: holdfast audit swapping --targeted"
+TARGETED = "theory, 8, Selection by risk"
 PERMUTATION = "swapping-slides, Permutation swapping"
 
 
