@@ -37,7 +37,7 @@ from holdfast.outputs import TableOutput
 from holdfast.public import Public
 from holdfast.releases.records import PreparedRecords, prepare_records
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec.data import Geography
+from holdfast.spec.data import MISSING, Geography
 from holdfast.spec.model import Spec
 from holdfast.system.errors import HoldfastError, SpecError
 from holdfast.system.progress import steps
@@ -140,6 +140,12 @@ class Places:
             levels[name] = tuple(nodes[name].to_list())
             if len(set(levels[name])) < len(levels[name]):
                 twice = next(code for code in levels[name] if levels[name].count(code) > 1)
+                if twice == MISSING and above:
+                    raise SpecError(
+                        f"records lack their {name} in more than one {above}: give them one in the file for"
+                        f" each {above}, such as {nodes[above][0]}-unknown, or end"
+                        f" {setting('data.geography')} above {name}."
+                    )
                 raise SpecError(
                     f"{setting('data.geography')} has the {name} {twice!r} in two places: give each a"
                     " code of its"
@@ -184,7 +190,7 @@ def _paths(prepared: PreparedRecords, geography: Geography) -> pl.DataFrame:
         ).unique()
         for batch in prepared.file.records.batches()
     ]
-    found = pl.concat(parts).unique().fill_null("missing")
+    found = pl.concat(parts).unique().fill_null(MISSING)
     if geography.column:
         column = geography.column
         above = [
