@@ -20,7 +20,7 @@ from website.runs import begin, blocks, run_page, tried_pages, unprinted
 
 import holdfast
 from holdfast.audit import census_2020
-from holdfast.audit.census_systems import SOURCES, numbers_of
+from holdfast.audit.census_systems import NOTES, SOURCES, numbers_of
 from holdfast.cli.app import app
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
@@ -219,6 +219,7 @@ def test_the_systems_of_the_census_stand_in_the_guide_as_in_the_audit() -> None:
     for line in (f"{number}. {source}" for number, source in enumerate(SOURCES, 1)):
         assert line in page
     assert all(f"- {total.words}" in page for total in report.totals)
+    assert all(note in page for note in NOTES)
 
 
 @pytest.mark.parametrize("page", with_some(_links), ids=named)

@@ -80,6 +80,7 @@ def test_the_story_of_the_census(run: Run, tmp_path: Path) -> None:
     assert table[0].split() == ["system", *report["systems"][0]["building_blocks"], "source"]
     assert max(map(len, table)) <= 120
     words = " ".join(said.split())
+    assert all(kept in words for kept in report["systems"][0]["invariants"])
     for system in report["systems"]:
         assert all(source in words for source in system["sources"])
     assert run("audit", "census-2020", "--picture", tmp_path / "census.doc").code == 2

@@ -16,14 +16,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-FILES = "all possible census edited files"
+FILES = "all census edited files"
 STATES = "population of each state, the District of Columbia and Puerto Rico"
 HOUSING = "housing units in each block"
 FACILITIES = "occupied group-quarters facilities by type in each block"
 INVARIANTS = (STATES, HOUSING, FACILITIES)
 """What the 2020 system kept exactly [semi-dp, Section 6]."""
-SAME = f"files with the same {STATES}; {HOUSING}; {FACILITIES}"
-ZCDP, PURE = "zCDP: normalised Renyi distance", "pure: largest log ratio of chances"
+SAME = "files with the same state populations, housing units by block, and facilities by type and block"
+ZCDP, PURE = "zCDP", "pure"
+NOTES = (
+    f"Exact in 2020: the {STATES}; the {HOUSING}; the {FACILITIES}.",
+    "zCDP bounds the normalised Renyi distance of outputs, pure privacy the largest log ratio of their chances.",
+)
+"""What the short words of the table stand for."""
 
 SEMI_DP = "semi-dp, Section 6"
 TDA = "swapping-slides, TDA Satisfies DP"
@@ -174,7 +179,7 @@ SYSTEMS = (
         "epsilon ln(b + 1) - ln(p / (1 - p)) for strata of up to b households at a rate p up to 1/2",
         None,
         (PERMUTATION,),
-        "all possible files of households",
+        "all files of households",
     ),
 )
 SOURCES = tuple(dict.fromkeys(source for system in SYSTEMS for source in system.sources))

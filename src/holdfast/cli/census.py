@@ -8,8 +8,8 @@ from rich.table import Table
 
 from holdfast import audit
 from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line
+from holdfast.audit.census_systems import NOTES, numbers_of
 from holdfast.audit.census_systems import SOURCES as SYSTEM_SOURCES
-from holdfast.audit.census_systems import numbers_of
 from holdfast.cli.arguments import Json, Quiet, ReportFile, drawing
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
@@ -18,7 +18,7 @@ from holdfast.system.files import save_figure
 
 LABEL = 44
 """Letters of a line beside a bar."""
-WIDTHS = {"system": 20, "domain": 10, "scope": 22, "unit": 13, "standard": 10, "intensity": 17, "source": 6}
+WIDTHS = {"system": 20, "domain": 11, "scope": 22, "unit": 13, "standard": 8, "intensity": 18, "source": 6}
 """Letters of the columns of systems, so that a row fits 120."""
 
 
@@ -80,6 +80,8 @@ def _print_systems(report: CensusReport) -> None:
         table.add_row(f"{system.product}: {system.method}", *system.blocks.values(), numbers_of(system))
     console = terminal()
     console.print(table)
+    for note in NOTES:
+        console.print(note)
     for number, source in enumerate(SYSTEM_SOURCES, 1):
         console.print(f"{number}  {source}")
 
