@@ -26,8 +26,7 @@ SAME = "files with the same state populations, housing units by block, and facil
 ZCDP, PURE = "zCDP", "pure"
 NOTES = (
     f"Exact in 2020: the {STATES}; the {HOUSING}; the {FACILITIES}.",
-    "zCDP bounds the normalised Renyi distance of outputs, pure privacy the largest log ratio of their"
-    " chances.",
+    "zCDP bounds the normalised Renyi distance of outputs, pure privacy the log ratio of their chances.",
 )
 """What the short words of the table stand for."""
 
