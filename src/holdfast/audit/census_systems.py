@@ -112,8 +112,9 @@ class System:
 
 def _topdown(product: str, unit: str, rho: Fraction, *sources: str, onto: str = "") -> System:
     """Return a file that TopDown made, subject to the invariants of 2020."""
+    where = " in tables of persons" if onto and unit == ANSWERS else ""
     return System(
-        product, f"TopDown{onto}", SAME, INVARIANTS, unit, ZCDP, f"rho {float(rho):g}", rho, sources
+        product, f"TopDown{onto}", SAME, INVARIANTS, unit, ZCDP, f"rho {float(rho):g}{where}", rho, sources
     )
 
 

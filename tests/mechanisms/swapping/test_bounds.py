@@ -319,3 +319,5 @@ def test_what_any_file_loses_is_told_without_it(size: int, target: Fraction, bou
     least = PermutationSwapping.least_loss(Target("unit", Pure(target)), whom, given_rate)
     assert least is not None
     assert least <= epsilon(size, rate, bound)
+    missed = PermutationSwapping.least_loss(Target("unit", Pure(least / 2)), whom, given_rate)
+    assert missed is None

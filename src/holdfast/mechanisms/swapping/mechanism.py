@@ -127,16 +127,16 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
         """Return the loss at a given rate in strata of two; of a rate that is solved for, all but the target.
 
         Losses grow with strata, and a rate that is solved for meets its target but for rounding, unless it
-        is the least within reach [holdfast, mechanisms/swapping/bounds.py].
+        is the least within reach [holdfast, mechanisms/swapping/bounds.py]. A rate that misses its target
+        is refused for that, once the file is read.
         """
         if options.rates or target.adjacency != "unit":
             return None
+        asked = target.intensity.epsilon / whom.records if isinstance(target.intensity, Pure) else None
         if options.rate is not None:
-            return epsilon(2, options.rate, options.bound)
-        if not isinstance(target.intensity, Pure):
-            return None
-        asked = target.intensity.epsilon / whom.records
-        return min(asked * (1 - ROUNDED), epsilon(2, LEAST_RATE, options.bound))
+            least = epsilon(2, options.rate, options.bound)
+            return least if asked is None or least <= asked else None
+        return None if asked is None else min(asked * (1 - ROUNDED), epsilon(2, LEAST_RATE, options.bound))
 
     @classmethod
     def stated(cls, part: RecordsPartLike, whom: ProtectedUnit) -> PublicStrata:
