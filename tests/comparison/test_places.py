@@ -43,7 +43,7 @@ def households() -> pl.DataFrame:
     )
 
 
-def spec(geography: dict[str, Any] | None = None, **data: Any) -> Spec:
+def spec(geography: dict[str, Any] | None = None, nulls: str = "error", **data: Any) -> Spec:
     geography = COLUMNS if geography is None else geography
     swap = ["county"] if "columns" in geography else ["tract"]
     return Spec.of(
@@ -55,6 +55,7 @@ def spec(geography: dict[str, Any] | None = None, **data: Any) -> Spec:
                 "stratify": ["state", "size"] if "columns" in geography else ["size"],
                 "swap": swap,
                 "rate": "1/5",
+                "nulls": nulls,
             },
         }
     )
@@ -163,6 +164,13 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     twice = households().with_columns(tract=pl.col("tract").str.slice(1))
     with pytest.raises(SpecError, match="has the tract '11' in two places: give each a code of its own"):
         compare(spec(), data=twice, draws=20)
+    lacking = households().with_columns(
+        tract=pl.when(pl.col("tract").str.ends_with("1")).then(None).otherwise(pl.col("tract"))
+    )
+    with pytest.raises(
+        SpecError, match=r"lack their tract in more than one county: give them one in the file"
+    ):
+        compare(spec(nulls="level"), data=lacking, draws=20)
 
 
 def test_the_report_is_plain_values(found: SwapComparison) -> None:

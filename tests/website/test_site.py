@@ -25,6 +25,10 @@ import holdfast
 from holdfast.version import VERSION
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CUT = """() => [...document.querySelectorAll(".highlight:not(.language-text) pre > code")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
+BROKEN = """() => [...document.querySelectorAll("th code")]
+  .filter((one) => one.getClientRects().length > 1).map((one) => one.innerText)"""
 ASKED = ("negative counts", "household", "rho", "pip", "tract")
 
 
@@ -65,6 +69,13 @@ def test_search_finds_things_from_files_and_asks_no_host(site: Path) -> None:
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "guides" / "data.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        for name in ("tutorials/people-and-units", "guides/data"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.locator(".highlight:not(.language-text) pre > code").count()
+            assert page.evaluate(CUT) == []
+        page.goto((site / "guides" / "scale.html").as_uri())
+        assert page.evaluate(BROKEN) == []
+        page.goto((site / "guides" / "data.html").as_uri())
         for words in ASKED:
             page.reload()
             page.locator("label[for=__search]").first.click()

@@ -12,7 +12,7 @@ from holdfast.data.schema import Attributes, Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.records import Simulated
 from holdfast.releases.records import PreparedRecords
-from holdfast.spec.data import Geography
+from holdfast.spec.data import MISSING, Geography
 from holdfast.system.errors import SpecError
 from holdfast.system.ways import setting
 
@@ -64,6 +64,12 @@ class Places:
             levels[name] = tuple(nodes[name].to_list())
             if len(set(levels[name])) < len(levels[name]):
                 twice = next(code for code in levels[name] if levels[name].count(code) > 1)
+                if twice == MISSING and above:
+                    raise SpecError(
+                        f"records lack their {name} in more than one {above}: give them one in the file for"
+                        f" each {above}, such as {nodes[above][0]}-unknown, or end"
+                        f" {setting('data.geography')} above {name}."
+                    )
                 raise SpecError(
                     f"{setting('data.geography')} has the {name} {twice!r} in two places: give each a"
                     " code of its"
@@ -114,7 +120,7 @@ def _paths(prepared: PreparedRecords, geography: Geography) -> pl.DataFrame:
         ).unique()
         for batch in prepared.file.records.batches()
     ]
-    found = pl.concat(parts).unique().fill_null("missing")
+    found = pl.concat(parts).unique().fill_null(MISSING)
     if geography.column:
         column = geography.column
         above = [

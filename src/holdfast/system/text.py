@@ -126,10 +126,10 @@ def with_error(value: float, error: float) -> str:
 def plain_number(value: float) -> str:
     """Return a size for people: three digits, and all of those before the point.
 
-    >>> [plain_number(value) for value in (0.01234, 7.0, 7.125, 99.96, 1259.7)]
-    ['0.0123', '7', '7.12', '100', '1,260']
+    >>> [plain_number(value) for value in (0.01234, 7.0, 7.125, 99.96, 1259.7, -0.0)]
+    ['0.0123', '7', '7.12', '100', '1,260', '0']
     """
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:z.3g}"
 
 
 def decimal(value: Fraction) -> str | None:
