@@ -44,6 +44,7 @@ from holdfast.programs.solver import Sides, suggest
 from holdfast.spec.model import Spec
 from holdfast.spec.privacy import RECORD, ProtectedUnit
 from holdfast.system.errors import InvariantError, SpecError
+from holdfast.system.paged import paged
 from holdfast.system.ways import setting
 from holdfast.universe.limits import Limits, together
 from holdfast.universe.universe import Universe
@@ -197,7 +198,7 @@ class Public:
         """Return tables over all cells, one a row, from the counts of their possible cells."""
         if not self.schema.impossible:
             return drawn
-        every = np.zeros((drawn.shape[0], self.schema.size), dtype=drawn.dtype)
+        every = paged((drawn.shape[0], self.schema.size), drawn.dtype.type)
         every[:, self.possible] = drawn
         return every
 

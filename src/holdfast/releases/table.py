@@ -39,6 +39,7 @@ from holdfast.spec.model import OF_TABLES, Spec
 from holdfast.spec.privacy import Privacy
 from holdfast.system.errors import GuaranteeError, SpecError
 from holdfast.system.machine import require_room
+from holdfast.system.paged import paged
 from holdfast.system.text import counted
 from holdfast.system.ways import about, assigned, setting
 
@@ -119,7 +120,10 @@ class PreparedTable(PreparedPart):
     def counts(self) -> IntArray:
         """The confidential counts of the possible cells."""
         counts = self.reading.table.counts
-        return np.asarray(counts[self.public.possible] if self.public.schema.impossible else counts)
+        if not self.public.schema.impossible:
+            return counts
+        possible = self.public.possible
+        return np.take(counts, possible, out=paged(possible.size, np.int64), mode="clip")  # without a copy
 
     def certify(self, *, secure: bool, microdata: bool = False) -> Certificate:
         """Record a release; nothing in the record depends on the draw."""

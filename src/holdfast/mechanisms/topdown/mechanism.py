@@ -76,6 +76,7 @@ from holdfast.spec.privacy import Neighbours
 from holdfast.spec.values import PositiveRational, Rational
 from holdfast.system.checks import Check
 from holdfast.system.errors import GuaranteeError, SpecError
+from holdfast.system.paged import paged
 from holdfast.system.text import closest, counted
 from holdfast.system.ways import setting
 
@@ -389,7 +390,7 @@ class TopDown(TableMechanism[TopDownOptions, TopDownRecord]):
         possible = self.design.regions.possible.ravel()
         if counts.size == possible.size:
             return MeasurementLaw(self.design, self.measurements, counts)
-        every = np.zeros(possible.size, dtype=np.int64)
+        every = paged(possible.size, np.int64)
         every[possible] = counts
         return MeasurementLaw(self.design, self.measurements, every)
 
