@@ -236,7 +236,11 @@ def _shown(value: float) -> str:
     if isinf(value):
         return "no bound"
     return (
-        f"{value:,}" if isinstance(value, int) else f"{value:z,.5g}" if abs(value) < 10**4 else f"{value:z,.1f}"
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:z,.5g}"
+        if abs(value) < 10**4
+        else f"{value:z,.1f}"
     )
 
 

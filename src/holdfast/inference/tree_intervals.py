@@ -37,7 +37,7 @@ class NodeIntervals:
     """The intervals estimate -+ half-width, each covering with the level at least.
 
     Attributes:
-        estimate: the best linear unbiased estimates; whole numbers where invariants fix a sum of whole counts.
+        estimate: the best linear unbiased ones; a whole number where invariants fix a sum of counts.
         variance: their variances; 0 where invariants fix the query, infinite where nothing measures it.
         half_width: 0 where invariants fix the query, infinite where nothing measures it.
         exact: whether no shorter half-width reaches the level.
