@@ -54,7 +54,7 @@ def mechanism(folder: Path, **more: Any) -> tuple[TopDown, Public]:
 def test_levels_that_no_query_and_no_sum_tells_apart_are_alike(tmp_path: Path) -> None:
     found, _ = mechanism(tmp_path)
     design = found.design
-    rows = [each.rows for each in (*design.queries, *design.kept)]
+    rows = [query.rows for query in design.queries] + [kept.rows for kept in design.kept]
     assert [each.tolist() for each in AlikeCells.of(design.regions, rows).stands] == [
         [0, 0, 0, 0, 0],
         [0, 1, 1, 3, 4],

@@ -206,7 +206,7 @@ def joined(blocks: Sequence[QueryBlock]) -> QueryBlock:
             said, other = (_said(one, column) for one in (each, first))
             if said != other:
                 raise DataError(
-                    f"{each.path} has {each.query} with {said}, and {first.path} with {other}: say the same"
+                    f"{each.path} has {each.query} {said}, and {first.path} {other}: say the same"
                     " of a query at all nodes of a level."
                 )
     codes = tuple(code for each in blocks for code in each.codes)
@@ -222,4 +222,6 @@ def joined(blocks: Sequence[QueryBlock]) -> QueryBlock:
 
 
 def _said(block: QueryBlock, column: str) -> str:
-    return f"{column} {block.axes[column]!r}" if column in block.axes else f"no one text in {column}"
+    return (
+        f"with {column} {block.axes[column]!r}" if column in block.axes else f"without one text for {column}"
+    )

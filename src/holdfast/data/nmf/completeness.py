@@ -58,8 +58,8 @@ def _require_traced(spine: Spine, unlisted: Sequence[BoolArray]) -> None:
             first = int(damaged[0])
             lacking = " and no ".join(names[place - int(above[first]) : place])
             raise DataError(
-                f"{spine.codes(names[place])[first]!r} of the level {names[place]} lies in no {lacking} that a"
-                " file names: correct the code, or add the files that lack."
+                f"{spine.codes(names[place])[first]!r} of the level {names[place]} lies in no {lacking} that"
+                " a file names: correct the code, or add the files that lack."
             )
         above = np.where(unlisted[place] & (above >= 0), above + 1, -1)
         if above.size == 1:  # everything lies in the only node of a level, whatever its code is

@@ -35,7 +35,7 @@ def require_consistent(known: Sequence[KnownQuery], spine: Spine, histogram: His
             node, row = below_zero[0].tolist()
             raise DataError(f"{_told(each, spine, node, row)}, and counts are never below 0: {_way()}.")
     for upper, lower in permutations([_Ends.of(each, spine) for each in known], 2):
-        if upper.known.level <= lower.known.level and not _overlap(lower.known):
+        if upper.known.level <= lower.known.level:
             _compare(upper, lower, spine, histogram)
 
 
@@ -60,12 +60,6 @@ class _Ends:
         if known.sign != ">=":
             high[known.nodes] = known.values
         return cls(known, low, high)
-
-
-def _overlap(known: KnownQuery) -> bool:
-    """Whether rows share cells, as where a recode has a level in two groups."""
-    groups = [list(each.values()) for each in known.query.groups if each is not None]
-    return any(sum(map(len, some)) > len({level for one in some for level in one}) for some in groups)
 
 
 def _compare(upper: _Ends, lower: _Ends, spine: Spine, histogram: Histogram) -> None:
