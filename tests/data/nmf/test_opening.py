@@ -377,7 +377,7 @@ def test_values_can_be_added_exactly(kind: pa.DataType, tmp_path: Path) -> None:
     rows = other.measured()
     rows[1] = {**rows[1], "value": [1, 2**62, 3]}
     table = pa.Table.from_pylist([{**row, "value": [abs(each) for each in row["value"]]} for row in rows])
-    values = table["value"].cast(pa.list_(kind))
+    values = table["value"].cast(pa.list_(kind), safe=False)
     table = table.set_column(table.schema.get_field_index("value"), "value", values)
     pq.write_table(table, tmp_path / "in.parquet")
     with pytest.raises(
