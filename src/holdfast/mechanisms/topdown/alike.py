@@ -24,7 +24,7 @@ from holdfast.data.node_queries import QueryRows
 from holdfast.lattice.arrays import FloatArray, IntArray
 
 MOST_WORK = 2_000_000_000
-"""Entries of rows that are looked at to find levels that are alike; where it takes more, none are sought."""
+"""Entries that are looked at to find levels of an attribute that are alike; where it takes more, none is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class AlikeCells:
             return cls(regions, ())
         sizes = tuple(len(each.levels) for each in cells.attributes)
         entries = sum(each.nnz + each.shape[0] for each in rows)
-        if prod(sizes) != regions.width or entries * sum(size**2 for size in sizes) > 2 * MOST_WORK:
+        if prod(sizes) != regions.width:
             return cls(regions, ())
         by_size = sorted(rows, key=lambda each: int(each.nnz))
         found = []
@@ -58,13 +58,15 @@ class AlikeCells:
             sets = [set(some[attribute.name]) for some in chosen if attribute.name in some]
             signs = [tuple(level in each for each in sets) for level in attribute.levels]
             stands = np.arange(len(signs))
+            found.append(stands)
+            if entries * len(signs) ** 2 > 2 * MOST_WORK:
+                continue
             for level, sign in enumerate(signs):
                 for other in np.unique(stands[:level]).tolist():
                     exchange = _exchange(sizes, axis, level, other)
                     if sign == signs[other] and all(_same(each, exchange) for each in by_size):
                         stands[level] = other
                         break
-            found.append(stands)
         return cls(regions, tuple(found))
 
     @cached_property
