@@ -23,7 +23,7 @@ from holdfast.spec.codebook import Groups
 from holdfast.system.errors import DataError
 from holdfast.system.ways import option
 
-MOST_ENTRIES = 50_000_000
+MOST_ENTRIES = 20_000_000
 """Pairs of rows of two queries, or of nodes and rows, that are compared at most."""
 
 
@@ -34,8 +34,8 @@ def require_consistent(known: Sequence[KnownQuery], spine: Spine, histogram: His
         if below_zero.size:
             node, row = below_zero[0].tolist()
             raise DataError(f"{_told(each, spine, node, row)}, and counts are never below 0: {_way()}.")
-    for upper, lower in permutations([_Ends.of(each, spine) for each in known], 2):
-        if upper.known.level <= lower.known.level:
+    for upper, lower in permutations(known, 2):
+        if upper.level <= lower.level:
             _compare(upper, lower, spine, histogram)
 
 
@@ -47,7 +47,6 @@ def _way() -> str:
 class _Ends:
     """Lower and upper ends of a known query at all nodes of its level, 0 and infinite where there is none."""
 
-    known: KnownQuery
     low: FloatArray
     high: FloatArray
 
@@ -59,17 +58,20 @@ class _Ends:
             low[known.nodes] = known.values
         if known.sign != ">=":
             high[known.nodes] = known.values
-        return cls(known, low, high)
+        return cls(low, high)
 
 
-def _compare(upper: _Ends, lower: _Ends, spine: Spine, histogram: Histogram) -> None:
-    rows = upper.known.values.shape[1] * lower.known.values.shape[1]
-    if rows > MOST_ENTRIES or lower.low.shape[0] * upper.low.shape[1] > MOST_ENTRIES:
+def _compare(one: KnownQuery, other: KnownQuery, spine: Spine, histogram: Histogram) -> None:
+    """Raise DataError where rows of an upper level contradict those of a lower one, or of the same."""
+    rows, more = one.values.shape[1], other.values.shape[1]
+    nodes_below = len(spine.codes(spine.levels.names[other.level]))
+    if max(rows * more, nodes_below * max(rows, more)) > MOST_ENTRIES:
         return
-    inside, meets, covers = _rows(upper.known, lower.known, histogram)
+    inside, meets, covers = _rows(one, other, histogram)
     if not inside.nnz and not covers.any():
         return
-    up = _ancestors(spine, upper.known.level, lower.known.level)
+    upper, lower = _Ends.of(one, spine), _Ends.of(other, spine)
+    up = _ancestors(spine, one.level, other.level)
     nodes = upper.low.shape[0]
     least = _summed(lower.low @ inside.T, up, nodes)
     finite = np.where(np.isfinite(lower.high), lower.high, 0)
@@ -79,11 +81,10 @@ def _compare(upper: _Ends, lower: _Ends, spine: Spine, histogram: Histogram) -> 
     for wrong, sums in ((least > upper.high, least), (most < upper.low, most)):
         if wrong.any():
             node, row = np.argwhere(wrong)[0].tolist()
-            at = int(np.searchsorted(upper.known.nodes, node))
-            names = spine.levels.names
+            at = int(np.searchsorted(one.nodes, node))
             raise DataError(
-                f"{_told(upper.known, spine, at, row)}, and {lower.known.query.name} of the level"
-                f" {names[lower.known.level]} adds up to {sums[node, row]:.0f} there: {_way()}."
+                f"{_told(one, spine, at, row)}, and {other.query.name} of the level"
+                f" {spine.levels.names[other.level]} adds up to {sums[node, row]:.0f} there: {_way()}."
             )
 
 
