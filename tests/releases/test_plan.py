@@ -3,13 +3,16 @@
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.sparse import csr_array
+from tests.mechanisms.topdown.small import spec as topdown
 
 import holdfast
 import holdfast.releases.plan
 import holdfast.system.machine
+from holdfast.releases.expected import expected_errors
 from holdfast.releases.plan import PAGE, SMALL, TIMED, TOGETHER, costs_of
 from holdfast.releases.prepare import prepare
 from holdfast.sampling.lattice.laplace import LatticeLaplaceLaw
@@ -59,6 +62,23 @@ def test_a_table_too_large_for_the_machine_is_refused(example: Path, monkeypatch
         prepare(example)
     monkeypatch.setattr(holdfast.system.machine, "free_memory", lambda: None)  # a system that does not say
     prepare(example)
+
+
+def test_what_a_plan_holds_for_itself_is_no_memory_of_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = [1000]
+
+    def hungry(*given: Any) -> Any:
+        held[0] = 10**15
+        return expected_errors(*given)
+
+    monkeypatch.setattr("holdfast.releases.plan.peak_memory", lambda: held[0])
+    monkeypatch.setattr("holdfast.releases.table.expected_errors", hungry)
+    costs = holdfast.plan(topdown(tmp_path)).parts["table"].costs
+    assert held[0] == 10**15
+    assert costs is not None
+    assert costs.memory < 10**9
 
 
 def test_free_memory_is_a_number_where_the_system_says_it() -> None:

@@ -237,7 +237,7 @@ def _shown(value: float) -> str:
         return "no bound"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:z,.5g}" if abs(value) < 10**4 else f"{value:,.1f}"
+    return f"{value:z,.5g}" if abs(value) < 10**4 else f"{value:z,.1f}"
 
 
 def _print_nodes(report: "NodeReport") -> None:

@@ -37,7 +37,7 @@ class NodeIntervals:
     """The intervals estimate -+ half-width, each covering with the level at least.
 
     Attributes:
-        estimate: the best linear unbiased estimates.
+        estimate: the best linear unbiased ones; a whole number where invariants fix a sum of counts.
         variance: their variances; 0 where invariants fix the query, infinite where nothing measures it.
         half_width: 0 where invariants fix the query, infinite where nothing measures it.
         exact: whether no shorter half-width reaches the level.
@@ -101,7 +101,7 @@ class NodeLaws:
             part = NodeWeights(level, np.array([node]), Q[None])
             half[place], exact[place] = self._half_widths(tree, [part], variance[node], probability)
         half, exact = half[alike.ravel()], exact[alike.ravel()]
-        return self._widened(estimate, variance, half, exact)
+        return self._widened(estimate, variance, half, exact, _whole([Q]))
 
     def union(
         self, nodes: Mapping[str, IntArray], queries: FloatArray, probability: Fraction
@@ -114,7 +114,7 @@ class NodeLaws:
         _check(probability)
         estimate, variance = combined(self.estimates, parts)
         half, exact = self._half_widths(self._tree, parts, variance, probability)
-        return self._widened(estimate, variance, half, exact)
+        return self._widened(estimate, variance, half, exact, _whole([each.weights for each in parts]))
 
     def area(
         self, areas: AreaEstimates, area: int, queries: FloatArray, probability: Fraction
@@ -125,12 +125,16 @@ class NodeLaws:
         direct = areas.direct(area, queries)
         estimate, variance, part = direct.beside(*combined(self.estimates, parts))
         half, exact = self._half_widths(self._tree, parts, variance, probability, (direct, part))
-        return self._widened(estimate, variance, half, exact)
+        return self._widened(estimate, variance, half, exact, _whole([queries]))
 
     def _widened(
-        self, estimate: FloatArray, variance: FloatArray, half: FloatArray, exact: BoolArray
+        self, estimate: FloatArray, variance: FloatArray, half: FloatArray, exact: BoolArray, whole: BoolArray
     ) -> NodeIntervals:
-        """Return intervals that rounding cannot make too short."""
+        """Return intervals that rounding cannot make too short, and what is fixed as the number that it is.
+
+        Counts are whole, and so is a sum of them with ``whole`` weights, whatever rounding left of it.
+        """
+        estimate = np.where((variance == 0) & whole, np.rint(estimate), estimate) + 0.0  # no -0.0
         some = (half < np.inf) & (variance > 0)
         largest = max(float(np.abs(table).max(initial=1.0)) for table in self.estimates.tables)
         slack = ROUNDED * np.sqrt(np.where(some, variance, 0)) + ROUNDING * largest
@@ -219,6 +223,13 @@ def _both(
         part**2 * found.rest,
         part**2 * found.largest,
     )
+
+
+def _whole(weights: Sequence[FloatArray]) -> BoolArray:
+    """Return which queries, the last axis but one, have whole weights alone."""
+    fractions = [(each != np.rint(each)).any(axis=-1) for each in weights]
+    found = [each.reshape(-1, each.shape[-1]).any(axis=0) for each in fractions]
+    return np.asarray(~np.any(found, axis=0))
 
 
 def _check(probability: Fraction) -> None:

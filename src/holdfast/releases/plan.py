@@ -176,32 +176,36 @@ class PlanReport(NotebookReport):
         return {"tables": tables, **budget, "verdict": verdict, "warnings": list(self.warnings)}
 
 
-def plan_of(
-    mechanism: AnyMechanism,
-    cells: int,
-    spent: float,
-    *,
-    stays: UnchangedSection | None,
-    simulated: Callable[[], int],
-    warnings: tuple[str, ...],
-    expected: Expected | None,
-    what_if: tuple[BudgetErrors, ...],
-    budget: AccuracyBudget | None,
-) -> PartPlan:
-    """Return the plan of a table on which so many seconds were spent.
+def costs_of_release(
+    mechanism: AnyMechanism, cells: int, spent: float, simulated: Callable[[], int]
+) -> ReleaseCosts | None:
+    """Return what a release of a table would cost, on which so many seconds were spent.
 
-    ``stays`` is how likely the noise leaves things as they are; ``simulated`` estimates the stand-in whose
-    bias is told, and returns how many cells that were.
+    ``simulated`` estimates the stand-in whose bias is told, and returns how many cells that were. What else a
+    plan tells is worked out later: its memory is not that of a release.
     """
     begun = process_time()
     noise = mechanism.noise
     if noise is not None:
         noise.steps  # noqa: B018 - the plan of the draw belongs to the time of planning
     planned = spent + process_time() - begun
-    said = verdict(mechanism.guarantee, stays, mechanism.releases)
-    costs = None if noise is None else costs_of(noise, cells, planned)
     if mechanism.estimated:
-        costs = _of_estimates(simulated, cells, planned)
+        return _of_estimates(simulated, cells, planned)
+    return None if noise is None else costs_of(noise, cells, planned)
+
+
+def plan_of(
+    mechanism: AnyMechanism,
+    costs: ReleaseCosts | None,
+    *,
+    stays: UnchangedSection | None,
+    warnings: tuple[str, ...],
+    expected: Expected | None,
+    what_if: tuple[BudgetErrors, ...],
+    budget: AccuracyBudget | None,
+) -> PartPlan:
+    """Return the plan of a table; ``stays`` is how likely the noise leaves things as they are."""
+    said = verdict(mechanism.guarantee, stays, mechanism.releases)
     details = {**mechanism.record().parameters(), **mechanism.plan_details}
     told = (*planned_warnings(said), *warnings)
     return PartPlan(mechanism, said, costs, told, details, expected=expected, what_if=what_if, budget=budget)

@@ -30,7 +30,7 @@ from holdfast.public import Public, publish
 from holdfast.releases.before import with_published
 from holdfast.releases.expected import Expected, WhatIfBudgets, at_budgets, expected_errors
 from holdfast.releases.part import SPARE, Draw, PreparedPart
-from holdfast.releases.plan import PartPlan, plan_of
+from holdfast.releases.plan import PartPlan, costs_of_release, plan_of
 from holdfast.releases.ways_out import answered
 from holdfast.sampling.entropy import Entropy, SeededEntropy, SystemEntropy
 from holdfast.sampling.lattice.plan import Planned
@@ -222,13 +222,17 @@ class PreparedTable(PreparedPart):
     def plan(self, spent: float, what_if: WhatIfBudgets | None = None) -> PartPlan:
         """Return how it would be drawn, after so many seconds were spent on preparing it."""
         mechanism, public = self.mechanism, self.public
-        expected = expected_errors(mechanism, public, self._also)
-        return plan_of(
+        costs = costs_of_release(
             mechanism,
             public.possible.size,
             spent,
+            lambda: 0 if self.details is None else self.details.simulated,
+        )
+        expected = expected_errors(mechanism, public, self._also)
+        return plan_of(
+            mechanism,
+            costs,
             stays=self._unchanged(expected),
-            simulated=lambda: 0 if self.details is None else self.details.simulated,
             warnings=self.warnings,
             expected=expected,
             budget=self._priced,

@@ -105,6 +105,35 @@ def test_other_layouts(form: str, usual: OpenedMeasurements, tmp_path: Path) -> 
     assert same(usual, read_measurements(folder))
 
 
+def test_dictionaries_make_no_difference(tmp_path: Path) -> None:
+    """Two axes of one size, whose names stand in columns alone: entries are listed once, or written out."""
+    rows = [
+        {"geocode": code, "query_name": name, "sex": sex, "colour": colour, "value": value, "variance": 2.0}
+        | {"query_shape": [2, 1] if colour == "*" else [2, 3]}
+        for code, name, sex, colour, value in (
+            ("1", "sq_dpq", "sex", "*", [5, 6]),
+            *((code, "d_dpq", "detailed", "detailed", [1, 2, 3, 4, 5, 6]) for code in ("1", "11", "12")),
+        )
+    ]
+    plain = pa.Table.from_pylist(rows)
+    names = ("geocode", "query_name", "sex", "colour", "variance")
+    listed = plain
+    for name in names:
+        listed = listed.set_column(plain.schema.get_field_index(name), name, plain[name].dictionary_encode())
+    lists = plain["value"].combine_chunks()
+    values = pa.ListArray.from_arrays(lists.offsets, lists.values.dictionary_encode())
+    nested = listed.set_column(plain.schema.get_field_index("value"), "value", values)
+    opened = []
+    for name, table in (("plain", plain), ("listed", listed), ("nested", nested)):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+        opened.append(read_measurements(tmp_path / f"{name}.parquet"))
+    assert opened[0].histogram.names == ("sex", "colour")
+    for each in opened[1:]:
+        assert each.histogram == opened[0].histogram
+        assert each.queries == opened[0].queries
+        assert same(opened[0], each)
+
+
 def test_a_file_without_levels_has_them_by_length(tmp_path: Path) -> None:
     rows = [row for row in other.measured() if row["level"] != "US"]
     other.write(tmp_path / "measurements.parquet", rows)
@@ -142,10 +171,128 @@ def test_published_totals(tmp_path: Path) -> None:
         ("geocode,value\n044001,many\n", "is no whole number"),
         ("geocode,people\n044001,1\n", "has no column 'value'"),
         ("geocode,value\n044001,1\n044001,2\n", "is another number of '044001' than before"),
+        ("geocode,value\n044001,-1\n044003,9\n", "County '044001' is -1, and counts are never below 0"),
+        (f"geocode,value\n044001,{2**60}\n044003,9\n", r"is 1152921504606846976: sums of more than 2\^53"),
+        (
+            "geocode,value,level\n044001,7,County\n044003,7,County\n044,15,State\n",
+            "total of State '044' is 15, and total of the level County adds up to 14 there",
+        ),
     ):
         (tmp_path / "wrong.csv").write_text(text)
         with pytest.raises(DataError, match=said):
             read_measurements(folder, invariants=tmp_path / "wrong.csv")
+
+
+def known(level: str, query: str, sign: str, *values: int, shape: tuple[int, int] = (1, 1)) -> Rows:
+    """Return a constraint at all nodes of a level."""
+    row = {**other.constraints()[0], "level": level, "query_name": f"{query}_con", "sign": sign}
+    axes = {name: other.axis(name, query, size) for name, size in zip(("colour", "size"), shape, strict=True)}
+    each = np.reshape(values, (len(other.CODES[level]), -1)).tolist()
+    return [
+        {**row, **axes, "geocode": code, "query_shape": list(shape), "value": some}
+        for code, some in zip(other.CODES[level], each, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (known("State", "total", "=", -5), "total of State '044' is -5, and counts are never below 0"),
+        (known("State", "total", "<=", -5), "total of State '044' is <= -5, and counts are never below 0"),
+        (
+            known("County", "total", "=", 3, 4) + known("State", "total", "=", 8),
+            "total of State '044' is 8, and total of the level County adds up to 7 there",
+        ),
+        (
+            known("County", "total", "<=", 3, 4) + known("US", "total", "=", 8),
+            "total of US '0' is 8, and total of the level County adds up to 7 there",
+        ),
+        (
+            known("County", "total", ">=", 3, 6) + known("State", "total", "=", 8),
+            "total of State '044' is 8, and total of the level County adds up to 9 there",
+        ),
+        (
+            known("County", "size", "=", 3, 4, 5, 6, shape=(1, 2)) + known("County", "total", "=", 7, 12),
+            "total of County '044003' is 12, and size of the level County adds up to 11 there",
+        ),
+        (
+            known("County", "total", "=", 3, 4) + known("State", "colour", ">=", 1, 8, 0, shape=(3, 1)),
+            "colour 1 of State '044' is >= 8, and total of the level County adds up to 7 there",
+        ),
+    ],
+)
+def test_what_is_known_holds_of_some_counts(rows: Rows, said: str, tmp_path: Path) -> None:
+    folder = other.layout(tmp_path / "in", other.measured(), rows)
+    with pytest.raises(DataError, match=f"{said}: correct the constraint, or"):
+        read_measurements(folder)
+
+
+def test_bounds_that_counts_can_keep_are_no_contradiction(tmp_path: Path) -> None:
+    rows = (
+        known("State", "total", "=", 7)
+        + known("County", "total", "<=", 7, 4)
+        + known("County", "colour", ">=", 1, 0, 0, 2, 0, -3, shape=(3, 1))
+        + known("Tract", "size", "<=", 9, 0, 0, 9, 0, 9, 0, 9, shape=(1, 2))
+    )
+    assert len(read_measurements(other.layout(tmp_path / "in", other.measured(), rows)).known) == 4
+
+
+def test_a_constraint_has_a_sign(tmp_path: Path) -> None:
+    rows = [{**row, "sign": None} for row in other.constraints()]
+    with pytest.raises(
+        DataError, match=r"Constraint.*row 1, sign is missing: write =, <= or >= in every row"
+    ):
+        read_measurements(other.layout(tmp_path / "in", other.measured(), rows))
+    folder = other.layout(tmp_path / "without", other.measured(), other.constraints())
+    for path in folder.rglob("Constraint/**/*.parquet"):
+        table = pq.read_table(path).drop_columns("variance")
+        none = pa.array([None] * table.num_rows, pa.string())
+        pq.write_table(table.set_column(table.schema.get_field_index("sign"), "sign", none), path)
+    with pytest.raises(DataError, match="sign is missing"):
+        read_measurements(folder)
+
+
+def test_what_lacks_is_said(tmp_path: Path) -> None:
+    def warnings(name: str, rows: Rows, some: Rows | None = None) -> tuple[str, ...]:
+        return read_measurements(other.layout(tmp_path / name, rows, some or [])).warnings
+
+    rows = other.measured()
+    assert warnings("whole", rows) == ()
+    for level in ("State", "Tract", "Block"):
+        (said,) = warnings(level, [row for row in rows if row["level"] != level])
+        assert said.startswith(f"no file is of the level {level}: estimates go without what was measured")
+    lacking = [row for row in rows if (row["geocode"], row["query_name"]) != ("044001001", "size_dpq")]
+    (said,) = warnings("row", lacking)
+    assert said.startswith("size was not measured of '044001001' of the level Block")
+    (said,) = warnings("tract", [row for row in rows if row["geocode"] != "04400101"])
+    assert said.startswith("no file names '04400101' of the level Tract, which codes below begin with")
+    without = [row for row in rows if row["level"] not in ("US", "State")]
+    said = " ".join(warnings("known", without, other.constraints()))
+    assert "no file is of the level State" in said
+    assert "what is known exactly of the level State was left out" in said
+    block = [row for row in rows if row["geocode"] != "044001001"]
+    with pytest.raises(DataError, match="nothing was measured of '044001001' of the level Block"):
+        warnings("block", block, known("Block", "total", "=", *range(8)))
+
+
+def test_one_query_is_said_alike_in_all_files(tmp_path: Path) -> None:
+    rows = other.measured()
+    first, second = (
+        [row for row in rows if row["level"] != "Block"],
+        [row for row in rows if row["level"] == "Block"],
+    )
+    halves = second[: len(second) // 2], second[len(second) // 2 :]
+    spelled = [
+        {**row, "size": "size" if row["query_name"] == "detailed_dpq" else row["size"]} for row in halves[1]
+    ]
+    for name, odd, without, said in (
+        ("spelled", spelled, (), "detailed_dpq with size 'size', and .* with size 'detailed'"),
+        ("without", halves[1], ("size",), "without one text for size, and .* with size"),
+    ):
+        other.write(tmp_path / name / "1.parquet", first + halves[0], ())
+        other.write(tmp_path / name / "2.parquet", odd, without)
+        with pytest.raises(DataError, match=f"{said}.*: say the same of a query at all nodes"):
+            read_measurements(tmp_path / name)
 
 
 def changed(at: int, **values: Any) -> Callable[[Rows], Rows]:
@@ -179,6 +326,10 @@ def every(query: str, **values: Any) -> Callable[[Rows], Rows]:
         (
             changed(59, geocode="7777777"),
             "'7777777' of the level Block|begins with no code of the level Tract",
+        ),
+        (
+            lambda rows: [*rows, {**rows[-1], "geocode": "999999999"}],
+            "'999999999' of the level Block lies in no County and no Tract that a file names",
         ),
         (changed(0, query_name=""), "row 1, query_name is '': write a text in every row"),
         (
@@ -218,6 +369,20 @@ def test_values_are_whole(tmp_path: Path) -> None:
     columns = {key: [row[key] for row in rows] for key in rows[0]}
     pq.write_table(pa.table(columns), tmp_path / "in.parquet")
     with pytest.raises(DataError, match="an entry that is not whole"):
+        read_measurements(tmp_path / "in.parquet")
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.uint64()])
+def test_values_can_be_added_exactly(kind: pa.DataType, tmp_path: Path) -> None:
+    rows = other.measured()
+    rows[1] = {**rows[1], "value": [1, 2**62, 3]}
+    table = pa.Table.from_pylist([{**row, "value": [abs(each) for each in row["value"]]} for row in rows])
+    values = table["value"].cast(pa.list_(kind), safe=False)
+    table = table.set_column(table.schema.get_field_index("value"), "value", values)
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(
+        DataError, match=r"row 2, value of colour_dpq has 4.*: values that add up to more than"
+    ):
         read_measurements(tmp_path / "in.parquet")
 
 

@@ -123,9 +123,17 @@ def test_posteriors_are_drawn(tmp_path: Path) -> None:
 
 
 def test_what_contradicts_is_told(tmp_path: Path) -> None:
-    known = [{**each, "value": [1000]} if each["level"] == "US" else each for each in other.constraints()]
+    """Each two of three sets of bounds can be kept, and all three cannot."""
+    state, _, county, *_ = other.constraints()
+    known = [
+        {**state, "value": [10]},
+        *({**state, "level": "County", "geocode": code, "sign": "<="} for code in other.CODES["County"]),
+        *({**county, "geocode": code} for code in other.CODES["County"]),
+    ]
+    for each, value in zip(known[1:], ([5], [10], [5, 5, 5], [1, 1, 1]), strict=True):
+        each["value"] = value
     hf.open_measurements(other.layout(tmp_path / "in", other.measured(), known), tmp_path / "out")
-    with pytest.raises(InvariantError, match="no counts keep all of these at once: 1,000 in US 0"):
+    with pytest.raises(InvariantError, match="no counts keep all of these at once: 10 in State 044"):
         hf.estimate(tmp_path / "out")
 
 

@@ -165,6 +165,33 @@ def test_our_own_measurements_have_our_own_intervals(tmp_path: Path, privacy: di
         assert ours["kept_exactly"].to_list() == theirs["kept_exactly"].to_list()
 
 
+def test_what_is_kept_exactly_is_the_whole_number_that_it_is(tmp_path: Path) -> None:
+    """A total over the two classes that a recode makes; its estimate is a sum of inexact halves."""
+    rows, tracts = other.measured(ODD), other.truth()["Tract"]
+    rows += [
+        {**row, "query_name": "warm_dpq", "colour": "warm", "query_shape": [2, 1], "value": row["value"][:2]}
+        for row in rows
+        if row["query_name"] == "colour_dpq"
+    ]
+    known = [
+        {**other.constraints()[0], "level": "Tract", "geocode": code, "value": [int(table.sum())]}
+        for code, table in zip(other.CODES["Tract"], tracts, strict=True)
+    ]
+    (tmp_path / "book.toml").write_text(
+        "[levels]\ncolour = ['red', 'green', 'blue']\n"
+        "[recodes.warm]\nof = 'colour'\ngroups = { warm = ['red'], cold = ['green', 'blue'] }\n"
+    )
+    folder = other.layout(tmp_path / "in", rows, known)
+    hf.open_measurements(folder, tmp_path / "out", codebook=tmp_path / "book.toml")
+    for level in ("US", "State", "County", "Tract"):
+        found = of_nodes(tmp_path / "out", place=level, margin=[]).found
+        assert found.determined.all()
+        for ends in (found.estimate, found.low, found.high):
+            assert ends.ravel().tolist() == other.truth()[level].sum(axis=1).tolist()
+    union = of_nodes(tmp_path / "out", codes=["04400100", "044003"], margin=[]).found
+    assert union.low == union.estimate == union.high == tracts[[0, 2, 3]].sum()
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_a_large_margin_is_answered_cell_by_cell(
     together: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

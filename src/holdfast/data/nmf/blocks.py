@@ -5,7 +5,6 @@ row-major order, and a variance, or a sign where it is a constraint. Columns tha
 text name what each axis of the shape is of. What may be missing is named where it is missed.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from holdfast.data.nmf.files import FoundFile
+from holdfast.data.nmf.lists import Lists, is_text
 from holdfast.data.parquet import decoded, parquet_batches, parquet_schema
 from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.system.errors import DataError
@@ -33,8 +33,6 @@ COLUMNS = {
 """What columns may be called, in any case."""
 ASIDE = ("plb", "rho", "epsilon", "parent")
 SIGNS = {"=": "=", "==": "=", "eq": "=", "<=": "<=", "le": "<=", ">=": ">=", "ge": ">="}
-WHOLE = re.compile(r"-?[0-9]{1,18}")
-"""A number of a list that is written as text, (8, 2) or [8 2]."""
 MOST_BYTES = 1 << 33
 """Values of one file that are read, in bytes: half of what a laptop has."""
 
@@ -82,7 +80,7 @@ def blocks_of(file: FoundFile) -> Iterator[QueryBlock]:
     extra = [
         field.name
         for field in schema
-        if field.name not in by.values() and field.name.lower() not in ASIDE and _is_text(field.type)
+        if field.name not in by.values() and field.name.lower() not in ASIDE and is_text(field.type)
     ]
     table = decoded(pa.concat_tables(parquet_batches(file.path, [*by.values(), *extra]))).combine_chunks()
     if table.nbytes > MOST_BYTES:
@@ -92,13 +90,14 @@ def blocks_of(file: FoundFile) -> Iterator[QueryBlock]:
     levels = (
         _texts(table[by["level"]], file.path, by["level"]) if "level" in by else [file.level or ""] * rows
     )
-    signs = _signs(table[by["sign"]], file.path) if "sign" in by else [None] * rows
+    measured = "variance" in by and not file.constraint
+    signs = _signs(table[by["sign"]], file.path, measured=measured) if "sign" in by else [None] * rows
     texts = {name: table[name].fill_null("*").to_pylist() for name in extra}
     keys: dict[tuple[str, str, str | None], list[int]] = {}
     for row, key in enumerate(zip(levels, names, signs, strict=True)):
         keys.setdefault(key, []).append(row)
-    values = _Lists.of(table[by["value"]], file.path, by["value"])
-    shapes = _Lists.of(table[by["shape"]], file.path, by["shape"])
+    values = Lists.of(table[by["value"]], file.path, by["value"])
+    shapes = Lists.of(table[by["shape"]], file.path, by["shape"])
     for (level, name, sign), found in keys.items():
         at = np.array(found)
         variances = np.zeros(0) if sign is not None else _variances(table[by["variance"]], at, file.path)
@@ -143,10 +142,6 @@ def _columns(schema: pa.Schema, path: Path, *, constraint: bool) -> Mapping[str,
     return found
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _texts(column: pa.ChunkedArray, path: Path, name: str, *, empty: bool = False) -> list[str]:
     """Return a column as text; numbers are written out."""
     found = column.to_pylist()
@@ -156,9 +151,12 @@ def _texts(column: pa.ChunkedArray, path: Path, name: str, *, empty: bool = Fals
     return [str(each) for each in found]
 
 
-def _signs(column: pa.ChunkedArray, path: Path) -> list[str | None]:
+def _signs(column: pa.ChunkedArray, path: Path, *, measured: bool) -> list[str | None]:
+    """Return the signs of constraints; a row without one is a measurement, where the file may have any."""
     found = []
     for row, each in enumerate(column.to_pylist()):
+        if each is None and not measured:
+            raise DataError(f"{path}, row {row + 1}, sign is missing: write =, <= or >= in every row.")
         if each is not None and str(each).strip().lower() not in SIGNS:
             raise DataError(f"{path}, row {row + 1}, sign is {each!r}: write =, <= or >=.")
         found.append(None if each is None else SIGNS[str(each).strip().lower()])
@@ -183,62 +181,7 @@ def _variances(column: pa.ChunkedArray, at: IntArray, path: Path) -> FloatArray:
     return np.asarray(plain, dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class _Lists:
-    """A column of lists of whole numbers, or of single ones."""
-
-    path: Path
-    name: str
-    lengths: IntArray
-    flat: pa.Array
-
-    @classmethod
-    def of(cls, column: pa.ChunkedArray, path: Path, name: str) -> "_Lists":
-        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if _is_text(array.type):
-            listed = [
-                None if text is None else list(map(int, WHOLE.findall(text))) for text in array.to_pylist()
-            ]
-            array = pa.array(listed, pa.list_(pa.int64()))
-        if array.null_count:
-            row = int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
-            raise DataError(f"{path}, row {row + 1}, {name} is missing: write it in every row.")
-        if pa.types.is_fixed_size_list(array.type):
-            array = array.cast(pa.list_(array.type.value_type))
-        if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
-            lengths = pc.list_value_length(array).to_numpy().astype(np.int64)
-            return cls(path, name, lengths, array)
-        if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
-            return cls(path, name, np.ones(len(array), dtype=np.int64), array)
-        raise DataError(f"{path}, {name} has {array.type} in it: write lists of whole numbers.")
-
-    def at(self, rows: IntArray, length: int, query: str) -> IntArray:
-        """Return some lists, which have one length."""
-        other = np.flatnonzero(self.lengths[rows] != length)
-        if other.size:
-            row = int(rows[other[0]])
-            raise DataError(
-                f"{self.path}, row {row + 1}, {self.name} has {self.lengths[row]:,} entries, and the shape of"
-                f" {query} asks for {length:,}: write one for each entry of the shape."
-            )
-        some = self.flat.take(pa.array(rows))
-        if not (pa.types.is_integer(some.type) or pa.types.is_floating(some.type)):
-            some = some.flatten()
-        numbers = None if some.null_count else some.to_numpy(zero_copy_only=False)
-        if numbers is None or numbers.dtype.kind not in "iuf":
-            raise DataError(
-                f"{self.path}, {self.name} of {query} has an entry that is no number: write whole ones."
-            )
-        whole = numbers.astype(np.int64, copy=False) if np.isfinite(numbers).all() else None
-        if whole is None or not np.array_equal(whole, numbers):
-            raise DataError(
-                f"{self.path}, {self.name} of {query} has an entry that is not whole: noise of the layout is"
-                " of whole numbers, and intervals rest on its law."
-            )
-        return np.asarray(whole.reshape(rows.size, length))
-
-
-def _shape(shapes: _Lists, at: IntArray, query: str, path: Path) -> tuple[int, ...]:
+def _shape(shapes: Lists, at: IntArray, query: str, path: Path) -> tuple[int, ...]:
     axes = int(shapes.lengths[at[0]])
     every = shapes.at(at, axes, query)
     other = np.flatnonzero((every != every[0]).any(axis=1))
@@ -254,11 +197,18 @@ def joined(blocks: Sequence[QueryBlock]) -> QueryBlock:
     """Return one block of several that say the same of other nodes; raises DataError where they do not."""
     first = blocks[0]
     for each in blocks[1:]:
-        if each.shape != first.shape or each.axes != first.axes:
+        if each.shape != first.shape:
             raise DataError(
                 f"{each.path} has {each.query} in another shape than {first.path}: a query has one shape at"
                 " all nodes of a level."
             )
+        for column in dict.fromkeys((*first.axes, *each.axes)):
+            said, other = (_said(one, column) for one in (each, first))
+            if said != other:
+                raise DataError(
+                    f"{each.path} has {each.query} {said}, and {first.path} {other}: say the same"
+                    " of a query at all nodes of a level."
+                )
     codes = tuple(code for each in blocks for code in each.codes)
     if len(set(codes)) < len(codes):
         twice = next(code for code, number in Counter(codes).items() if number > 1)
@@ -268,4 +218,10 @@ def joined(blocks: Sequence[QueryBlock]) -> QueryBlock:
         codes=codes,
         values=np.concatenate([each.values for each in blocks]),
         variances=np.concatenate([each.variances for each in blocks]),
+    )
+
+
+def _said(block: QueryBlock, column: str) -> str:
+    return (
+        f"with {column} {block.axes[column]!r}" if column in block.axes else f"without one text for {column}"
     )

@@ -11,8 +11,11 @@ from holdfast.data.columns import as_text
 from holdfast.data.files import open_file
 from holdfast.data.geography import Spine
 from holdfast.data.nmf.blocks import QueryBlock, blocks_of, joined
+from holdfast.data.nmf.completeness import complete
+from holdfast.data.nmf.consistency import require_consistent
 from holdfast.data.nmf.files import found_files
 from holdfast.data.nmf.folder import CODEBOOK
+from holdfast.data.nmf.lists import LARGEST
 from holdfast.data.nmf.opened import KnownQuery, MeasuredSums, Noise, OpenedMeasurements, Sign
 from holdfast.data.nmf.queries import HistogramQuery, Reader
 from holdfast.data.nmf.tree import by_length, spine_of
@@ -90,6 +93,9 @@ def read_measurements(
     known, warnings = _known(sure, reader, spine)
     if invariants is not None:
         known += _published(Path(invariants), reader, spine)
+    require_consistent(known, spine, reader.histogram)
+    usual = [] if within else list(sure)
+    warnings = [*complete(spine, levels, usual, queries, measured), *warnings]
     source = {
         each.path.relative_to(folder).as_posix() if folder.is_dir() else each.path.name: _digest(each.path)
         for each in files
@@ -219,6 +225,13 @@ def _published(path: Path, reader: Reader, spine: Spine) -> list[KnownQuery]:
     if numbers.null_count():
         row = int(numbers.is_null().arg_true()[0])
         raise DataError(f"{source.place(row, 'value')} is no whole number: a published sum is one.")
+    sizes = numbers.cast(pl.Float64).abs()
+    if sizes.sum() > LARGEST:
+        row = int(sizes.arg_max() or 0)
+        raise DataError(
+            f"{source.place(row, 'value')} is {numbers[row]}: sums of more than 2^53 are not exact, and no"
+            " counts of records."
+        )
     levels = as_text(source, loaded["level"]).to_list() if "level" in loaded else [None] * len(codes)
     told: dict[int, dict[int, int]] = {}
     known = [{code: at for at, code in enumerate(each.levels)} for each in spine.levels]

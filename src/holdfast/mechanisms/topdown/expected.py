@@ -1,25 +1,28 @@
 """Errors of the best linear estimates of a top-down release, before anything is measured.
 
-Their variances follow from the design alone, exactly [holdfast, estimation/hierarchy/variances.py]. Sums of
+Their variances follow from the design alone, exactly [holdfast, estimation/hierarchy/variances.py], over
+classes of cells that are alike [holdfast, mechanisms/topdown/alike.py]. Sums of
 Gaussian noise are near to normal. Those of Laplace noise have heavier tails: how heavy is simulated, with
 the error of each count beside its own standard deviation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from holdfast.data.invariants import margin_matrix
-from holdfast.estimation.hierarchy.linear import Estimates, responses
+from holdfast.estimation.hierarchy.linear import Estimates, LevelMeasurements, estimate, responses
 from holdfast.estimation.hierarchy.variances import combined, union, variances
-from holdfast.lattice.arrays import FloatArray
+from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.mechanisms.errors.counts import Counts
 from holdfast.mechanisms.errors.laws import NORMAL, CountErrors, NearNormal, Shape
+from holdfast.mechanisms.topdown.alike import AlikeCells
 from holdfast.mechanisms.topdown.area_estimates import AreaEstimates
-from holdfast.mechanisms.topdown.best_linear import areas_of, best_linear
+from holdfast.mechanisms.topdown.best_linear import areas_of
 from holdfast.mechanisms.topdown.measurements import Values
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import SpecError
@@ -33,14 +36,15 @@ NUMBERS, MOST_DRAWS, FEWEST_DRAWS = 4_000_000, 400, 8
 
 def estimate_errors(mechanism: "TopDown", asked: Sequence[Counts]) -> tuple[CountErrors, ...]:
     """Return the errors of counts at nodes of the lowest level that each names."""
-    places = [_place(mechanism, counts) for counts in asked]
-    still, spine = _still(mechanism), len(mechanism.design.regions.levels)
-    estimates = best_linear(still, _zeros(still))
-    simulated = _simulated(still, estimates)
+    spine, still = len(mechanism.design.regions.levels), _still(mechanism)
+    alike = _alike(mechanism, asked)
+    places = [_place(mechanism, counts, alike) for counts in asked]
+    estimates, noises = _estimates(still, alike)
+    simulated = _simulated(still, estimates, noises)
     found: list[CountErrors | None] = [None] * len(asked)
-    areas = areas_of(still, _zeros(still))
-    for place in sorted({level for level, _ in places}):
-        mine = [at for at, (level, _) in enumerate(places) if level == place]
+    areas = areas_of(still, _zeros(still)) if still.design.regions.areas else {}
+    for place in sorted({level for level, _, _ in places}):
+        mine = [at for at, (level, _, _) in enumerate(places) if level == place]
         every = np.vstack([places[at][1] for at in mine])
         level = tuple(mechanism.design.regions.places)[place]
         if place >= spine:
@@ -49,11 +53,51 @@ def estimate_errors(mechanism: "TopDown", asked: Sequence[Counts]) -> tuple[Coun
             variance = variances(estimates, level, every)
         starts = np.cumsum([0, *(len(places[at][1]) for at in mine)])
         for at, begin, end in zip(mine, starts, starts[1:], strict=False):
-            part = variance[:, begin:end]
+            _, rows, of = places[at]
+            part = variance[:, begin:end][:, of]
             drawn = simulated[place] if simulated and place < spine else None
-            shape = _shape(drawn, places[at][1], part)
+            shape = _shape(drawn, rows[of], part)
             found[at] = CountErrors.of(part.ravel(), partial(NearNormal, shape=shape))
     return tuple(one for one in found if one is not None)
+
+
+def _alike(mechanism: "TopDown", asked: Sequence[Counts]) -> AlikeCells:
+    """Return the cells that neither the design nor what is asked tells apart."""
+    design = mechanism.design
+    measured = dict.fromkeys(each.of.query for each in mechanism.measurements)
+    rows = [design.queries[each].rows for each in measured]
+    rows += [each.rows for each in design.kept if each.rows.shape[0]]
+    return AlikeCells.of(design.regions, rows, [dict(counts.where) for counts in asked])
+
+
+def _estimates(mechanism: "TopDown", alike: AlikeCells) -> tuple[Estimates, Mapping[int, csr_array]]:
+    """Return the estimates of classes of cells, all 0, and which rows of each query are put together."""
+    design, taken = mechanism.design, mechanism.measurements
+    orbits = {
+        query: alike.orbits(design.queries[query].rows)
+        for query in dict.fromkeys(each.of.query for each in taken)
+    }
+    over = {query: alike.over(design.queries[query].rows, some) for query, some in orbits.items()}
+    times = {query: np.asarray(some.sum(axis=1)).ravel() for query, some in orbits.items()}
+    known = []
+    for place, (kept, nodes) in enumerate(zip(design.kept, design.regions.sizes, strict=True)):
+        here = [each for each in taken if each.of.level == place]
+        fixed = alike.over(kept.rows, alike.orbits(kept.rows))
+        rows = [over[each.of.query] for each in here]
+        known.append(
+            LevelMeasurements.of(
+                nodes,
+                alike.first.size,
+                queries=csr_array(vstack(rows, format="csr")) if here else None,
+                values=np.zeros((nodes, sum(row.shape[0] for row in rows))),
+                variances=np.concatenate([each.variance * times[each.of.query] for each in here])
+                if here
+                else None,
+                invariants=fixed,
+                exact=np.zeros((nodes, fixed.shape[0])),
+            )
+        )
+    return estimate(design.regions.spine, known), orbits
 
 
 def _of_areas(estimates: Estimates, areas: AreaEstimates, queries: FloatArray) -> FloatArray:
@@ -65,8 +109,8 @@ def _of_areas(estimates: Estimates, areas: AreaEstimates, queries: FloatArray) -
     return np.array(found)
 
 
-def _place(mechanism: "TopDown", counts: Counts) -> tuple[int, FloatArray]:
-    """Return the place of the level or the areas of counts, and their rows over the cells of a node."""
+def _place(mechanism: "TopDown", counts: Counts, alike: AlikeCells) -> tuple[int, FloatArray, IntArray]:
+    """Return the place of the level or the areas of counts, rows that stand for all, and which for each."""
     regions = mechanism.design.regions
     for name, _ in counts.where:
         if name in regions.places:
@@ -84,9 +128,10 @@ def _place(mechanism: "TopDown", counts: Counts) -> tuple[int, FloatArray]:
         )
     level = max(levels, default=areas[0] if areas else 0)
     if regions.cells is None:
-        return level, np.ones((1, regions.width))
+        return level, np.ones((1, regions.width)), np.zeros(1, dtype=np.int64)
     names = [name for name in counts.names if name not in known]
-    return level, margin_matrix(regions.cells, names, dict(counts.where))[0].toarray().astype(np.float64)
+    matrix, kept = margin_matrix(regions.cells, names, dict(counts.where))
+    return level, *alike.asked(names, kept, matrix)
 
 
 def _still(mechanism: "TopDown") -> "TopDown":
@@ -107,7 +152,9 @@ def _zeros(mechanism: "TopDown") -> Values:
     return tuple(np.zeros(size, dtype=np.int64) for size in _sizes(mechanism))
 
 
-def _simulated(mechanism: "TopDown", estimates: Estimates) -> tuple[FloatArray, ...] | None:
+def _simulated(
+    mechanism: "TopDown", estimates: Estimates, orbits: Mapping[int, csr_array]
+) -> tuple[FloatArray, ...] | None:
     """Return the errors of the tables of all levels in some draws, where these are not near to normal."""
     if mechanism.noise_law == "gaussian":
         return None
@@ -116,7 +163,7 @@ def _simulated(mechanism: "TopDown", estimates: Estimates) -> tuple[FloatArray, 
     taken, sizes = mechanism.measurements, _sizes(mechanism)
     drawn = [
         [
-            one.law.sample(entropy, n * rows).reshape(n, rows)
+            one.law.sample(entropy, n * rows).reshape(n, rows) @ orbits[one.of.query].T
             for one, (n, rows) in zip(taken, sizes, strict=True)
         ]
         for _ in range(int(np.clip(NUMBERS // each, FEWEST_DRAWS, MOST_DRAWS)))
