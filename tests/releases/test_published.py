@@ -154,6 +154,7 @@ def test_numbers_that_contradict_an_invariant_are_told_as_the_smallest_set(tmp_p
         "count": "people",
         "cost": "rho 1 for one person",
         "recode": {},
+        "columns": {},
     }
     told = refused(tmp_path, **file)
     assert told.count("state 9") == 2
@@ -188,6 +189,20 @@ FILE: dict[str, Any] = {
         ("county,people\n91,3\n92,1\n", {**FILE, "count": "persons"}, "no column 'persons'"),
         ("county,people\n91,3\n92,1\n", {**FILE, "margin": ["race"]}, "not among the cells"),
         ("county,people\n91,3\n92,1\n", {**FILE, "margin": ["sex"]}, "no column 'sex'"),
+        ("county,people\n91,3\n92,1\n", {**FILE, "columns": {"age": "agee"}}, "no column 'agee'"),
+        ("county,people\n91,3\n92,1\n", {**FILE, "recode": {"age": VOTING}}, "no column 'age'"),
+        ("county,people\n91,3\n92,1\n", {**FILE, "recode": {"ages": VOTING}}, "did you mean 'age'"),
+        (
+            "county,age,people\n91,0-17,3\n92,0-17,1\n",
+            {**FILE, "margin": [], "recode": {"age": VOTING}},
+            "recode is of 'age', by which nothing is kept",
+        ),
+        (
+            "county,old,people\n91,0-17,3\n92,0-17,1\n",
+            {**FILE, "margin": [], "columns": {"age": "old"}},
+            "columns is of 'age', by which nothing is kept",
+        ),
+        ("county,people\n91,3\n92,1\n91,4\n", FILE, "old.csv, row 4 repeats row 2: "),
         ("", {"release": "nowhere"}, "nowhere"),
     ],
 )
