@@ -213,6 +213,48 @@ def test_bad_input_is_one_sentence(tmp_path: Path, text: str, before: dict[str, 
     assert told.count(". ") <= 1
 
 
+def test_the_fewest_numbers_that_contradict_are_told_in_whatever_order_files_come(tmp_path: Path) -> None:
+    people = sum(int(line.rsplit(",", 1)[1]) for line in rows().splitlines()[1:])
+    texts = {
+        "a.csv": f"state,sex,n\n9,f,{people + 1}\n9,mm,0\n",
+        "b.csv": "state,age,n\n9,0,1\n9,5,2\n9,18,3\n9,65,4\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for order in (("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        published = [{"file": name, "count": "n", "cost": "rho 1"} for name in order]
+        with pytest.raises(HoldfastError) as told:
+            prepare(asked(tmp_path, published=published))
+        assert str(told.value) == (
+            f"no counts keep all of these at once: {people:,} in state 9, an invariant; {people + 1:,} in"
+            " state 9, published before, sex = f: correct one of them."
+        )
+
+
+def test_cells_that_cannot_be_are_told_once_with_their_number(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("state,age,people\n9,0,1\n9,5,0\n9,18,0\n9,65,0\n")
+    (tmp_path / "people.csv").write_text("block,age,sex,people\n9111,18,f,5\n9112,65,mm,0\n")
+    values: dict[str, Any] = {
+        "data": {
+            "path": "people.csv",
+            "cells": ["age", "sex"],
+            "count": "people",
+            "levels": {"age": list(AGES)},
+            "geography": {"column": "block", "prefixes": PREFIXES},
+        },
+        "privacy": {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"},
+        "mechanism": {"name": "topdown"},
+        "constraints": {"structural_zeros": [{"age": "0"}]},
+        "published": [{"file": "old.csv", "count": "people", "cost": "rho 1"}],
+    }
+    with pytest.raises(HoldfastError) as told:
+        prepare(Spec.of(values, folder=tmp_path))
+    assert str(told.value) == (
+        "no counts keep all of these at once: 1 in state 9, published before, age = 0; at most 0 in each of 2"
+        " cells of state 9, what is public there at the level county: correct one of them."
+    )
+
+
 @pytest.mark.parametrize(
     ("before", "said"),
     [

@@ -52,14 +52,26 @@ def cheapest(costs: IntArray, sets: Sequence[IntArray]) -> tuple[IntArray, bool]
     return np.flatnonzero(found.point), found.status is Status.SOLVED
 
 
-def implicit(costs: IntArray, extend: Extend, *, rounds: int, needed: Sequence[IntArray] = ()) -> Hitting:
-    """Return the cheapest set that is enough, or a lower bound on its cost after so many rounds."""
+def implicit(
+    costs: IntArray,
+    extend: Extend,
+    *,
+    rounds: int,
+    needed: Sequence[IntArray] = (),
+    known: int = UNBOUNDED,
+) -> Hitting:
+    """Return the cheapest set that is enough, or a lower bound on its cost after so many rounds.
+
+    ``known`` is what a set costs that is enough: none is looked for once none costs less.
+    """
     sets = list(needed)
     bound = 0
     for _ in range(rounds):
         elements, proved = cheapest(costs, sets)
         if proved:
             bound = max(bound, int(costs[elements].sum()))
+        if bound >= known:
+            break
         more = extend(elements)
         if more is None:
             return Hitting(elements if proved else None, bound, tuple(sets))
@@ -67,3 +79,21 @@ def implicit(costs: IntArray, extend: Extend, *, rounds: int, needed: Sequence[I
             return Hitting(None, UNBOUNDED, tuple(sets))  # nothing is enough
         sets.append(more)
     return Hitting(None, bound, tuple(sets))
+
+
+def minimal_cause(count: int, enough: Callable[[IntArray], bool]) -> IntArray:
+    """Return elements that are enough, none of which can be left out: halves are tried first [junker2004]."""
+
+    def cause(base: IntArray, fresh: bool, rest: IntArray) -> IntArray:
+        if fresh and enough(base):
+            return rest[:0]
+        if rest.size == 1:
+            return rest
+        half = rest.size // 2
+        first, second = rest[:half], rest[half:]
+        of_second = cause(np.concatenate([base, first]), True, second)
+        of_first = cause(np.concatenate([base, of_second]), of_second.size > 0, first)
+        return np.concatenate([of_first, of_second])
+
+    every = np.arange(count)
+    return np.sort(cause(every[:0], False, every)) if count else every

@@ -141,7 +141,7 @@ def _reduced(asked: ConstrainedLevel) -> tuple[ConstrainedLevel, BoolArray]:
         wrong[some] |= (floor > roof).any(axis=1)
     level, new, off = _ranges(level)
     wrong |= off
-    return ConstrainedLevel(_bounded(level), asked.invariants[kept], asked.ranges[new]), wrong
+    return ConstrainedLevel(without_implied_bounds(level), asked.invariants[kept], asked.ranges[new]), wrong
 
 
 def _independent(level: Level) -> tuple[list[int], BoolArray]:
@@ -223,7 +223,7 @@ def _first(rows: csr_array) -> IntArray:
     return found
 
 
-def _bounded(level: Level) -> Level:
+def without_implied_bounds(level: Level) -> Level:
     """Return a level without the bounds of cells that its equalities imply."""
     if level.low is None and level.high is None:
         return level

@@ -1,0 +1,122 @@
+"""A smallest set of constraints that contradict, among all that is asked of some counts.
+
+Divide and conquer [junker2004] asks a solver of integer programs for about k log(N / k) answers, and finds k
+constraints among N none of which can be left out; which ones depends on their order. Fewer may contradict
+elsewhere. What counts that keep a set must break has a constraint of every contradiction with that set
+left over, so a cheapest set that meets all such leavings is a smallest contradiction once it is one
+[ignatiev2015]. Counts that keep a set and break little else are those of the least sum of what they are off
+by: one integer program a round. Rounds are bounded by the size of the programs; where they end before
+anything is shown, the first set stands.
+
+Of sets of one size one with few bounds is taken: these may follow from several numbers.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.programs.hitting import implicit, minimal_cause
+from holdfast.programs.solver import UNBOUNDED, Program, Status
+
+ROUNDS = 200
+WORK = 2_000_000
+"""Entries of the programs of all rounds together."""
+SMALLEST = 2_000
+"""Constraints among which a smallest set is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskedCounts:
+    """Counts, never negative, with sums that are 0 whatever is asked; and all that is asked of them.
+
+    Attributes:
+        links: rows whose sums are 0.
+        rows: rows over the counts, one a constraint.
+        least: the least that each may sum to, -UNBOUNDED where it has no such side.
+        most: the most, UNBOUNDED where there is no such side.
+        bounds: which of them are bounds.
+
+    """
+
+    links: csr_array
+    rows: csr_array
+    least: IntArray
+    most: IntArray
+    bounds: BoolArray
+
+    def contradict(self, some: IntArray) -> bool:
+        """Whether no counts keep some of the constraints."""
+        low, high = self._limits.copy()
+        single = np.intersect1d(some, self._single)
+        cells = self.rows.indices[self.rows.indptr[single]]
+        np.maximum.at(low, cells, self.least[single])
+        np.minimum.at(high, cells, self.most[single])
+        if (low > high).any():
+            return True
+        kept = np.setdiff1d(some, single)
+        none = np.zeros(self.links.shape[0], dtype=np.int64)
+        program = Program(
+            csr_array(vstack([self.links, self.rows[kept]], format="csr")),
+            np.concatenate([none, self.least[kept]]),
+            np.concatenate([none, self.most[kept]]),
+            least=low,
+            most=high,
+        )
+        return program.solve().status is Status.INFEASIBLE
+
+    def broken(self, some: IntArray) -> IntArray | None:
+        """Return what is broken by counts that keep some of the constraints, None where none keep these."""
+        program, cells, count = self._elastic, self.rows.shape[1], self.rows.shape[0]
+        cost = np.concatenate([np.zeros(cells), np.ones(2 * count)])
+        stiff = np.concatenate([cells + some, cells + count + some]).tolist()
+        found = program.solve(maximise=-cost, most=dict.fromkeys(stiff, 0))
+        if found.status is Status.INFEASIBLE:
+            return None
+        if found.point is None:
+            return np.setdiff1d(np.arange(count), some)
+        sums = self.rows @ found.point[:cells]
+        return np.flatnonzero((sums < self.least) | (sums > self.most))
+
+    def smallest(self) -> IntArray | None:
+        """Return constraints that contradict, the fewest where that is shown; None where all can be kept."""
+        count = self.rows.shape[0]
+        if not self.contradict(np.arange(count)):
+            return None
+        found = minimal_cause(count, self.contradict)
+        if found.size == 1 or count > SMALLEST:
+            return found
+        costs = count + 1 + self.bounds
+        rounds = min(ROUNDS, WORK // max(self.links.nnz + self.rows.nnz, 1))
+        fewer = implicit(costs, self.broken, rounds=rounds, known=int(costs[found].sum()))
+        return found if fewer.elements is None else fewer.elements
+
+    @cached_property
+    def _single(self) -> IntArray:
+        """The constraints of one count each."""
+        ends = self.rows.indptr
+        alone = np.flatnonzero(np.diff(ends) == 1)
+        single: IntArray = alone[self.rows.data[ends[alone]] == 1]
+        return single
+
+    @cached_property
+    def _limits(self) -> IntArray:
+        """The least and the most of each count where nothing is asked."""
+        return np.stack([np.full(self.rows.shape[1], bound) for bound in (0, UNBOUNDED)])
+
+    @cached_property
+    def _elastic(self) -> Program:
+        """The program in which every side of a constraint may be off, by a number of its own."""
+        count = self.rows.shape[0]
+        one = eye_array(count, dtype=np.int64)
+        none = csr_array((self.links.shape[0], 2 * count), dtype=np.int64)
+        zero = np.zeros(self.links.shape[0], dtype=np.int64)
+        matrix = vstack([hstack([self.links, none]), hstack([self.rows, one, -one])], format="csr")
+        return Program(
+            csr_array(matrix),
+            np.concatenate([zero, self.least]),
+            np.concatenate([zero, self.most]),
+            most=np.full(self.rows.shape[1] + 2 * count, UNBOUNDED),
+        )
