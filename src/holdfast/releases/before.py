@@ -20,7 +20,7 @@ from holdfast.data.files import Source, open_file
 from holdfast.data.geography import Regions
 from holdfast.data.node_queries import NodeQuery
 from holdfast.data.published import PublishedSums
-from holdfast.data.table import first_repeat
+from holdfast.data.table import first_repeated_row
 from holdfast.lattice.arrays import IntArray
 from holdfast.privacy.guarantee import format_parameter
 from holdfast.public import Public
@@ -178,8 +178,7 @@ def _require_rows_once(source: Source, labels: pl.DataFrame) -> None:
     """Raise where two rows are alike but for their numbers: whether these add up is not known."""
     if labels.width == 0:
         return
-    again = first_repeat(labels.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy())
-    if again is not None:
+    if (again := first_repeated_row(labels)) is not None:
         first, second = map(source.row, again)
         raise DataError(
             f"{source.name}, {second} repeats {first}: list each cell once, added up if both are meant."

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from holdfast.estimation.hierarchy import smallest
-from holdfast.estimation.hierarchy.smallest import AskedCounts
+from holdfast.estimation.hierarchy.smallest import ConstrainedCounts
 from holdfast.programs.solver import UNBOUNDED
 
 
-def asked(rows: object, least: object, most: object, links: object = None) -> AskedCounts:
+def asked(rows: object, least: object, most: object, links: object = None) -> ConstrainedCounts:
     matrix = csr_array(np.array(rows, dtype=np.int64))
     linked = np.zeros((0, matrix.shape[1]), dtype=np.int64) if links is None else np.array(links)
     sides = np.array(least, dtype=np.int64), np.array(most, dtype=np.int64)
-    return AskedCounts(csr_array(linked), matrix, *sides, np.zeros(matrix.shape[0], dtype=np.bool_))
+    return ConstrainedCounts(csr_array(linked), matrix, *sides, np.zeros(matrix.shape[0], dtype=np.bool_))
 
 
 TOTALS = [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [0, 1, 0, 1]]
@@ -46,7 +46,7 @@ def test_links_are_always_kept() -> None:
 def test_of_two_sets_of_one_size_the_one_with_fewer_bounds_is_told() -> None:
     base = asked([[1], [1], [1]], [3, -UNBOUNDED, 4], [3, 2, 4])
     for bounds, expected in (([False, True, False], [0, 2]), ([False, False, True], [0, 1])):
-        found = AskedCounts(base.links, base.rows, base.least, base.most, np.array(bounds)).smallest()
+        found = ConstrainedCounts(base.links, base.rows, base.least, base.most, np.array(bounds)).smallest()
         assert found is not None
         assert found.tolist() == expected
 

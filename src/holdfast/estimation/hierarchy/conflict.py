@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, eye_array, vstack
 
 from holdfast.estimation.hierarchy.level import Level
 from holdfast.estimation.hierarchy.propagation import ConstrainedLevel, with_below, without_implied_bounds
-from holdfast.estimation.hierarchy.smallest import AskedCounts
+from holdfast.estimation.hierarchy.smallest import ConstrainedCounts
 from holdfast.estimation.hierarchy.subtree import Branch, Subtree
 from holdfast.lattice.arrays import BoolArray, IntArray
 from holdfast.programs.solver import UNBOUNDED
@@ -77,7 +77,7 @@ def contradiction(
     at = np.array([row for _, row in items], dtype=np.int64) + of_cells * system.rows.shape[0]
     least = [-UNBOUNDED if each.kind in ("most", "range most") else each.value for each, _ in items]
     most = [UNBOUNDED if each.kind in ("least", "range least") else each.value for each, _ in items]
-    found = AskedCounts(
+    found = ConstrainedCounts(
         csr_array(system.rows[subtree.between]),
         csr_array(every[at]),
         np.array(least, dtype=np.int64),

@@ -29,7 +29,7 @@ SMALLEST = 2_000
 
 
 @dataclass(frozen=True, eq=False)
-class AskedCounts:
+class ConstrainedCounts:
     """Counts, never negative, with sums that are 0 whatever is asked; and all that is asked of them.
 
     Attributes:
