@@ -138,8 +138,8 @@ def _listed(geography: Geography, name: str, source: Source) -> _AreaFile:
         some = found.filter(pl.all_horizontal(pl.col(each) == row[each] for each in told))[name].to_list()
         raise DataError(
             f"{source.name} has the {told[-1]} {in_quotes(row[told[-1]])} in the areas {in_quotes(some[0])}"
-            f" and {in_quotes(some[1])}: areas of one kind have no node in common, so correct one, or make two"
-            " kinds."
+            f" and {in_quotes(some[1])}: areas of one kind have no node in common, so correct one, or make"
+            " two kinds."
         )
     return _AreaFile(source, name, tuple(told), found)
 
@@ -151,8 +151,8 @@ def _require_length(source: Source, rows: pl.DataFrame, level: str, length: int)
         at, code = source.place(off[_ROW][0], level), off[level][0]
         raise DataError(
             f"{at} {f'is {in_quotes(code)}' if code else 'has no code'}, and codes of a {level} have {length}"
-            " characters: write them in full, with their leading zeros, in a column that has the name of their"
-            " level."
+            " characters: write them in full, with their leading zeros, in a column that has the name of"
+            " their level."
         )
 
 
