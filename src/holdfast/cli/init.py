@@ -92,7 +92,7 @@ def init(
 
 
 def _steps(folder: Path, spec: Path, topdown: str | None) -> list[str]:
-    """Return the commands that release an example, in their order: one stands on what another one released."""
+    """Return the commands that release an example, in order: one stands on what another one released."""
     if topdown not in ("small", "dhc"):
         return [f"release {spec} --out release"]
     before, persons = folder / BEFORE, folder / "topdown.toml"

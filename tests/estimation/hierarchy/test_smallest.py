@@ -32,6 +32,16 @@ def test_two_numbers_are_told_wherever_others_contradict_as_well(order: tuple[in
     assert {order[each] for each in found.tolist()} == {0, 1}
 
 
+def test_numbers_beyond_the_reach_of_the_solver_are_told_by_exact_sums() -> None:
+    nation = 331_000_000
+    values = [nation, nation - 5, 6, 3, 4]
+    found = asked(TOTALS, values, values).smallest()
+    assert found is not None
+    assert found.tolist() in ([0, 1, 2], [0, 3, 4])
+    values = [nation, nation - 5, 5, nation - 7, 7]
+    assert asked(TOTALS, values, values).smallest() is None
+
+
 def test_what_agrees_has_none() -> None:
     assert asked(TOTALS, [7, 3, 4, 2, 5], [7, 3, 4, 2, 5]).smallest() is None
 

@@ -154,12 +154,12 @@ def _independent(level: Level) -> tuple[list[int], BoolArray]:
     for block in echelons(matrix) if matrix.shape[0] else ():
         kept.extend(block.kept)
         for row, terms in block.combination.items():
-            times, sums = _combined(values, terms)
+            times, sums = combined(values, terms)
             wrong |= (times * values[:, row].astype(sums.dtype)) != sums
     return sorted(order[kept].tolist()), wrong
 
 
-def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
+def combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
     """Return a number, and so many times the combination of columns, exactly."""
     times = lcm(*(weight.denominator for weight in terms.values()))
     weights = [int(weight * times) for weight in terms.values()]
@@ -184,7 +184,7 @@ def _ranges(level: Level) -> tuple[Level, BoolArray, BoolArray]:
     for block in echelons(csr_array(vstack([level.invariants, level.ranges], format="csr"))):
         for row, terms in block.combination.items():
             if row >= known and max(terms) < known and new[row - known]:
-                times, sums = _combined(level.values, terms)
+                times, sums = combined(level.values, terms)
                 sums = sums.astype(np.float64) / times
                 wrong |= (sums < float_bounds(least[:, row - known])) | (
                     sums > float_bounds(most[:, row - known])

@@ -17,7 +17,9 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+from holdfast.estimation.hierarchy.propagation import combined
 from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.lattice.rows import echelons
 from holdfast.programs.hitting import implicit, minimal_cause
 from holdfast.programs.solver import UNBOUNDED, Program, Status
 
@@ -65,7 +67,8 @@ class ConstrainedCounts:
             least=low,
             most=high,
         )
-        return program.solve().status is Status.INFEASIBLE
+        status = program.solve().status
+        return status is Status.INFEASIBLE or (status is Status.UNKNOWN and self._unequal(some))
 
     def broken(self, some: IntArray) -> IntArray | None:
         """Return what is broken by counts that keep some of the constraints, None where none keep these."""
@@ -76,7 +79,7 @@ class ConstrainedCounts:
         if found.status is Status.INFEASIBLE:
             return None
         if found.point is None:
-            return np.setdiff1d(np.arange(count), some)
+            return None if self.contradict(some) else np.setdiff1d(np.arange(count), some)
         sums = self.rows @ found.point[:cells]
         return np.flatnonzero((sums < self.least) | (sums > self.most))
 
@@ -92,6 +95,17 @@ class ConstrainedCounts:
         rounds = min(ROUNDS, WORK // max(self.links.nnz + self.rows.nnz, 1))
         fewer = implicit(costs, self.broken, rounds=rounds, known=int(costs[found].sum()))
         return found if fewer.elements is None else fewer.elements
+
+    def _unequal(self, some: IntArray) -> bool:
+        """Whether equalities alone contradict, in exact numbers, where these are too large for the solver."""
+        equal = some[self.least[some] == self.most[some]]
+        values = np.concatenate([np.zeros(self.links.shape[0], dtype=np.int64), self.least[equal]])[None]
+        for block in echelons(csr_array(vstack([self.links, self.rows[equal]], format="csr"))):
+            for row, terms in block.combination.items():
+                times, sums = combined(values, terms)
+                if times * int(values[0, row]) != int(sums[0]):
+                    return True
+        return False
 
     @cached_property
     def _single(self) -> IntArray:
