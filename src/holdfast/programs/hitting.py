@@ -52,26 +52,14 @@ def cheapest(costs: IntArray, sets: Sequence[IntArray]) -> tuple[IntArray, bool]
     return np.flatnonzero(found.point), found.status is Status.SOLVED
 
 
-def implicit(
-    costs: IntArray,
-    extend: Extend,
-    *,
-    rounds: int,
-    needed: Sequence[IntArray] = (),
-    known: int = UNBOUNDED,
-) -> Hitting:
-    """Return the cheapest set that is enough, or a lower bound on its cost after so many rounds.
-
-    ``known`` is what a set costs that is enough: none is looked for once none costs less.
-    """
+def implicit(costs: IntArray, extend: Extend, *, rounds: int, needed: Sequence[IntArray] = ()) -> Hitting:
+    """Return the cheapest set that is enough, or a lower bound on its cost after so many rounds."""
     sets = list(needed)
     bound = 0
     for _ in range(rounds):
         elements, proved = cheapest(costs, sets)
         if proved:
             bound = max(bound, int(costs[elements].sum()))
-        if bound >= known:
-            break
         more = extend(elements)
         if more is None:
             return Hitting(elements if proved else None, bound, tuple(sets))

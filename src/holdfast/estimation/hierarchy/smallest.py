@@ -1,12 +1,11 @@
 """A smallest set of constraints that contradict, among all that is asked of some counts.
 
-Divide and conquer [junker2004] asks a solver of integer programs for about k log(N / k) answers, and finds k
-constraints among N none of which can be left out; which ones depends on their order. Fewer may contradict
-elsewhere. What counts that keep a set must break has a constraint of every contradiction with that set
-left over, so a cheapest set that meets all such leavings is a smallest contradiction once it is one
-[ignatiev2015]. Counts that keep a set and break little else are those of the least sum of what they are off
-by: one integer program a round. Rounds are bounded by the size of the programs; where they end before
-anything is shown, the first set stands.
+What counts that keep a set must break has a constraint of every contradiction with that set left over, so a
+cheapest set that meets all such leavings is a smallest contradiction once it is one [ignatiev2015]. Counts
+that keep a set and break little else are those of the least sum of what they are off by, rounded: one linear
+program a round. Rounds are bounded by the size of the programs; where they end before anything is shown,
+divide and conquer [junker2004] asks a solver of integer programs for about k log(N / k) answers, and finds k
+constraints among N none of which can be left out.
 
 Of sets of one size one with few bounds is taken: these may follow from several numbers.
 """
@@ -18,10 +17,10 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from holdfast.estimation.hierarchy.propagation import combined
-from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.rows import echelons
 from holdfast.programs.hitting import implicit, minimal_cause
-from holdfast.programs.solver import UNBOUNDED, Program, Status
+from holdfast.programs.solver import UNBOUNDED, Program, Sides, Status, suggest
 
 ROUNDS = 200
 WORK = 2_000_000
@@ -71,30 +70,34 @@ class ConstrainedCounts:
         return status is Status.INFEASIBLE or (status is Status.UNKNOWN and self._unequal(some))
 
     def broken(self, some: IntArray) -> IntArray | None:
-        """Return what is broken by counts that keep some of the constraints, None where none keep these."""
-        program, cells, count = self._elastic, self.rows.shape[1], self.rows.shape[0]
-        cost = np.concatenate([np.zeros(cells), np.ones(2 * count)])
-        stiff = np.concatenate([cells + some, cells + count + some]).tolist()
-        found = program.solve(maximise=-cost, most=dict.fromkeys(stiff, 0))
-        if found.status is Status.INFEASIBLE:
-            return None
-        if found.point is None:
-            return None if self.contradict(some) else np.setdiff1d(np.arange(count), some)
-        sums = self.rows @ found.point[:cells]
-        return np.flatnonzero((sums < self.least) | (sums > self.most))
+        """Return what is broken by counts that keep some of the constraints, None where none keep these.
+
+        The counts are a vertex of the relaxation, rounded; where that keeps too little, all others may be.
+        """
+        matrix, rows, cost = self._elastic
+        cells, count = self.rows.shape[1], self.rows.shape[0]
+        most = np.full(cost.size, np.inf)
+        most[cells + some] = most[cells + count + some] = 0
+        found = suggest(cost, matrix, rows, Sides(np.zeros(cost.size), most))
+        if found is not None:
+            counts = np.rint(found[:cells]).astype(np.int64)
+            sums = self.rows @ counts
+            off = np.flatnonzero((sums < self.least) | (sums > self.most))
+            if off.size and not (self.links @ counts).any() and not np.isin(some, off).any():
+                return off
+        return None if self.contradict(some) else np.setdiff1d(np.arange(count), some)
 
     def smallest(self) -> IntArray | None:
         """Return constraints that contradict, the fewest where that is shown; None where all can be kept."""
         count = self.rows.shape[0]
         if not self.contradict(np.arange(count)):
             return None
-        found = minimal_cause(count, self.contradict)
-        if found.size == 1 or count > SMALLEST:
-            return found
-        costs = count + 1 + self.bounds
-        rounds = min(ROUNDS, WORK // max(self.links.nnz + self.rows.nnz, 1))
-        fewer = implicit(costs, self.broken, rounds=rounds, known=int(costs[found].sum()))
-        return found if fewer.elements is None else fewer.elements
+        if count <= SMALLEST:
+            rounds = min(ROUNDS, WORK // max(self.links.nnz + self.rows.nnz, 1))
+            found = implicit(count + 1 + self.bounds, self.broken, rounds=rounds).elements
+            if found is not None:
+                return found
+        return minimal_cause(count, self.contradict)
 
     def _unequal(self, some: IntArray) -> bool:
         """Whether equalities alone contradict, in exact numbers, where these are too large for the solver."""
@@ -121,16 +124,12 @@ class ConstrainedCounts:
         return np.stack([np.full(self.rows.shape[1], bound) for bound in (0, UNBOUNDED)])
 
     @cached_property
-    def _elastic(self) -> Program:
-        """The program in which every side of a constraint may be off, by a number of its own."""
+    def _elastic(self) -> tuple[csr_array, Sides, FloatArray]:
+        """The rows, their sides and the cost where each constraint may be off, by two numbers of its own."""
         count = self.rows.shape[0]
         one = eye_array(count, dtype=np.int64)
         none = csr_array((self.links.shape[0], 2 * count), dtype=np.int64)
         zero = np.zeros(self.links.shape[0], dtype=np.int64)
         matrix = vstack([hstack([self.links, none]), hstack([self.rows, one, -one])], format="csr")
-        return Program(
-            csr_array(matrix),
-            np.concatenate([zero, self.least]),
-            np.concatenate([zero, self.most]),
-            most=np.full(self.rows.shape[1] + 2 * count, UNBOUNDED),
-        )
+        rows = Sides.of(np.concatenate([zero, self.least]), np.concatenate([zero, self.most]))
+        return csr_array(matrix), rows, np.repeat([0.0, 1.0], [self.rows.shape[1], 2 * count])
