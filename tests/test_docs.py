@@ -20,6 +20,7 @@ from website.runs import begin, blocks, run_page, tried_pages, unprinted
 
 import holdfast
 from holdfast.audit import census_2020
+from holdfast.audit.census_systems import NOTES, SOURCES, numbers_of
 from holdfast.cli.app import app
 from holdfast.inference.posterior.model_spec import ModelSpec
 from holdfast.mechanisms.catalogue import mechanism_of, named_by
@@ -207,6 +208,18 @@ def test_the_census_table_is_the_computed_one() -> None:
         cells = (line.product, line.level.invariants, str(line.level.semi_adjacency), *numbers)
         computed.append(f"| {' | '.join(cells)} |")
     assert shown == computed
+
+
+def test_the_systems_of_the_census_stand_in_the_guide_as_in_the_audit() -> None:
+    page = (ROOT / "docs" / "guides" / "audits.md").read_text(encoding="utf-8").splitlines()
+    report = census_2020()
+    for system in report.systems:
+        cells = (f"{system.product}: {system.method}", *system.blocks.values(), numbers_of(system))
+        assert f"| {' | '.join(cells)} |" in page
+    for line in (f"{number}. {source}" for number, source in enumerate(SOURCES, 1)):
+        assert line in page
+    assert all(f"- {total.words}" in page for total in report.totals)
+    assert all(note in page for note in NOTES)
 
 
 @pytest.mark.parametrize("page", with_some(_links), ids=named)

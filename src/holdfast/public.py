@@ -146,17 +146,29 @@ class Public:
         )
 
     @property
+    def apart(self) -> bool:
+        """Whether nothing that is known has an entry for each cell, as totals of many leaves have none."""
+        return not self.inequalities and self._narrow is not None
+
+    @cached_property
+    def _narrow(self) -> Narrow | None:
+        """The schema of what the invariants tell apart, where that is less than the cells of all leaves."""
+        blocks = [held.block for held in self.invariants]
+        if not all(isinstance(block.given, SpreadColumns) for block in blocks):
+            return None
+        asked = {name for block in blocks for name in (*block.attributes, *block.where)}
+        return Narrow.of(self.schema, asked)
+
+    @property
     def _rows(self) -> csr_array | SpreadColumns:
         """All invariants over the possible cells, by distinct columns where cells of many nodes are alike."""
         blocks = [held.block for held in self.invariants]
-        if all(isinstance(block.given, SpreadColumns) for block in blocks):
-            asked = {name for block in blocks for name in (*block.attributes, *block.where)}
-            narrow = Narrow.of(self.schema, asked)
-            if narrow is not None:
-                some = np.flatnonzero(narrow.schema.possible)
-                found = [margin_matrix(narrow.schema, each.attributes, each.where)[0] for each in blocks]
-                rows = [csr_array((0, some.size), dtype=np.int64), *(one[:, some] for one in found)]
-                return SpreadColumns(csr_array(vstack(rows, format="csr")), narrow.times)
+        if self._narrow is not None:
+            narrow = self._narrow
+            some = np.flatnonzero(narrow.schema.possible)
+            found = [margin_matrix(narrow.schema, each.attributes, each.where)[0] for each in blocks]
+            rows = [csr_array((0, some.size), dtype=np.int64), *(one[:, some] for one in found)]
+            return SpreadColumns(csr_array(vstack(rows, format="csr")), narrow.times)
         none = csr_array((0, self.possible.size), dtype=np.int64)
         each = [block.matrix[:, self.possible] for block in blocks]
         return csr_array(vstack([none, *each], format="csr"))

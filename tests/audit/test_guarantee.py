@@ -3,6 +3,7 @@ from fractions import Fraction
 import pytest
 
 from holdfast.audit import census_2020, guarantee
+from holdfast.audit.census_systems import DHC_PERSON, DHC_UNIT, NOTES, PERSON, UNIT, numbers_of
 from holdfast.cli.arguments import intensity_of
 from holdfast.privacy.intensity import Approximate, GaussianDP, Pure, ZeroConcentrated
 from holdfast.system.errors import GuaranteeError, SpecError
@@ -57,8 +58,16 @@ def test_totals_of_persons_and_units_are_nobodys_loss() -> None:
     advertised = {line.advertised.intensity for line in report.lines}
     assert advertised.isdisjoint(ZeroConcentrated(total.rho) for total in report.totals)
     redistricting, dhc = report.totals
-    assert redistricting.rho == sum(redistricting.parts.values()) == Fraction("2.63")
-    assert (dhc.rho, dhc.parts) == (Fraction("15.29"), {})
+    for total in report.totals:
+        assert round(sum(part.rho for part in total.parts), 2) == total.rho
+    assert (redistricting.of("person"), redistricting.of("housing unit")) == (PERSON, UNIT)
+    assert (dhc.of("person"), dhc.of("housing unit")) == (PERSON + DHC_PERSON, UNIT + DHC_UNIT)
+    assert (
+        "2.56 (person, redistricting file) + 0.07 (housing unit, redistricting file)" in redistricting.words
+    )
+    assert "4.96 (person, DHC) + 7.70 (housing unit, DHC)" in dhc.words
+    assert f"{float(PERSON + DHC_PERSON):.2f}" in dhc.note
+    assert f"{float(PERSON + DHC_PERSON + DHC_UNIT):.2f} at most" in dhc.note
 
 
 BLOCKS = ["domain", "scope", "unit", "standard", "intensity"]
@@ -70,17 +79,28 @@ def test_the_systems_of_the_census_by_their_building_blocks() -> None:
     persons = systems["2020 redistricting file, persons"]
     units = systems["2020 redistricting file, housing units"]
     assert (persons.rho, units.rho) == (Fraction("2.56"), Fraction("0.07"))
-    assert persons.scope == units.scope
-    assert any("facilities by type" in kept for kept in persons.scope)
-    assert systems["2020 DHC"].rho is None
+    assert persons.invariants == units.invariants
+    assert all(kept in NOTES[0] for kept in persons.invariants)
+    assert any("facilities by type" in kept for kept in persons.invariants)
+    assert systems["2020 DHC, persons"].rho == Fraction("4.9622")
+    assert systems["2020 DHC, housing units"].rho == Fraction("7.7005")
     assert systems["2020 Detailed DHC-A"].rho == Fraction("4.944")
-    assert systems["2020 Detailed DHC-A"].intensity == "rho 4.944 in the states, and 19.776 for a change"
     assert systems["2020 Detailed DHC-B"].rho == Fraction("8.895302")
-    swapping = systems["censuses of 1990, 2000 and 2010"]
-    assert (swapping.rho, swapping.standard.partition(":")[0]) == (None, "pure")
-    told = census_2020().to_dict()
-    assert [total["one_person"] for total in told["totals"]] == [2.56, None]
-    assert list(told["systems"][0]["building_blocks"]) == BLOCKS
+    assert systems["2020 Supplemental DHC (S-DHC)"].rho == Fraction("1.257281")
+    added = [system for system in systems.values() if "added or removed" in system.unit]
+    assert len(added) == 3
+    assert all("for a change" in system.intensity for system in added)
+    assert [number for system in systems.values() for number in numbers_of(system).split(", ")][-1] == "10"
+
+
+def test_a_swap_of_those_at_risk_has_no_formula() -> None:
+    systems = {system.product: system for system in census_2020().systems}
+    targeted = systems["censuses of 1990, 2000 and 2010"]
+    assert targeted.rho is None
+    assert targeted.standard == "none was stated"
+    assert "does not hold of it" in targeted.intensity
+    assert "ln(" not in targeted.intensity
+    assert "ln(b + 1)" in systems["permutation swapping, for comparison"].intensity
 
 
 def test_the_story_of_the_census_has_every_product_and_level() -> None:

@@ -75,11 +75,14 @@ def test_the_story_of_the_census(run: Run, tmp_path: Path) -> None:
     assert "<svg" in picture.read_text()
     said = run("audit", "census-2020").out
     assert "40.95057" in said
-    assert (
-        "total of persons and housing units, which is 2.56 for a person and 0.07 for a housing unit" in said
-    )
-    assert "files that share the population of each state" in said
-    assert "occupied group-quarters facilities by type in each block" in " ".join(said.split())
+    assert "rho 2.63, advertised for the redistricting file, is a sum: 2.56 (person" in said
+    table = said[said.index("building blocks") : said.index("\nExact in 2020")].splitlines()[1:]
+    assert table[0].split() == ["system", *report["systems"][0]["building_blocks"], "source"]
+    assert max(map(len, table)) <= 120
+    words = " ".join(said.split())
+    assert all(kept in words for kept in report["systems"][0]["invariants"])
+    for system in report["systems"]:
+        assert all(source in words for source in system["sources"])
     assert run("audit", "census-2020", "--picture", tmp_path / "census.doc").code == 2
 
 

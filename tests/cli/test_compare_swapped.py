@@ -1,9 +1,12 @@
 """`holdfast compare` for swapped records: building blocks, errors, and what compares with what."""
 
 import json
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from tests.cli.conftest import Run
 
 SPEC = """
@@ -35,9 +38,11 @@ def test_words_have_the_blocks_the_errors_and_the_pairs(run: Run, spec: Path) ->
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("For the curator's eyes only")
     for words in (
-        "top-down measurements (naive-gaussian)\n  domain     tables of counts of records",
-        "  scope      those that share the counts of size by county and of size by all that is held\n",
-        "  scope      those that share the number of records, and nothing else\n",
+        "\nguarantee        permutation-swapping",
+        "\nstandard         pure ",
+        "\nswap rate        0.5 (1/2)\nlargest stratum  40 records\n",
+        "\nAt pure epsilon 3.714: permutation-swapping; lattice-laplace.\n",
+        "\nlattice-gaussian; top-down measurements (naive-gaussian): converted: ",
         "Errors of county by tenure: 8 cells, 120 records; margins that the swap keeps: county, tenure",
         "permutation-swapping and lattice-laplace: lattice-laplace is the stronger. ",
         "permutation-swapping and naive-gaussian: not comparable. ",
@@ -63,6 +68,9 @@ def test_json_and_the_file_say_the_same(run: Run, spec: Path) -> None:
     assert [row["keeps_margins"] for row in report["rows"]] == [True, True, True, False]
     assert all(row["mean_absolute_percentage_error"] >= 0 for row in report["rows"])
     assert len(report["pairs"]) == 6
+    assert report["standards"][0] == "at pure epsilon 3.714: permutation-swapping; lattice-laplace"
+    assert report["rows"][0]["building_blocks"]["intensity"] == "pure epsilon 3.714"
+    assert Fraction(report["rows"][0]["building_blocks"]["parameters"]["epsilon"]) < Fraction("3.714")
 
 
 def test_mechanisms_are_chosen_by_name(run: Run, spec: Path) -> None:
@@ -110,3 +118,67 @@ def test_bad_input_is_one_sentence(
     assert outcome.err.count("\n") == 1
     assert words in outcome.err
     assert sorted(spec.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "words"),
+    [
+        ("compare", ("--draws", "3"), "ask for 20 or more"),
+        ("compare", ("--mechanisms", "foo"), "names 'foo', which is not known"),
+        ("release", ("--engine", "foo"), "there is no engine 'foo'"),
+        ("release", ("--engine", "spark", "--jobs", "2"), "--jobs is for top-down releases"),
+        ("release", ("--jobs", "0"), "'--jobs': 0 is not in the range from 1 to 10,000"),
+        ("release", ("--jobs", "1.5"), "'--jobs': '1.5' is not a whole number in digits"),
+    ],
+)
+def test_options_are_refused_before_the_records_are_read(
+    run: Run, spec: Path, command: str, arguments: tuple[str, ...], words: str
+) -> None:
+    (spec.parent / "households.csv").unlink()
+    out = ("--out", spec.parent / "release") if command == "release" else ()
+    outcome = run(command, spec, *out, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+
+
+GEOGRAPHY = """
+[data]
+path = "households.csv"
+cells = ["tenure"]
+geography = { columns = ["county"] }
+[privacy]
+unit = "household"
+adjacency = "unit"
+epsilon = "5"
+[mechanism]
+name = "permutation-swapping"
+stratify = ["size"]
+swap = ["county"]
+"""
+
+
+def test_places_are_told_of_what_is_counted(run: Run, spec: Path) -> None:
+    """No level that the file lacks, no number with an exponent, no sentence twice."""
+    spec.write_text(GEOGRAPHY)
+    outcome = run("compare", spec, "--draws", "20")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "\nlevel   households  places  permutation-swapping  topdown  topdown at rho " in outcome.out
+    assert "\nErrors of county by tenure: " in outcome.out
+    assert "\nintensity        pure epsilon 5 " in outcome.out
+    assert "all  " not in outcome.out
+    assert not re.search(r"\de[-+]\d", outcome.out.replace("1e-05", ""))
+    assert outcome.out.count("exact are the counts of") == 1
+    assert " 0 households" not in outcome.out
+
+
+def test_hatching_is_told_of_where_there_is_some(
+    run: Run, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = list[str]()
+    monkeypatch.setattr(Figure, "supxlabel", lambda _, text, **__: told.append(text))
+    for names in ("permutation-swapping", "naive-gaussian"):
+        asked = ("compare", spec, "--draws", "20", "--mechanisms", names)
+        assert run(*asked, "--picture", spec.parent / f"{names}.png").code == 0
+    without, with_ = told
+    assert "Hatched" not in without
+    assert "Hatched: the margins are not kept." in with_

@@ -38,6 +38,36 @@ def test_margins_that_are_kept_are_points(run: Run, release: Path) -> None:
     assert shown.count("kept exactly") == 4
 
 
+BLOCKS = """[data]
+path = "blocks.csv"
+cells = ["sex"]
+count = "people"
+geography = { column = "block", prefixes = { state = 1, county = 2, block = 3 } }
+
+[privacy]
+unit = "person"
+standard = "zcdp"
+rho = "1"
+adjacency = "unit"
+
+[mechanism]
+name = "topdown"
+"""
+
+
+def test_what_rounds_to_nothing_has_no_sign(run: Run, tmp_path: Path) -> None:
+    rows = [f"9{county}{block},{sex},3" for county in "12" for block in "1234" for sex in "fm"]
+    (tmp_path / "blocks.csv").write_text("\n".join(["block,sex,people", *rows]) + "\n")
+    (tmp_path / "spec.toml").write_text(BLOCKS)
+    out = tmp_path / "out"
+    assert run("release", tmp_path / "spec.toml", "--out", out, "--seed", "2").code == 0
+    found = json.loads(run("intervals", out, "--level", "block", "--json").out)["rows"]
+    assert any(-0.05 < row["low"] < 0 for row in found)
+    shown = run("intervals", out, "--level", "block").out.split()
+    assert "0.0" in shown
+    assert "-0.0" not in shown
+
+
 def test_a_selection_and_a_level(run: Run, release: Path) -> None:
     asked = ("--where", "county=Alpha", "--where", "county=Beta", "--where", "education=Low")
     narrow, wide = (

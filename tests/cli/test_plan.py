@@ -38,3 +38,11 @@ def test_expected_errors_are_told_at_several_budgets(run: Run, example: Path) ->
     refused = run("plan", example, "--what-if", "rho=1")
     assert refused.code == 2
     assert "--what-if is of 'rho'" in refused.err
+
+
+def test_a_plan_names_the_passes_of_each_table(run: Run, tmp_path: Path) -> None:
+    assert run("init", "--topdown", "small", tmp_path).code == 0
+    spec = tmp_path / "topdown.toml"
+    persons, units = run("plan", spec).out.split("\nunits, with")
+    assert "Estimated one pass after another, and what a pass found stays: total, then cenrace and" in persons
+    assert "Estimated from all of these at once: the spec names no passes." in units

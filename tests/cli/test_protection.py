@@ -119,6 +119,18 @@ def test_no_protection_is_refused_before_anything_is_charged_or_written(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("rate", ['rate = "1/50"', ""])
+def test_a_swap_without_hope_is_refused_before_its_file_is_read(run: Run, tmp_path: Path, rate: str) -> None:
+    spec = written(tmp_path, SWAP.replace('rate = "1/50"', rate))
+    (tmp_path / "data.csv").write_text("no such columns\n")
+    assert run("release", spec, "--out", tmp_path / "out").err.startswith(
+        "error: the guarantee is no protection"
+    )
+    done = run("release", spec, "--out", tmp_path / "out", ACCEPT)
+    assert done.code == 2
+    assert "no column of" in done.err
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_it_is_accepted_quiet_does_not_silence_what_is_told(
     run: Run, tmp_path: Path, kind: str

@@ -1,5 +1,6 @@
 """Swapping, top-down releases and weighted noise on one geography: the same tables, kept alike."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,19 @@ import numpy as np
 import polars as pl
 import pytest
 
+from holdfast.comparison import places as module
 from holdfast.comparison.compare import compare
+from holdfast.comparison.contenders import simulated
 from holdfast.comparison.place_errors import PlaceComparison, PlaceErrors
 from holdfast.comparison.segregation import dissimilarity
-from holdfast.comparison.swaps import SwapComparison
+from holdfast.comparison.swap_report import SwapComparison
+from holdfast.mechanisms.catalogue import AnyMechanism
+from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.spec.model import Spec
-from holdfast.system.errors import SpecError
+from holdfast.system.errors import SamplingError, SpecError
 
 SWAP, TOPDOWN, WEIGHTED = "permutation-swapping", "topdown", "lattice-gaussian, weighted by level"
+AT_RHO, STAND_IN = "topdown at rho 0.6684", "anchored-laplace"
 COLUMNS = {"columns": ["state", "county", "tract"]}
 PREFIXES = {"column": "tract", "prefixes": {"state": 1, "county": 2, "tract": 3}}
 
@@ -37,7 +43,7 @@ def households() -> pl.DataFrame:
     )
 
 
-def spec(geography: dict[str, Any] | None = None, **data: Any) -> Spec:
+def spec(geography: dict[str, Any] | None = None, nulls: str = "error", **data: Any) -> Spec:
     geography = COLUMNS if geography is None else geography
     swap = ["county"] if "columns" in geography else ["tract"]
     return Spec.of(
@@ -49,6 +55,7 @@ def spec(geography: dict[str, Any] | None = None, **data: Any) -> Spec:
                 "stratify": ["state", "size"] if "columns" in geography else ["size"],
                 "swap": swap,
                 "rate": "1/5",
+                "nulls": nulls,
             },
         }
     )
@@ -71,15 +78,16 @@ def by_name(comparison: SwapComparison) -> dict[str, PlaceErrors]:
 
 
 def test_the_usual_three_keep_what_the_swap_keeps(found: SwapComparison) -> None:
-    assert [row.label for row in found.rows] == [SWAP, TOPDOWN, WEIGHTED]
+    assert [row.label for row in found.rows] == [SWAP, TOPDOWN, AT_RHO, WEIGHTED]
     assert found.kept == ("tract", "state by tenure")
-    assert places(found).levels == ("all", "state", "county", "tract")
-    assert places(found).sizes == (1, 2, 4, 12)
+    assert found.attributes == ("state", "county", "tract", "tenure")
+    assert places(found).levels == ("state", "county", "tract")
+    assert places(found).sizes == (2, 4, 12)
     for row in found.rows:
         assert list(row.blocks) == ["domain", "scope", "unit", "standard", "intensity"]
         assert row.errors is not None
         assert row.errors.kept
-    assert [row.nonnegative for row in found.rows] == [True, True, False]
+    assert [row.nonnegative for row in found.rows] == [True, True, True, False]
     (pair,) = [pair for pair in found.pairs if {pair.one, pair.other} == {SWAP, TOPDOWN}]
     assert pair.stronger == TOPDOWN
 
@@ -89,7 +97,7 @@ def test_levels_of_the_key_are_exact_and_others_are_not(found: SwapComparison) -
         errors: dict[str, float] = {}
         for each in row.by_population:
             errors[each.level] = max(errors.get(each.level, 0.0), each.mean_absolute_error)
-        assert (errors["all"], errors["state"]) == (0, 0)
+        assert errors["state"] == 0
         assert errors["county"] > 0
         assert errors["tract"] > 0
         counted: dict[str, int] = {}
@@ -125,13 +133,17 @@ def test_what_each_leaves_open(found: SwapComparison) -> None:
     assert rows[TOPDOWN].exposed == rows[WEIGHTED].exposed
     assert rows[SWAP].exposed[:1] == rows[TOPDOWN].exposed
     assert rows[SWAP].exposed[1] == "every household is released with its own state, size, tenure, number"
-    assert "0 households alone in a stratum" in rows[SWAP].exposed[2]
+    assert len(rows[SWAP].exposed) == 2  # no household is released as it is
+    (together, kept), *others = places(found).left_open
+    assert together == (SWAP, TOPDOWN, AT_RHO, WEIGHTED)
+    assert kept == "exact are the counts of tract and of state by tenure"
+    assert [names for names, _ in others] == [(SWAP,)]
 
 
 def test_a_geography_of_one_column_is_the_same_tree() -> None:
     found = compare(spec(PREFIXES), [SWAP], data=households(), draws=20)
     assert isinstance(found, SwapComparison)
-    assert places(found).levels == ("all", "state", "county", "tract")
+    assert places(found).levels == ("state", "county", "tract")
     assert found.kept == ("tract", "tenure")
 
 
@@ -140,7 +152,7 @@ def test_measurements_alone_keep_nothing() -> None:
     assert isinstance(found, SwapComparison)
     (row,) = places(found).rows
     assert row.exposed == ()
-    assert next(each for each in row.by_population if each.level == "all").mean_absolute_error > 0
+    assert next(each for each in row.by_population if each.level == "state").mean_absolute_error > 0
 
 
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
@@ -152,10 +164,125 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     twice = households().with_columns(tract=pl.col("tract").str.slice(1))
     with pytest.raises(SpecError, match="has the tract '11' in two places: give each a code of its own"):
         compare(spec(), data=twice, draws=20)
+    lacking = households().with_columns(
+        tract=pl.when(pl.col("tract").str.ends_with("1")).then(None).otherwise(pl.col("tract"))
+    )
+    with pytest.raises(
+        SpecError, match=r"lack their tract in more than one county: give them one in the file"
+    ):
+        compare(spec(nulls="level"), data=lacking, draws=20)
 
 
 def test_the_report_is_plain_values(found: SwapComparison) -> None:
     told = found.to_dict()["places"]
-    assert [row["mechanism"] for row in told["rows"]] == [SWAP, TOPDOWN, WEIGHTED]
-    assert {"level", "attribute", "index", "true", "mean"} == set(told["rows"][0]["segregation"][0])
+    assert [row["mechanism"] for row in told["rows"]] == [SWAP, TOPDOWN, AT_RHO, WEIGHTED]
+    assert {"level", "attribute", "index", "true", "mean", "negative"} == set(
+        told["rows"][0]["segregation"][0]
+    )
     assert told["levels"][-1] == {"level": "tract", "places": 12}
+
+
+def test_indices_of_what_is_kept_are_those_of_the_data() -> None:
+    """Noise on the lattice leaves cells below 0 and their sums as they are."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "block": rng.integers(1, 21, 200),
+            "grp": rng.choice(["A", "B"], 200),
+            "inc": rng.choice(list("pqrs"), 200),
+        }
+    )
+    swap = {"name": SWAP, "stratify": ["grp"], "swap": ["block"]}
+    asked = Spec.of(
+        {
+            "data": {"cells": ["grp", "inc"], "geography": {"columns": ["block"]}},
+            "privacy": {"unit": "household", "adjacency": "unit", "epsilon": "3"},
+            "mechanism": swap,
+        }
+    )
+    found = compare(asked, [SWAP, "lattice-gaussian"], data=frame, draws=20)
+    assert isinstance(found, SwapComparison)
+    for row in places(found).rows:
+        told = {(one.attribute, one.index): one for one in row.segregation}
+        for index in ("dissimilarity", "entropy"):
+            assert told["grp", index].mean == told["grp", index].true > 0
+            assert told["grp", index].negative == 0
+            assert told["inc", index].mean != told["inc", index].true
+        assert (told["inc", "entropy"].negative > 0) == (row.mechanism == WEIGHTED)
+        if row.negative is None:
+            assert row.mechanism == SWAP
+        else:
+            assert "of inc by block are below 0, and its indices take them for 0" in row.negative
+
+
+def test_noise_is_compared_at_one_standard(found: SwapComparison) -> None:
+    rows = {row.label: row for row in found.rows}
+    pure, at_rho, weighted = (rows[name].promise for name in (TOPDOWN, AT_RHO, WEIGHTED))
+    assert pure is not None
+    assert at_rho is not None
+    assert weighted is not None
+    assert at_rho.intensity.parameters() == weighted.intensity.parameters() != pure.intensity.parameters()
+    epsilon = rows[SWAP].blocks["intensity"]
+    assert found.standards[:2] == (
+        f"at {epsilon}: {SWAP}; {TOPDOWN}",
+        f"at rho 0.6684: {AT_RHO}; {WEIGHTED}",
+    )
+    errors = by_name(found)
+    assert errors[TOPDOWN].by_population != errors[AT_RHO].by_population
+    about = [names for names, words in found.notes if words.startswith("converted: this rho implies epsilon")]
+    assert about == [(AT_RHO, WEIGHTED)]
+
+
+def test_what_takes_too_long_has_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise that is too narrow to be drawn gives way to noise that is drawn at any size, at one epsilon."""
+    monkeypatch.setattr(module, "simulated", narrow)
+    found = compare(spec(), data=households(), draws=20)
+    assert isinstance(found, SwapComparison)
+    assert [row.label for row in found.rows] == [SWAP, TOPDOWN, STAND_IN]
+    row = found.rows[-1]
+    assert row.note == f"shown in place of {WEIGHTED}, which takes too long to be drawn exactly on this table"
+    assert list(row.blocks) == ["domain", "scope", "unit", "standard", "intensity"]
+    assert row.blocks["intensity"] == found.rows[0].blocks["intensity"]
+    assert row.errors is not None
+    assert row.errors.kept
+    assert len(found.standards) == 1
+    named = compare(spec(), ["lattice-gaussian", STAND_IN], data=households(), draws=20)
+    assert isinstance(named, SwapComparison)
+    assert [row.label for row in named.rows] == [WEIGHTED, STAND_IN]
+    assert named.rows[0].note == "cannot be used: a draw takes too long"
+
+
+def narrow(mechanism: AnyMechanism, *given: Any) -> Iterator[DrawArray]:
+    if mechanism.name == "lattice-gaussian":
+        raise SamplingError("a draw takes too long: write other options of tables.")
+    return simulated(mechanism, *given)
+
+
+def test_five_building_blocks_stand_side_by_side(found: SwapComparison) -> None:
+    blocks = found.building_blocks
+    assert list(blocks) == [
+        "domain",
+        "scope",
+        "unit",
+        "standard",
+        "intensity",
+        "swap rate",
+        "largest stratum",
+    ]
+    assert blocks["standard"] == ("pure", "pure", "zcdp", "zcdp")
+    assert blocks["swap rate"] == ("0.2 (1/5)", "", "", "")
+    assert blocks["largest stratum"][0] == f"{found.swap['largest_stratum']} households"
+
+
+def test_no_bias_is_nothing_but_zero(found: SwapComparison) -> None:
+    for row in by_name(found).values():
+        assert {one.words for one in row.bias if one.level == "state"} == {"0"}
+        assert all("e" not in one.words for one in row.bias)
+
+
+def test_other_noise_may_be_named(found: SwapComparison) -> None:
+    """Pure noise on the lattice is weighted in the norm that queries go with."""
+    pure = compare(spec(), ["lattice-laplace", TOPDOWN], data=households(), draws=20)
+    assert isinstance(pure, SwapComparison)
+    assert [row.label for row in pure.rows] == ["lattice-laplace, weighted by level", TOPDOWN]
+    assert {row.blocks["intensity"] for row in pure.rows} == {found.rows[0].blocks["intensity"]}

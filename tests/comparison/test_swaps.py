@@ -14,7 +14,7 @@ import pytest
 from holdfast.comparison import swaps as module
 from holdfast.comparison.comparable import Reach, Side, related
 from holdfast.comparison.compare import compare
-from holdfast.comparison.swaps import SwapComparison, SwapRow
+from holdfast.comparison.swap_report import SwapComparison, SwapRow
 from holdfast.mechanisms.swapping.embedded import Swap, swap_group
 from holdfast.mechanisms.swapping.outputs import cell_counts
 from holdfast.mechanisms.swapping.tallies import Tally

@@ -14,7 +14,7 @@ from holdfast.privacy.intensity import GaussianDP
 from holdfast.privacy.tight import tight
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import GuaranteeError
-from holdfast.system.machine import BYTES_PER_CELL
+from holdfast.system.machine import BYTES_PER_CELL, IN_PARTS
 from holdfast.testing.contract import Subject, largest, the_loss_is_within_the_guarantee
 from holdfast.testing.worlds import WORLDS, Case
 
@@ -99,5 +99,6 @@ def test_noise_in_parts_asks_for_less_room() -> None:
         LatticeGaussian.Options.model_validate({"queries": queries})
         for queries in ([], [{"marginal": ["sex"]}])
     )
-    assert LatticeGaussian.room_per_cell(plain) == BYTES_PER_CELL
-    assert 8 + 4 < LatticeGaussian.room_per_cell(weighted) < BYTES_PER_CELL
+    assert LatticeGaussian.room_per_cell(plain, apart=False) == BYTES_PER_CELL
+    assert LatticeGaussian.room_per_cell(plain, apart=True) == IN_PARTS < BYTES_PER_CELL
+    assert LatticeGaussian.room_per_cell(weighted, apart=False) == IN_PARTS

@@ -26,7 +26,12 @@ def test_the_census_is_read_at_any_delta(visitor: Visitor) -> None:
             values = line.effective.to_dict()
             for name in ("epsilon", "epsilon_tight", "epsilon_gaussian"):
                 assert plain_number(float(values[name])) in text
+    report = audit.census_2020()
     page = visitor.get("/audits").text
+    shown = words(visitor.get("/audits"))
+    for system in report.systems:
+        assert all(block in shown for block in (*system.blocks.values(), *system.sources))
+    assert all(total.words[1:] in shown for total in report.totals)
     assert 'aria-current="page">Census 2020' in page
     assert 'aria-current="page">Audits' in page
 

@@ -79,10 +79,18 @@ def test_places_of_swapped_records_stand_beside_other_mechanisms(tmp_path: Path)
     visitor.desk.jobs["compare"].wait()
     told = words(visitor.get("/accuracy"))
     for part in (
-        "How far a cell of a place is off on average, by the people of the place",
+        "How far a cell of a place is off on average, by the households of the place",
+        "The building blocks of each guarantee Guarantee permutation-swapping topdown topdown at rho",
+        "domain files of households, in no order tables of counts of households",
+        "scope those that share the counts of size by tract and county and of size by all that is held",
+        "unit each household of distance",
+        "standard pure pure zcdp zcdp",
+        "intensity pure epsilon",
+        "swap rate 0.25 (1/4) largest stratum",
+        "permutation-swapping; topdown. At rho",
         "Bias of counts, by their size",
         "Segregation, on average over draws",
-        "permutation-swapping leaves open: every household is released with its own size, tenure",
+        "Left open by permutation-swapping: every household is released with its own size, tenure",
         "lattice-gaussian, weighted by level",
     ):
         assert part in told

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.cli import progress as module
 from holdfast.cli.progress import CLEAR, ProgressLine
+from holdfast.system import progress as stages
 from holdfast.system.progress import Progress, Stage, doing, heard, sized_steps, steps
 
 
@@ -32,7 +33,7 @@ def test_steps_count_by_their_sizes() -> None:
     with heard(progress):
         for _ in sized_steps(range(2), "the tree", [10, 30]):
             for _ in steps(range(2), "a level"):
-                progress.stages[0].since = 0.0
+                progress.stages[0].since = progress.stages[1].since = 0.0
                 said.append(progress.sentence(10.0))
     assert said == [
         "a level: 10 s so far",
@@ -49,6 +50,19 @@ def test_without_a_number_of_steps_the_time_so_far_is_told() -> None:
     progress.begin(Stage("reading", since=0.0))
     assert progress.sentence(4.0) == "reading: 4 s so far"
     assert progress.sentence(600.0) == "reading: 10 min so far"
+
+
+def test_each_phase_counts_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(stages, "monotonic", lambda: clock[0])
+    progress = Progress()
+    outer, inner = Stage("releasing", since=0.0), Stage("swapping", since=200.0)
+    progress.begin(outer)
+    progress.begin(inner)
+    assert progress.sentence(203.0) == "swapping: 3 s so far"
+    clock[0] = 300.0
+    progress.end(inner)
+    assert progress.sentence(305.0) == "releasing: 5 s so far"
 
 
 def test_a_loop_that_breaks_off_has_ended() -> None:

@@ -16,7 +16,7 @@ from website.build import build
 from website.checks import flaws
 from website.gallery import GALLERY, PICTURE, SCRIPT, projects
 from website.pages import SECTIONS, sources
-from website.reference import spec
+from website.reference import outputs, spec
 from website.reference.keys import KEYS
 from website.slides import slides, write
 from website.stage import _leading
@@ -25,6 +25,10 @@ import holdfast
 from holdfast.version import VERSION
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CUT = """() => [...document.querySelectorAll(".highlight:not(.language-text) pre > code")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
+BROKEN = """() => [...document.querySelectorAll("th code")]
+  .filter((one) => one.getClientRects().length > 1).map((one) => one.innerText)"""
 ASKED = ("negative counts", "household", "rho", "pip", "tract")
 
 
@@ -65,6 +69,13 @@ def test_search_finds_things_from_files_and_asks_no_host(site: Path) -> None:
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "guides" / "data.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        for name in ("tutorials/people-and-units", "guides/data"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.locator(".highlight:not(.language-text) pre > code").count()
+            assert page.evaluate(CUT) == []
+        page.goto((site / "guides" / "scale.html").as_uri())
+        assert page.evaluate(BROKEN) == []
+        page.goto((site / "guides" / "data.html").as_uri())
         for words in ASKED:
             page.reload()
             page.locator("label[for=__search]").first.click()
@@ -145,6 +156,24 @@ def test_the_gallery_shows_every_project_with_its_picture_and_its_archive(site: 
         assert f"```python\n{code}\n```" in page
         with zipfile.ZipFile(site / "gallery" / project.name / f"{project.name}.zip") as packed:
             assert {f"{project.name}/{path.name}" for path in project.iterdir()} == set(packed.namelist())
+
+
+def test_the_reference_of_outputs_has_what_is_told_of_swapped_records(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (line,) = outputs.NAMES
+    monkeypatch.setattr(outputs, "LINES", line)
+    page = outputs.page()
+    assert "\n## holdfast compare, of records\n" in page
+    places = ("by_population[].mean_absolute_error", "bias[].bias", "segregation[].negative", "exposed")
+    told = (
+        "swap.rate",
+        "tabulation.size",
+        "pairs[].why",
+        "standards",
+        *(f"places.rows[].{one}" for one in places),
+    )
+    assert [name for name in told if f"| `{name}` |" not in page] == []
 
 
 def test_the_readme_is_short() -> None:

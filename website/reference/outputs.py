@@ -21,12 +21,33 @@ draws = 80
 warmup = 20
 """
 DEPENDENT = '[model]\nfamily = "dependent-counts"\nn = 50\nz0 = "1/10"\nz1 = "9/10"\n'
+SWAP = """[data]
+path = "households.csv"
+cells = ["tenure"]
+geography = { columns = ["state", "county"] }
+
+[privacy]
+unit = "household"
+adjacency = "unit"
+epsilon = "2"
+
+[mechanism]
+name = "permutation-swapping"
+stratify = ["state", "size"]
+swap = ["county"]
+"""
+HOUSEHOLDS = "state,county,size,tenure\n" + "".join(
+    f"s{place % 2},s{place % 2}c{place % 4 // 2},{place // 4 % 2 + 1},{('own', 'rent')[place * place % 3 % 2]}\n"
+    for place in range(64)
+)
+NAMES = {"compare swap.toml --draws 20": "compare, of records"}
 LINES = """
 init
 audit universe holdfast.toml
 audit exposure holdfast.toml
 plan holdfast.toml
 compare holdfast.toml --draws 20
+compare swap.toml --draws 20
 keygen agency.key
 ledger open census.ledger --budget 2
 release holdfast.toml --out release --ledger census.ledger --sign agency.key --seed 1
@@ -52,6 +73,8 @@ HEAD = """# JSON outputs
 What every command prints with `--json`, as found by running it on the built-in table. Names of fields stay where sentences
 get better; numbers and texts in the last column are examples, where they are the same in every run.
 """
+DEEPEST = 4
+"""Tables and lists within each other, of which fields are told; comparisons of places have two more."""
 OF_A_MACHINE = re.compile(r"(seconds|bytes|cores)$")
 """Fields that tell of a machine: they may be the same twice, and not on another."""
 
@@ -77,31 +100,35 @@ def _printed() -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
         folder = Path(name)
         (folder / "model.toml").write_text(MODEL, encoding="utf-8")
         (folder / "dependent.toml").write_text(DEPENDENT, encoding="utf-8")
+        (folder / "swap.toml").write_text(SWAP, encoding="utf-8")
+        (folder / "households.csv").write_text(HOUSEHOLDS, encoding="utf-8")
         for line in LINES.strip().splitlines():
             ran = run(f"holdfast {line} --json", folder)
             if ran.code == 2 and "No such" in ran.err:  # a command without it, or not of this version
                 run(f"holdfast {line}", folder)
                 continue
-            yield line, fields(json.loads(ran.out))
+            yield line, fields(json.loads(ran.out), deepest=DEEPEST + 2 * (line in NAMES))
 
 
 def _name(line: str) -> str:
     words = line.split()
+    if line in NAMES:
+        return NAMES[line]
     return " ".join(words[:2]) if words[0] in ("audit", "ledger", "certificate", "test") else words[0]
 
 
-def fields(value: Any, path: str = "", depth: int = 0) -> list[tuple[str, str, str]]:
+def fields(value: Any, path: str = "", deepest: int = DEEPEST) -> list[tuple[str, str, str]]:
     """Return the fields of a value, those within lists by their first entry."""
-    if isinstance(value, dict) and depth < 4 and value:
+    if isinstance(value, dict) and deepest and value:
         found: list[tuple[str, str, str]] = []
         for name, inner in value.items():
-            found += fields(inner, f"{path}.{name}" if path else name, depth + 1)
+            found += fields(inner, f"{path}.{name}" if path else name, deepest - 1)
         return found
-    if isinstance(value, list) and value and isinstance(value[0], dict) and depth < 4:
+    if isinstance(value, list) and value and isinstance(value[0], dict) and deepest:
         merged: dict[str, Any] = {}
         for each in value:
             merged |= {name: inner for name, inner in each.items() if merged.get(name) is None}
-        return fields(merged, f"{path}[]", depth + 1)
+        return fields(merged, f"{path}[]", deepest - 1)
     return [(path or "(all)", _kind(value), _example(value))]
 
 

@@ -3,11 +3,10 @@
 The bureau advertises rho-zCDP for one changed person. The total population of each state is published
 exactly, so one person's change of state takes a second person's change back: a = 2, and rho holds as
 a^2 rho [semi-dp, Lemma 39] among tables with the same totals. Housing units are another unit, with a rho of
-their own: their number in each block is published exactly. The totals that were advertised for a product add
-the two up; that is nobody's loss, so no line is made of a total.
+their own: their number in each block is published exactly. The totals that were advertised add the two up,
+that of the DHC over both products; that is nobody's loss, so no line is made of a total.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, csr_array, vstack
 
-from holdfast.audit.census_systems import HOUSING, PERSON, SYSTEMS, UNIT, System
+from holdfast.audit.census_systems import DHC, DHC_PERSON, DHC_UNIT, HOUSING, PERSON, SYSTEMS, UNIT, System
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.privacy.intensity import ZeroConcentrated
 from holdfast.system.notebook import NotebookReport, Picture
@@ -26,6 +25,7 @@ DELTA = Fraction(1, 10**10)
 SOURCES = (
     "rho 2.56 for persons and 0.07 for housing units in the redistricting file: semi-dp, Section 6",
     "totals of rho, 2.63 for the redistricting file and 15.29 for the DHC: swapping-slides, TDA Satisfies DP",
+    f"rho 4.9622 for persons and 7.7005 for housing units in the DHC: {DHC}",
     "the invariants: semi-dp, Section 6",
     "epsilon at delta: rho + 2 sqrt(rho log(1/delta)), semi-dp, Lemma 40; tight: canonne2020, Corollary 13",
     "epsilon for Gaussian noise, mu^2 = 2 rho: balle2018, Theorem 8; nothing less holds of normal noise",
@@ -65,23 +65,44 @@ class Line:
 
 
 @dataclass(frozen=True)
+class LossPart:
+    """What one unit loses of a total by one file."""
+
+    file: str
+    unit: str
+    rho: Fraction
+
+
+@dataclass(frozen=True)
 class Total:
-    """What was advertised for a product, persons and housing units together, and its parts if known."""
+    """What was advertised, persons and housing units together, and its parts."""
 
     product: str
     rho: Fraction
-    parts: Mapping[str, Fraction]
+    parts: tuple[LossPart, ...]
+    note: str
+    """What one person loses of it."""
+
+    def of(self, unit: str) -> Fraction:
+        """Return what one unit loses, over all files."""
+        return sum((part.rho for part in self.parts if part.unit == unit), Fraction())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        parts = {unit: float(rho) for unit, rho in self.parts.items()}
-        person = self.parts.get("person")
         return {
             "product": self.product,
             "rho": float(self.rho),
-            "parts": parts or None,
-            "one_person": None if person is None else float(person),
+            "parts": [{"file": p.file, "unit": p.unit, "rho": float(p.rho)} for p in self.parts],
+            "one_person": float(self.of("person")),
+            "one_housing_unit": float(self.of("housing unit")),
+            "note": self.note,
         }
+
+    @property
+    def words(self) -> str:
+        """The total as a sum, and what is left of it for one person."""
+        parts = " + ".join(f"{float(part.rho):.2f} ({part.unit}, {part.file})" for part in self.parts)
+        return f"rho {float(self.rho):g}, advertised for the {self.product}, is a sum: {parts}. {self.note}"
 
 
 @dataclass(frozen=True)
@@ -112,10 +133,26 @@ class CensusReport(NotebookReport):
         }
 
 
-PARTS = {"person": PERSON, "housing unit": UNIT}
+REDISTRICTING = (
+    LossPart("redistricting file", "person", PERSON),
+    LossPart("redistricting file", "housing unit", UNIT),
+)
 TOTALS = (
-    Total("redistricting file", sum(PARTS.values(), Fraction()), PARTS),
-    Total("DHC", Fraction("15.29"), {}),
+    Total(
+        "redistricting file",
+        Fraction("2.63"),
+        REDISTRICTING,
+        "One person whose answers change loses 2.56 of it: tables of housing units only tell whether one is"
+        " occupied.",
+    ),
+    Total(
+        "DHC",
+        Fraction("15.29"),
+        (*REDISTRICTING, LossPart("DHC", "person", DHC_PERSON), LossPart("DHC", "housing unit", DHC_UNIT)),
+        "One person loses 7.52 of it in tables of persons, over both products; the DHC's tables of households"
+        " tell the householder's age, sex and race and how members are related, so that a change of answers"
+        " may count there, too: 15.22 at most.",
+    ),
 )
 
 
@@ -139,8 +176,8 @@ def census_2020(delta: Fraction = DELTA) -> CensusReport:
         ),
     )
     products = (
-        ("redistricting file, persons", "person", PARTS["person"], people),
-        ("redistricting file, housing units", "housing unit", PARTS["housing unit"], units),
+        ("redistricting file, persons", "person", PERSON, people),
+        ("redistricting file, housing units", "housing unit", UNIT, units),
     )
     found = []
     for product, unit, rho, levels in products:

@@ -1,10 +1,12 @@
 """What everybody should be told of a release, and the word that one without protection takes."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from holdfast.certificate.head import VerdictSection
 from holdfast.certificate.model import Certificate
 from holdfast.certificate.parts import TablePart
+from holdfast.certificate.verdict import told_apart
 from holdfast.certificate.warnings import WEAK, percent, warnings_of
 from holdfast.data.levels import formulas
 from holdfast.system.errors import GuaranteeError
@@ -29,10 +31,23 @@ def require_protection(certificate: Certificate, *, accepted: bool) -> None:
 
     It follows from public values alone, and is asked before anything is charged or drawn.
     """
-    verdict = certificate.verdict
-    if accepted or verdict.level != "none":
+    if accepted or certificate.verdict.level != "none":
         return
-    raise GuaranteeError(
+    raise _unprotected()
+
+
+def require_hope(loss: Fraction | None, *, accepted: bool) -> None:
+    """Raise GuaranteeError where a file of records will lose so much for each record that little is left.
+
+    It is the verdict of what any file loses at least, and is asked before one is read.
+    """
+    if accepted or loss is None or told_apart(loss) <= WEAK:
+        return
+    raise _unprotected()
+
+
+def _unprotected() -> GuaranteeError:
+    return GuaranteeError(
         "the guarantee is no protection to speak of, as a guess from even odds may be right with a"
         f" probability of more than {percent(WEAK)}: ask for a stronger one in {setting('privacy')}, or"
         f" release it all the same with {option('accept_no_protection', True)}."

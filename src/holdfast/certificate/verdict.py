@@ -152,13 +152,18 @@ def shares(guarantee: Guarantee) -> tuple[float, float]:
     """
     intensity = guarantee.intensity
     if guarantee.scope.data == "records" and isinstance(intensity, Pure):
-        right = _up(_sure(CLOSEST * intensity.epsilon / guarantee.unit.records))
+        right = told_apart(intensity.epsilon / guarantee.unit.records)
         return right, right
     right, at = _up(rightly_guessed(intensity)), epsilon_at(intensity)
     if at is None:
         return right, right
     beyond = Fraction(at.epsilon) - Fraction(log1p(-1 / RARELY))
     return right, max(right, _up(_sure(beyond)))
+
+
+def told_apart(loss: Fraction) -> float:
+    """Return how often two records are told apart that lose so much for each record of distance."""
+    return _up(_sure(CLOSEST * loss))
 
 
 def rightly_guessed(intensity: Intensity) -> float:

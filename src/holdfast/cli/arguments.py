@@ -48,6 +48,7 @@ def whole(least: int, most: int) -> Callable[[str | int], int]:
 
 
 SEED, DRAWS, RECORDS, ROW = whole(0, 2**63 - 1), whole(0, 10**7), whole(1, 2**53), whole(1, 2**53)
+JOBS = whole(1, 10**4)
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a TOML file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Quiet = Annotated[

@@ -8,6 +8,8 @@ from rich.table import Table
 
 from holdfast import audit
 from holdfast.audit.census import DELTA, SOURCES, CensusReport, Line
+from holdfast.audit.census_systems import NOTES, numbers_of
+from holdfast.audit.census_systems import SOURCES as SYSTEM_SOURCES
 from holdfast.cli.arguments import Json, Quiet, ReportFile, drawing
 from holdfast.cli.console import columns
 from holdfast.cli.reports import deliver, require_new_file
@@ -16,6 +18,8 @@ from holdfast.system.files import save_figure
 
 LABEL = 44
 """Letters of a line beside a bar."""
+WIDTHS = {"system": 20, "domain": 11, "scope": 22, "unit": 13, "standard": 8, "intensity": 18, "source": 6}
+"""Letters of the columns of systems, so that a row fits 120."""
 
 
 def command(
@@ -59,30 +63,27 @@ def _words(report: CensusReport) -> None:
         " rho is worth, neither more nor less. Integer noise in many measurements comes near to it."
     )
     for total in report.totals:
-        parts = " and ".join(f"{float(rho):g} for a {unit}" for unit, rho in total.parts.items())
-        console.print(
-            f"The rho {float(total.rho):g} that was advertised for the {total.product} is a total of persons"
-            f" and housing units, {f'which is {parts}' if parts else 'whose parts the sources do not state'}:"
-            " no person loses it."
-        )
+        console.print(total.words)
     _print_systems(report)
     for source in SOURCES:
         console.print(f"Source: {source}.")
 
 
 def _print_systems(report: CensusReport) -> None:
-    """Print the five building blocks of each system."""
-    console = terminal()
-    console.print("The systems by their five building blocks", style="bold")
+    """Print a row for each system: its five building blocks, and where they are told."""
+    table = Table(title="The systems by their five building blocks")
+    for name, width in WIDTHS.items():
+        table.add_column(name, max_width=width, overflow="fold")
     for system in report.systems:
-        console.print(f"{system.product}: {system.method}", soft_wrap=True)
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(no_wrap=True)
-        grid.add_column()
-        for name, words in system.blocks.items():
-            grid.add_row(f"  {name}", words)
-        grid.add_row("  source", "; ".join(system.sources))
-        console.print(grid)
+        if table.row_count:
+            table.add_row()
+        table.add_row(f"{system.product}: {system.method}", *system.blocks.values(), numbers_of(system))
+    console = terminal()
+    console.print(table)
+    for note in NOTES:
+        console.print(note)
+    for number, source in enumerate(SYSTEM_SOURCES, 1):
+        console.print(f"{number}  {source}")
 
 
 def draw(report: CensusReport, path: Path) -> None:

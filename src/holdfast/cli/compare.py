@@ -13,16 +13,18 @@ from holdfast.cli.reports import deliver, require_new_file
 from holdfast.cli.terminal import terminal
 from holdfast.system.files import require_file, require_picture
 from holdfast.system.progress import doing
-from holdfast.system.text import counted
+from holdfast.system.text import counted, plain_number
 
 if TYPE_CHECKING:
     from holdfast.comparison.cell_keys import KeyedComparison
     from holdfast.comparison.place_errors import PlaceComparison
-    from holdfast.comparison.swaps import SwapComparison, SwapRow
+    from holdfast.comparison.swap_report import SwapComparison
     from holdfast.comparison.tables import Comparison
 
 MOST_MARGINS = 6
 """Margins that have a column on the screen; JSON has all of them."""
+WIDEST = 32
+"""Letters of a building block in one line."""
 
 
 def command(
@@ -143,19 +145,18 @@ def _margins(comparison: "Comparison") -> Table | None:
 
 def _print_swaps(comparison: "SwapComparison") -> None:
     """Print the building blocks, the errors, and how each two guarantees are related."""
-    from holdfast.comparison.swaps import FOR_WHOM, NOTE
+    from holdfast.comparison.swap_report import FOR_WHOM, NOTE
 
     console = terminal()
     console.print(FOR_WHOM, style="bold", soft_wrap=True)
-    for row in comparison.rows:
-        console.print(row.label, style="bold")
-        if row.promise is not None:
-            console.print(_blocks(row))
-        if row.note:
-            console.print(f"  {row.note.rstrip('.')}.", soft_wrap=True)
+    console.print(_blocks(comparison))
+    for words in comparison.standards:
+        console.print(f"{words[:1].upper()}{words[1:]}.", soft_wrap=True)
+    for names, words in comparison.notes:
+        console.print(f"{'; '.join(names)}: {words.rstrip('.')}.", soft_wrap=True)
     console.print(_swap_errors(comparison))
     if comparison.places is not None:
-        _print_places(comparison.places)
+        _print_places(comparison.places, comparison.whom.counted)
     console.print(f"Note: {NOTE}", soft_wrap=True)
     for pair in comparison.pairs:
         verdict = "not comparable" if not pair.comparable else "the same" if pair.stronger is None else None
@@ -163,13 +164,14 @@ def _print_swaps(comparison: "SwapComparison") -> None:
         console.print(f"{pair.one} and {pair.other}: {title}. {pair.why}", soft_wrap=True)
 
 
-def _blocks(row: "SwapRow") -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column()
-    for name, words in row.blocks.items():
-        grid.add_row(f"  {name}", words)
-    return grid
+def _blocks(comparison: "SwapComparison") -> Table:
+    """Return the building blocks of each guarantee, one column a mechanism."""
+    table = columns(["guarantee"], title="Building blocks")
+    for row in comparison.usable:
+        table.add_column(row.label, max_width=WIDEST)
+    for name, each in comparison.building_blocks.items():
+        table.add_row(name, *each)
+    return table
 
 
 def _swap_errors(comparison: "SwapComparison") -> Table:
@@ -192,19 +194,17 @@ def _swap_errors(comparison: "SwapComparison") -> Table:
     return table
 
 
-def _print_places(places: "PlaceComparison") -> None:
+def _print_places(places: "PlaceComparison", whom: str) -> None:
     """Print errors by population, bias by size of count, segregation, and what each leaves open."""
     console, names = terminal(), [row.mechanism for row in places.rows]
-    table = columns(
-        ("level", "people"), ("places", *names), title="Mean absolute error of cells, by population"
-    )
+    table = columns(("level", whom), ("places", *names), title="Mean absolute error of cells, by population")
     for each in zip(*(row.by_population for row in places.rows), strict=True):
-        errors = [f"{one.mean_absolute_error:.3g}" for one in each]
+        errors = [plain_number(one.mean_absolute_error) for one in each]
         table.add_row(each[0].level, _span(each[0].low, each[0].high), f"{each[0].places:,}", *errors)
     console.print(table)
     table = columns(("level", "count"), ("cells", *names), title="Bias of counts, by their size")
     for bias in zip(*(row.bias for row in places.rows), strict=True):
-        told = [f"{one.bias:+.2g} +- {one.standard_error:.1g}" for one in bias]
+        told = [one.words for one in bias]
         table.add_row(bias[0].level, _span(bias[0].low, bias[0].high), f"{bias[0].counts:,}", *told)
     console.print(table)
     table = columns(("level", "of", "index"), ("data", *names), title="Segregation, mean over draws")
@@ -213,8 +213,10 @@ def _print_places(places: "PlaceComparison") -> None:
         table.add_row(index[0].level, index[0].attribute, index[0].index, f"{index[0].true:.3g}", *means)
     console.print(table)
     for row in places.rows:
-        for words in row.exposed or ("no number is exact, and no record is released",):
-            console.print(f"{row.mechanism} leaves open: {words}.", soft_wrap=True)
+        if row.negative:
+            console.print(f"{row.mechanism}: {row.negative}.", soft_wrap=True)
+    for about, words in places.left_open:
+        console.print(f"Left open by {'; '.join(about)}: {words}.", soft_wrap=True)
 
 
 def _span(low: int, high: int | None) -> str:

@@ -228,16 +228,16 @@ def _print_estimates(report: "EstimateReport") -> None:
 def _shown(value: float) -> str:
     """Return a number for people: whole, or of five digits.
 
-    >>> _shown(-1200), _shown(0.123456), _shown(float("inf")), _shown(float("nan"))
-    ('-1,200', '0.12346', 'no bound', 'none')
+    >>> _shown(-1200), _shown(0.123456), _shown(-0.0), _shown(float("inf")), _shown(float("nan"))
+    ('-1,200', '0.12346', '0', 'no bound', 'none')
     """
     if isnan(value):
         return "none"
     if isinf(value):
         return "no bound"
-    return (
-        f"{value:,}" if isinstance(value, int) else f"{value:,.5g}" if abs(value) < 10**4 else f"{value:,.1f}"
-    )
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:z,.5g}" if abs(value) < 10**4 else f"{value:,.1f}"
 
 
 def _print_nodes(report: "NodeReport") -> None:
@@ -248,7 +248,7 @@ def _print_nodes(report: "NodeReport") -> None:
     frame = report.to_frame()
     for row in frame.head(MOST_ROWS).iter_rows(named=True):
         note = "kept exactly" if row["kept_exactly"] else row["coverage"]
-        ends = [f"{row[name]:,.1f}" for name in ENDS]
+        ends = [f"{row[name]:z,.1f}" for name in ENDS]  # what rounds to nothing has no sign
         table.add_row(*(row[name] for name in (report.place, *report.names)), *ends, note)
     console.print(table)
     if frame.height > MOST_ROWS:

@@ -105,7 +105,7 @@ def _part_words(report: "PartPlan", *, shared: bool) -> None:
 
 
 def _print_measured(report: "PartPlan") -> None:
-    """Print what is measured of each level, and how much noise that gets."""
+    """Print what is measured of each level, how much noise that gets, and in which passes counts follow."""
     measured = report.details.get("measurements", [])
     if not measured:
         return
@@ -119,6 +119,13 @@ def _print_measured(report: "PartPlan") -> None:
             each["level"], f"{each['nodes']:,}", each["query"], share, f"{sqrt(each['variance']):.3g}"
         )
     terminal().print(table)
+    passes = report.details.get("estimated")
+    terminal().print(
+        f"Estimated one pass after another, and what a pass found stays: {passes}."
+        if passes
+        else "Estimated from all of these at once: the spec names no passes.",
+        soft_wrap=True,
+    )
 
 
 def _print_expected(report: "PartPlan", *, shared: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 import holdfast as hf
 from holdfast.cli.arguments import (
+    JOBS,
     QUIET,
     ROW,
     ChargedLedger,
@@ -54,7 +55,9 @@ def command(
     ] = "embedded",
     jobs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="For top-down releases: so many processes; one a core by default."),
+        typer.Option(
+            parser=JOBS, metavar="N", help="For top-down releases: so many processes; one a core by default."
+        ),
     ] = None,
     utility: Annotated[
         Path | None,

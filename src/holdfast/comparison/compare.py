@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.comparison.places import compare_places
-from holdfast.comparison.swaps import SwapComparison, compare_swaps
+from holdfast.comparison.swap_report import SwapComparison
+from holdfast.comparison.swaps import compare_swaps
 from holdfast.comparison.tables import Comparison, compare_tables
 from holdfast.spec.load import read_spec
 from holdfast.spec.model import Spec

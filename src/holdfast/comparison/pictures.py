@@ -6,7 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from holdfast.comparison.comparable import Reach
-from holdfast.comparison.swaps import SwapComparison, SwapRow
+from holdfast.comparison.swap_report import SwapComparison, SwapRow
 from holdfast.comparison.tables import Comparison, MechanismRow
 from holdfast.comparison.terms import format_intensity
 from holdfast.mechanisms.errors.accuracy import Size
@@ -117,9 +117,11 @@ def _draw_swaps(comparison: SwapComparison, path: Path) -> None:
     left.set_yticks(_places(rows), [f"{row.label}\n{_guarantee(row)}" for row in rows], fontsize=8)
     of = counted(comparison.records, comparison.whom.record, comparison.whom.counted)
     figure.suptitle(f"{' by '.join(comparison.attributes)}, {of}", fontsize=11)
+    noisy = any(not row.errors.kept for row in rows if row.errors is not None)
+    hatched = "Hatched: the margins are not kept. " if noisy else ""
     figure.supxlabel(
         "Each guarantee is for its own pairs, in its own standard: intensities do not compare by their size."
-        "\nHatched: the margins are not kept. For the curator's eyes only.",
+        f"\n{hatched}For the curator's eyes only.",
         fontsize=8,
     )
     save_figure(figure, path)

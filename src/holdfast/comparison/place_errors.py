@@ -2,11 +2,12 @@
 
 Errors by size of place, bias by size of count, and segregation, measured against the confidential counts,
 level by level. Errors are of the cells of each place; a place is in the class of its own population, a
-count in that of its own size. Indices are of counts without their negative ones, which noise on the lattice
-may have.
+count in that of its own size. Indices are of the counts of groups by place. Where such a count is below 0, as
+noise on the lattice may leave it, it has no share and is taken for 0; so an index of counts that are kept is
+that of the data.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from holdfast.comparison.segregation import dissimilarity, entropy
 from holdfast.data.geography import Regions
 from holdfast.lattice.arrays import FloatArray, IntArray
+from holdfast.system.text import with_error
 
 POPULATIONS = (0, 1, 10, 100, 1_000, 10_000)
 """Where classes of places begin."""
@@ -51,16 +53,25 @@ class CountBias:
     standard_error: float
     mean_absolute_error: float
 
+    @property
+    def words(self) -> str:
+        """The bias and its standard error, for people."""
+        return with_error(self.bias, self.standard_error)
+
 
 @dataclass(frozen=True)
 class SegregationIndex:
-    """An index of an attribute over the places of a level: of the data, and the mean over draws."""
+    """An index of an attribute over the places of a level: of the data, and the mean over draws.
+
+    ``negative`` is the share of the counts of groups that were below 0 and taken for 0.
+    """
 
     level: str
     attribute: str
     index: str
     true: float
     mean: float
+    negative: float
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,18 @@ class PlaceErrors:
     segregation: tuple[SegregationIndex, ...]
     exposed: tuple[str, ...]
     """What a release of it leaves open, in words."""
+
+    @property
+    def negative(self) -> str | None:
+        """What is done about counts of groups below 0, in words; None where there are none."""
+        most = max((each.negative for each in self.segregation), default=0.0)
+        if not most:
+            return None
+        of = dict.fromkeys(f"{one.attribute} by {one.level}" for one in self.segregation if one.negative)
+        return (
+            f"up to {100 * most:.2g} % of the counts of {', '.join(of)} are below 0, and its indices take"
+            " them for 0, so that small groups count for more than was released"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not defined is None."""
@@ -95,6 +118,12 @@ class PlaceComparison:
     sizes: tuple[int, ...]
     rows: tuple[PlaceErrors, ...]
 
+    @property
+    def left_open(self) -> tuple[tuple[tuple[str, ...], str], ...]:
+        """What releases leave open, each sentence once with all that it is about."""
+        nothing = ("no number is exact, and no record is released",)
+        return told_once((row.mechanism, words) for row in self.rows for words in row.exposed or nothing)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return {
@@ -105,23 +134,44 @@ class PlaceComparison:
         }
 
 
+def told_once(told: Iterable[tuple[str, str]]) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Return each sentence once, with the names of all that it is about.
+
+    >>> told_once([("swap", "a"), ("noise", "a"), ("swap", "b")])
+    ((('swap', 'noise'), 'a'), (('swap',), 'b'))
+    """
+    of: dict[str, list[str]] = {}
+    for name, words in told:
+        of.setdefault(words, []).append(name)
+    return tuple((tuple(names), words) for words, names in of.items())
+
+
 def place_errors(
-    mechanism: str, regions: Regions, counts: IntArray, drawn: Iterable[IntArray], exposed: tuple[str, ...]
+    mechanism: str,
+    regions: Regions,
+    shown: Sequence[str],
+    counts: IntArray,
+    drawn: Iterable[IntArray],
+    exposed: tuple[str, ...],
 ) -> PlaceErrors:
-    """Return what errors of all cells, one line a draw, do to the places of a geography."""
-    true = regions.sums(counts)
-    levels = [_LevelTotals(name, table, regions) for name, table in zip(regions.levels, true, strict=True)]
+    """Return what errors of all cells, one line a draw, do to the places of the shown levels."""
+    levels = {
+        name: _LevelTotals(name, table, regions)
+        for name, table in zip(regions.levels, regions.sums(counts), strict=True)
+        if name in shown
+    }
     draws = 0
     for errors in drawn:
         draws += 1
-        for level, table in zip(levels, regions.sums(errors), strict=True):
-            level.add(table)
+        for name, table in zip(regions.levels, regions.sums(errors), strict=True):
+            if name in levels:
+                levels[name].add(table)
     return PlaceErrors(
         mechanism,
         draws,
-        tuple(each for level in levels for each in level.by_population(draws)),
-        tuple(each for level in levels for each in level.bias(draws)),
-        tuple(each for level in levels for each in level.segregation()),
+        tuple(each for level in levels.values() for each in level.by_population(draws)),
+        tuple(each for level in levels.values() for each in level.bias(draws)),
+        tuple(each for level in levels.values() for each in level.segregation()),
         exposed,
     )
 
@@ -137,6 +187,8 @@ class _LevelTotals:
         self.signed = list[Any]()
         self.sizes = np.zeros(len(COUNTS))
         self.groups = _groups(regions) if len(true) > 1 else {}
+        self.grouped = {name: true @ sums for name, sums in self.groups.items()}
+        self.negative: dict[str, list[float]] = {name: [] for name in self.groups}
         self.indices: dict[tuple[str, str], list[float]] = {}
 
     def add(self, errors: IntArray) -> None:
@@ -145,10 +197,11 @@ class _LevelTotals:
         number = len(COUNTS)
         self.signed.append(np.bincount(self.count, weights=errors.ravel(), minlength=number))
         self.sizes += np.bincount(self.count, weights=np.abs(errors).ravel(), minlength=number)
-        table = np.maximum(self.true + errors, 0)
         for name, sums in self.groups.items():
+            table = self.grouped[name] + errors @ sums
+            self.negative[name].append(float((table < 0).mean()))
             for index, measure in INDICES.items():
-                self.indices.setdefault((name, index), []).append(measure(table @ sums))
+                self.indices.setdefault((name, index), []).append(measure(np.maximum(table, 0)))
 
     def by_population(self, draws: int) -> Iterable[PlaceError]:
         """Yield the error of each class of places that there is."""
@@ -162,16 +215,18 @@ class _LevelTotals:
         for place, (low, high, inside) in enumerate(_classes(self.count, COUNTS, every=True)):
             number = int(inside.sum())
             if number and draws > 1:
-                means = signed[:, place] / number
-                spread = float(means.std(ddof=1) / np.sqrt(draws))
-                off = float(self.sizes[place] / (draws * number))
-                yield CountBias(self.name, low, high, number, float(means.mean()), spread, off)
+                spread = float(signed[:, place].std(ddof=1) / (number * np.sqrt(draws)))
+                mean, off = float(signed[:, place].sum()), float(self.sizes[place])
+                each = draws * number  # sums of whole numbers are whole: no bias is 0
+                yield CountBias(self.name, low, high, number, mean / each, spread, off / each)
 
     def segregation(self) -> Iterable[SegregationIndex]:
         """Yield each index of each attribute."""
         for (name, index), found in self.indices.items():
-            told = INDICES[index](self.true @ self.groups[name])
-            yield SegregationIndex(self.name, name, index, told, float(np.mean(found)))
+            told = INDICES[index](self.grouped[name])
+            # around that of the data, so that what is kept is equal to the last bit
+            mean = told + float(np.mean(np.array(found) - told))
+            yield SegregationIndex(self.name, name, index, told, mean, float(np.mean(self.negative[name])))
 
 
 def _groups(regions: Regions) -> dict[str, IntArray]:

@@ -3,43 +3,35 @@
 All three keep what the swap keeps of the table of its places, at the epsilon of the swap for each record of
 distance: the counts of the key by place, and the counts of the key by all that is held. The top-down
 release is the real one, measured and estimated; noise on the lattice is weighted alike for the cells of
-every level. Swaps are simulated on the confidential records, so this is for the curator's eyes.
+every level. Where that takes too long to be drawn exactly, anchored noise stands in for it, which is drawn at
+any size [theory, 12]. Gaussian noise meets no pure epsilon, so a top-down release is shown at its rho, too.
+Swaps are simulated on the confidential records, so this is for the curator's eyes.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from holdfast.comparison.comparable import related
 from holdfast.comparison.contenders import CONTENDERS, Contender, contend, require_known, simulated
 from holdfast.comparison.place_errors import PlaceComparison, PlaceErrors, place_errors
-from holdfast.comparison.swaps import (
-    NOISE,
-    SwapBench,
-    SwapComparison,
-    SwapRow,
-    noisy_row,
-    swapped_row,
-    unusable_row,
-)
-from holdfast.data.geography import Regions
-from holdfast.data.grid import Nesting
-from holdfast.data.schema import Attributes, Schema
+from holdfast.comparison.place_table import Places
+from holdfast.comparison.swap_report import SwapComparison, SwapRow
+from holdfast.comparison.swaps import NOISE, SwapBench, noisy_row, swapped_row, unusable_row
+from holdfast.comparison.terms import at_most, beside_pure, zcdp_terms
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS
-from holdfast.mechanisms.records import Simulated
 from holdfast.mechanisms.weights.queries import QueryOptions
 from holdfast.outputs import TableOutput
+from holdfast.privacy.intensity import Intensity
 from holdfast.public import Public
-from holdfast.releases.records import PreparedRecords, prepare_records
+from holdfast.releases.records import prepare_records
 from holdfast.sampling.entropy import SeededEntropy
-from holdfast.spec.data import Geography
 from holdfast.spec.model import Spec
-from holdfast.system.errors import HoldfastError, SpecError
+from holdfast.system.errors import HoldfastError, SamplingError, SpecError
 from holdfast.system.progress import steps
 from holdfast.system.text import counted
 from holdfast.system.ways import setting
@@ -51,12 +43,14 @@ WEIGHTED = {
     name: kind for name, kind in NOISE.items() if kind.released and issubclass(kind.Options, QueryOptions)
 }
 """Noise on the lattice that may be weighted by level."""
-ROOT = "all"
+STAND_IN = "anchored-laplace"
+"""Noise on the lattice that is drawn at any size."""
 ESTIMATES, SWAPS = 2e6, 1e8
 """Cells that are estimated for all draws, and records and cells that are looked at: a minute at most."""
 MOST_DRAWS = 200
 MOST_CELLS = 5_000
 """Cells of which it is asked whether the invariants reveal them."""
+Told = tuple[SwapRow, PlaceErrors | None]
 
 
 def compare_places(
@@ -64,7 +58,7 @@ def compare_places(
 ) -> SwapComparison:
     """Put the swap of a spec beside a top-down release and noise on the table of its geography."""
     own = spec.mechanism.name
-    known = (own, *REAL, *NOISE)
+    known = (own, *REAL, *NOISE, STAND_IN)
     usual = (own, *REAL, *(name for name in WEIGHTED if WEIGHTED[name].standards[0] == "zcdp"))
     names = usual if names is None else names
     require_known(names, draws, known)
@@ -75,197 +69,135 @@ def compare_places(
         )
     prepared = prepare_records(spec, data)
     places = Places.of(prepared)
-    bench = places.bench(prepared)
-    rows, found = list[SwapRow](), list[PlaceErrors]()
+    trial = Trial(places.bench(prepared), places, draws, seed)
+    told = list[Told]()
     for name in steps(names, "comparing mechanisms"):
-        row, errors = (
-            _swap(bench, places, draws, seed) if name == own else _noise(name, bench, places, draws, seed)
-        )
-        rows.append(row)
-        if errors is not None:
-            found.append(errors)
-    sides = [row.side for row in rows if row.side is not None]
-    return SwapComparison(
-        bench.kept.schema.names,
-        bench.kept.schema.size,
-        int(bench.counts.sum()),
-        spec.privacy.whom,
-        tuple(held.block.name for held in bench.kept.invariants),
-        prepared.mechanism.comparison,
-        tuple(rows),
-        tuple(related(one, other) for one, other in combinations(sides, 2)),
-        PlaceComparison(places.regions.levels, places.regions.sizes, tuple(found)),
-    )
+        taken = {*names, *(row.name for row, _ in told)}
+        told.append(trial.swap() if name == own else trial.noise(name, stand_in=STAND_IN not in taken))
+    told = trial.at_one_standard(told)
+    attributes = (*places.shown, *places.cells)
+    found = tuple(errors for _, errors in told if errors is not None)
+    sizes = places.regions.sizes[-len(places.shown) :]
+    by_place = PlaceComparison(places.shown, sizes, found)
+    return trial.bench.report(attributes, [row for row, _ in told], by_place)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Places:
-    """The geography of a file of records as a table: confidential.
+class Trial:
+    """What mechanisms do to the places of a file: so many draws of each, from a seed."""
 
-    Attributes:
-        schema: levels of the geography, then the cells.
-        levels: its levels, root first.
-        records: the records, tabulated by their lowest place and the cells.
-        order: for each place of the schema, its place in that tabulation.
+    bench: SwapBench
+    places: Places
+    draws: int
+    seed: int
 
-    """
+    def swap(self) -> Told:
+        """Return what the swap does."""
+        bench, records = self.bench, self.places.records
+        most = max(FEWEST_DRAWS, SWAPS / (bench.counts.sum() + records.cells))
+        seeds = SeededEntropy(self.seed).words(int(min(self.draws, most, MOST_DRAWS))).tolist()
+        drawn = [self.places.table(records.drawn(one)) - bench.counts for one in steps(seeds, "swapping")]
+        row = swapped_row(bench, bench.errors(iter([np.array(drawn)])), self.draws)
+        return row, self._errors(row.label, drawn, (*self._exact, *_of_swap(bench)))
 
-    schema: Schema
-    levels: tuple[str, ...]
-    records: Simulated
-    order: IntArray
+    def noise(self, name: str, *, stand_in: bool) -> Told:
+        """Return what noise does; of what may stand in for weighted noise, where that takes too long."""
+        label = f"{name}, weighted by level" if name in WEIGHTED else name
+        try:
+            return self._noisy(name, label)
+        except SamplingError as error:
+            if name in WEIGHTED and stand_in:
+                why = f"shown in place of {label}, which takes too long to be drawn exactly on this table"
+                try:
+                    return self._noisy(STAND_IN, STAND_IN, why=why)
+                except HoldfastError:
+                    pass  # the reason for the first is told
+            return unusable_row(name, label, error), None
+        except HoldfastError as error:
+            return unusable_row(name, label, error), None
 
-    @classmethod
-    def of(cls, prepared: PreparedRecords) -> "Places":
-        """Read the places of all records."""
-        geography = prepared.spec.data.geography
-        assert geography is not None  # noqa: S101 - it was asked for
-        columns = prepared.file.public.columns
-        column = geography.column or geography.columns[-1]
-        if column not in columns.swap:
-            raise SpecError(
-                f"{setting('data.geography')} ends with {column!r}, which is not swapped: every swap"
-                " keeps that"
-                " table, and there is nothing to compare."
-            )
-        paths = _paths(prepared, geography)
-        cells = {
-            each.name: each.levels for each in prepared.schema.attributes if each.name not in paths.columns
-        }
-        ordered = paths.sort(paths.columns)
-        levels: dict[str, tuple[str, ...]] = {}
-        nestings = []
-        for above, name in zip((None, *ordered.columns), ordered.columns, strict=False):
-            nodes = ordered.select([above, name] if above else [name]).unique(maintain_order=True)
-            levels[name] = tuple(nodes[name].to_list())
-            if len(set(levels[name])) < len(levels[name]):
-                twice = next(code for code in levels[name] if levels[name].count(code) > 1)
-                raise SpecError(
-                    f"{setting('data.geography')} has the {name} {twice!r} in two places: give each a"
-                    " code of its"
-                    " own."
-                )
-            if above:
-                within = {code: at for at, code in enumerate(levels[above])}
-                nestings.append(Nesting(name, above, tuple(within[code] for code in nodes[above].to_list())))
-        flat = Schema(Attributes.of({column: sorted(paths[column].to_list()), **cells}))
-        schema = Schema(Attributes.of({**levels, **cells}), nestings=tuple(nestings))
-        place = {code: at for at, code in enumerate(flat.attribute(column).levels)}
-        order = np.array([place[code] for code in ordered[column].to_list()], dtype=np.int64)
-        return cls(schema, tuple(levels), prepared.mechanism.simulate(prepared.file, flat), order)
+    def at_one_standard(self, told: Sequence[Told]) -> list[Told]:
+        """Add what estimates counts at the rho of Gaussian noise, before that, where they are compared."""
+        found = list(told)
+        standards = [row.promise.intensity.standard if row.promise else None for row, _ in told]
+        estimated = [row.name for row, _ in told if row.name in REAL and row.promise is not None]
+        target = self.bench.target.intensity
+        if "zcdp" not in standards or target is None:
+            return found
+        at, intensity = standards.index("zcdp"), zcdp_terms(target).intensity
+        for name in estimated:
+            label = f"{name} at {at_most(intensity)}"
+            try:
+                row, errors = self._noisy(name, label, intensity=intensity, why=beside_pure(target))
+            except HoldfastError as error:
+                row, errors = unusable_row(name, label, error), None
+            found.insert(at, (row, errors))
+        return found
 
-    @property
-    def regions(self) -> Regions:
-        """The tree of places, and the cells of each."""
-        return Regions.of(self.schema, self.levels)
+    def _noisy(
+        self, name: str, label: str, *, intensity: Intensity | None = None, why: str | None = None
+    ) -> Told:
+        """Return what noise does at an intensity, that of the swap unless one is given."""
+        kind, bench = CONTENDERS[name], self.bench
+        free = not kind.released and name not in REAL
+        public = bench.free if free else bench.kept
+        asked = dict[str, Any]()
+        if name in WEIGHTED:
+            levels = self.places.levels[1:]
+            queries = [{"level": level, "marginal": list(self.places.cells)} for level in levels]
+            asked = {**kind.drawable, "queries": queries}
+        target = bench.target if intensity is None else replace(bench.target, intensity=intensity)
+        contender = contend(name, kind.Options(name=name, **asked), public, target)
+        drawn = list(self._drawn(name, contender, public))
+        row = noisy_row(label, bench, contender, bench.errors(iter([np.array(drawn)])), self.draws, free=free)
+        side = None if row.side is None or intensity is None else replace(row.side, name=label)
+        row = replace(row, label=label, side=side or row.side, note="; ".join(filter(None, (why, row.note))))
+        return row, self._errors(label, drawn, () if free else self._exact)
 
-    def table(self, counts: IntArray) -> IntArray:
-        """Return a tabulation of the records in the order of the schema."""
-        return counts.reshape(self.order.size, -1)[self.order].ravel()
+    def _drawn(self, name: str, contender: Contender, public: Public) -> Iterator[IntArray]:
+        """Yield the errors of simulated releases, over all cells."""
+        most, counts = min(self.draws, MOST_DRAWS), self.bench.counts
+        if name not in REAL:
+            some = chain.from_iterable(simulated(contender.mechanism, public, most, self.seed))
+            yield from (public.spread(np.asarray(noise, dtype=np.int64)[None])[0] for noise in some)
+            return
+        number = int(min(most, max(FEWEST_DRAWS, ESTIMATES / public.schema.size)))
+        law = contender.mechanism.law(counts[public.possible])
+        for one in steps(SeededEntropy(self.seed).words(number).tolist(), "measuring and estimating"):
+            output = contender.mechanism.outputs(law, public, SeededEntropy(one))["table"]
+            assert isinstance(output, TableOutput)  # noqa: S101 - a table of counts
+            yield output.table.counts - counts
 
-    def bench(self, prepared: PreparedRecords) -> SwapBench:
-        """Return what all mechanisms are held to: what the swap keeps of the table."""
-        columns = prepared.file.public.columns
-        cells = [name for name in self.schema.names if name not in self.levels]
-        fixed = [name for name in self.levels if name in columns.stratify]
-        margins = (
-            (self.levels[-1], *(name for name in cells if name not in columns.held)),
-            (*fixed[-1:], *(name for name in cells if name not in columns.swap)),
-        )
-        return SwapBench.of(prepared, self.schema, margins, self.table(self.records.counts), self.levels)
+    def _errors(self, label: str, drawn: Sequence[IntArray], exposed: tuple[str, ...]) -> PlaceErrors:
+        places = self.places
+        return place_errors(label, places.regions, places.shown, self.bench.counts, drawn, exposed)
 
-
-def _paths(prepared: PreparedRecords, geography: Geography) -> pl.DataFrame:
-    """Return the levels of every place that occurs, root first: one node on the first."""
-    own = [geography.column] if geography.column else list(geography.columns)
-    parts = [
-        pl.DataFrame(
-            {name: pl.Series(pl.from_arrow(batch.column(name))).cast(pl.String) for name in own}
-        ).unique()
-        for batch in prepared.file.records.batches()
-    ]
-    found = pl.concat(parts).unique().fill_null("missing")
-    if geography.column:
-        column = geography.column
-        above = [
-            found[column].str.slice(0, length).alias(level)
-            if length
-            else pl.repeat(level, len(found), eager=True).alias(level)
-            for level, length in geography.prefixes.items()
-            if level != column and length < int(found[column].str.len_chars().max() or 0)  # type: ignore[arg-type]
-        ]
-        found = pl.DataFrame([*above, found[column]])
-    if found[found.columns[0]].n_unique() > 1:
-        root = ROOT if ROOT not in found.columns else f"{ROOT} places"
-        found = found.select(pl.lit(root).alias(root), pl.all())
-    return found
-
-
-def _swap(bench: SwapBench, places: Places, draws: int, seed: int) -> tuple[SwapRow, PlaceErrors]:
-    most = max(FEWEST_DRAWS, SWAPS / (bench.counts.sum() + places.records.cells))
-    seeds = SeededEntropy(seed).words(int(min(draws, most, MOST_DRAWS))).tolist()
-    drawn = [places.table(places.records.drawn(one)) - bench.counts for one in steps(seeds, "swapping")]
-    row = swapped_row(bench, bench.errors(iter([np.array(drawn)])), draws)
-    return row, place_errors(row.label, places.regions, bench.counts, drawn, _of_swap(bench))
+    @cached_property
+    def _exact(self) -> tuple[str, ...]:
+        """What the numbers that are kept tell by themselves, in words."""
+        public = self.bench.kept
+        kept = f"exact are the counts of {' and of '.join(held.block.name for held in public.invariants)}"
+        if public.universe.cells > MOST_CELLS:
+            return (kept,)
+        told, counts = exposure(public.universe).determined, self.bench.counts[public.possible]
+        if not told.size:
+            return (kept,)
+        whom, number = self.bench.prepared.spec.privacy.whom, int(counts[told].sum())
+        people = f"with {counted(number, whom.record, whom.counted)}" if number else "all of them 0"
+        return (f"{kept}: {told.size:,} of {counted(counts.size, 'cell')} follow from them, {people}",)
 
 
-def _noise(
-    name: str, bench: SwapBench, places: Places, draws: int, seed: int
-) -> tuple[SwapRow, PlaceErrors | None]:
-    kind = CONTENDERS[name]
-    free = not kind.released and name not in REAL
-    public = bench.free if free else bench.kept
-    label, asked = name, dict[str, Any]()
-    if name in WEIGHTED:
-        cells = [each for each in places.schema.names if each not in places.levels]
-        label = f"{name}, weighted by level"
-        asked["queries"] = [{"level": level, "marginal": cells} for level in places.levels[1:]]
-    options = kind.Options(name=name, **asked)
-    try:
-        contender = contend(name, options, public, bench.target)
-        drawn = list(_drawn(name, contender, bench, public, draws, seed))
-        errors = bench.errors(iter([np.array(drawn)]))
-    except HoldfastError as error:
-        return unusable_row(name, label, error), None
-    row = replace(noisy_row(label, contender, errors, draws, free=free), label=label)
-    exposed = () if free else _of_invariants(bench)
-    return row, place_errors(row.label, places.regions, bench.counts, drawn, exposed)
-
-
-def _drawn(
-    name: str, contender: Contender, bench: SwapBench, public: Public, draws: int, seed: int
-) -> Iterator[IntArray]:
-    """Yield the errors of simulated releases, over all cells."""
-    if name not in REAL:
-        some = chain.from_iterable(simulated(contender.mechanism, public, min(draws, MOST_DRAWS), seed))
-        yield from (public.spread(np.asarray(noise, dtype=np.int64)[None])[0] for noise in some)
-        return
-    number = int(min(draws, MOST_DRAWS, max(FEWEST_DRAWS, ESTIMATES / public.schema.size)))
-    law = contender.mechanism.law(bench.counts[public.possible])
-    for one in steps(SeededEntropy(seed).words(number).tolist(), "measuring and estimating"):
-        output = contender.mechanism.outputs(law, public, SeededEntropy(one))["table"]
-        assert isinstance(output, TableOutput)  # noqa: S101 - a table of counts
-        yield output.table.counts - bench.counts
-
-
-def _of_invariants(bench: SwapBench) -> tuple[str, ...]:
-    """Say what the numbers that are kept tell by themselves."""
-    kept = f"exact are the counts of {' and of '.join(held.block.name for held in bench.kept.invariants)}"
-    if bench.kept.universe.cells > MOST_CELLS:
-        return (kept,)
-    told = exposure(bench.kept.universe).determined
-    counts = bench.counts[bench.kept.possible]
-    whom = bench.prepared.spec.privacy.whom
-    people = counted(int(counts[told].sum()), whom.record, whom.counted)
-    return (f"{kept}: {told.size:,} of {counted(counts.size, 'cell')} follow from them, with {people}",)
-
-
-def _of_swap(bench: SwapBench) -> tuple[str, ...]:
+def _of_swap(bench: SwapBench) -> Iterator[str]:
     """Say what a swapped file leaves as it is."""
     prepared = bench.prepared
     whom, columns = prepared.spec.privacy.whom, prepared.file.public.columns
+    yield f"every {whom.record} is released with its own {', '.join((*columns.stratify, *columns.held))}"
     told = prepared.mechanism.comparison
-    alone, alike = (counted(told[name], whom.record, whom.counted) for name in ("alone", "alike"))
-    kept = ", ".join((*columns.stratify, *columns.held))
-    same = f"released as they are: {alone} alone in a stratum, {alike} that no swap changes"
-    return (*_of_invariants(bench), f"every {whom.record} is released with its own {kept}", same)
+    ways = {"alone": "alone in a stratum", "alike": "that no swap changes"}
+    same = [
+        f"{counted(told[name], whom.record, whom.counted)} {words}"
+        for name, words in ways.items()
+        if told[name]
+    ]
+    if same:
+        yield f"released as they are: {', '.join(same)}"

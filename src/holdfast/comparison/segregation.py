@@ -46,7 +46,7 @@ def entropy(counts: IntArray | FloatArray) -> float:
     if all_ <= 0:
         return float("nan")
     own = _entropy(table / np.where(people > 0, people, 1)[:, None])
-    return float((people * (all_ - own)).sum() / (total * all_))
+    return max(0.0, float((people * (all_ - own)).sum() / (total * all_)))
 
 
 def _entropy(shares: FloatArray) -> FloatArray:

@@ -5,32 +5,30 @@ the tabulation that the swap keeps, too; the measurements of TopDown, its first 
 [swapping-slides]. Swaps are simulated on the confidential records, so this is for the curator's eyes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from holdfast.comparison.comparable import Pair, Reach, Side, related
+from holdfast.comparison.comparable import Reach, Side, related
 from holdfast.comparison.contenders import CONTENDERS, Contender, contend, require_known, simulated
 from holdfast.comparison.place_errors import PlaceComparison
-from holdfast.comparison.tables import rounded
-from holdfast.comparison.terms import format_intensity
+from holdfast.comparison.swap_report import Errors, SwapComparison, SwapRow
+from holdfast.comparison.terms import beside_pure
 from holdfast.data.invariants import margin_block
 from holdfast.data.schema import Schema
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS, Size
 from holdfast.mechanisms.mechanism import DrawArray
 from holdfast.mechanisms.records import ColumnRoles, Simulated
-from holdfast.privacy.guarantee import Guarantee, Target
+from holdfast.privacy.guarantee import Target
 from holdfast.public import Held, Public
 from holdfast.releases.records import PreparedRecords, prepare_records
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.spec.model import Spec
-from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import HoldfastError, SamplingError, SpecError
-from holdfast.system.notebook import NotebookReport, Picture
 from holdfast.system.progress import steps
 from holdfast.system.ways import setting
 
@@ -38,122 +36,8 @@ NOISE = {name: kind for name, kind in CONTENDERS.items() if kind.beside_records}
 """Mechanisms that are put beside a swap. One that keeps no invariant is the first step of TopDown."""
 WORK = 1e8
 """Records and cells that may be looked at for all swaps together: a few seconds."""
-FOR_WHOM = (
-    "For the curator's eyes only: errors are measured on the confidential records, and no guarantee covers"
-    " them. Do not publish them."
-)
-NOTE = (
-    "An intensity is for the pairs of its own scope and in its own standard: those of two rows do not compare"
-    " by their size. Swapping releases every record, with all that is held as it is, and its epsilon covers"
-    " all tables of them; noise releases this tabulation alone, and the next one costs again."
-)
 ALONE = "no margin is kept: if those of the data are published, too, only tables that share them are covered"
 """What is to be known of the measurements."""
-
-
-@dataclass(frozen=True)
-class Errors:
-    """How far draws are from the tabulation.
-
-    ``cell`` is the mean absolute error of all cells, ``percentage`` the mean of |error| / true, in percent,
-    over cells that are not empty; ``margins`` has the mean absolute error of each kept margin.
-    """
-
-    draws: int
-    cell: Size
-    percentage: Size
-    margins: Mapping[str, Size]
-
-    @property
-    def kept(self) -> bool:
-        """Whether every kept margin was exact in every draw."""
-        return all(size.exact for size in self.margins.values())
-
-
-@dataclass(frozen=True, eq=False)
-class SwapRow:
-    """One mechanism: the building blocks of its guarantee, and its errors, or why it cannot be used."""
-
-    name: str
-    label: str
-    """What it is called."""
-    promise: Guarantee | None
-    side: Side | None
-    errors: Errors | None = field(repr=False)
-    nonnegative: bool
-    note: str
-
-    @property
-    def blocks(self) -> dict[str, str]:
-        """The five building blocks of its guarantee, in words."""
-        if self.promise is None or self.side is None:
-            return {}
-        whom = self.promise.unit.whom
-        each = whom.amount(whom.records) if whom.records > 1 else f"each {whom.record}"
-        tables = self.side.reach is Reach.TABLES
-        least = f"one {whom.record}" if tables else f"two {whom.counted}"
-        return {
-            "domain": self.promise.domain,
-            "scope": f"those that share {_shared(self.side.share, whom)}",
-            "unit": f"{each} of distance; any two that differ do so in {least} or more",
-            "standard": self.promise.intensity.standard,
-            "intensity": format_intensity(self.promise.intensity),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        found: dict[str, Any] = {"mechanism": self.name, "label": self.label, "building_blocks": None}
-        if self.promise is not None:
-            scope, intensity = self.promise.scope, self.promise.intensity
-            parameters = {name: str(value) for name, value in intensity.parameters().items()}
-            found["building_blocks"] = {
-                **self.blocks,
-                "invariants": [*scope.invariants, *scope.induced],
-                "parameters": parameters,
-                "statement": self.promise.statement,
-            }
-        return {**found, **_errors(self.errors), "nonnegative": self.nonnegative, "note": self.note}
-
-
-@dataclass(frozen=True, eq=False)
-class SwapComparison(NotebookReport):
-    """Mechanisms on one tabulation, and how the guarantees of each two of them are related."""
-
-    attributes: tuple[str, ...]
-    cells: int
-    records: int
-    whom: ProtectedUnit
-    kept: tuple[str, ...]
-    """The margins of the tabulation that every swap keeps."""
-    swap: Mapping[str, Any]
-    """The rate, the largest stratum, epsilon by both bounds, and how many records stay as they are."""
-    rows: tuple[SwapRow, ...]
-    pairs: tuple[Pair, ...]
-    places: PlaceComparison | None = None
-    """What they do to the places of a geography, where there is one."""
-
-    @property
-    def numbers(self) -> Picture:
-        """What its picture shows."""
-        errors = [(row.label, row.errors.cell.value) for row in self.rows if row.errors is not None]
-        return Picture("mean absolute error of a cell", errors)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        return {
-            "for": FOR_WHOM,
-            "tabulation": {
-                "cells": list(self.attributes),
-                "size": self.cells,
-                "records": self.records,
-                "kept_margins": list(self.kept),
-            },
-            "swap": dict(self.swap),
-            "rows": [row.to_dict() for row in self.rows],
-            "pairs": [pair.to_dict() for pair in self.pairs],
-            "places": None if self.places is None else self.places.to_dict(),
-            "note": NOTE,
-        }
 
 
 def compare_swaps(
@@ -169,26 +53,15 @@ def compare_swaps(
             " compare on, one of them swapped and one held."
         )
     prepared = prepare_records(spec, data)
-    swap = prepared.mechanism
     schema = prepared.schema
     margins = _kept(spec, prepared.file.public.columns)
-    records = swap.simulate(prepared.file, schema)
+    records = prepared.mechanism.simulate(prepared.file, schema)
     bench = SwapBench.of(prepared, schema, margins, records.counts)
     rows = tuple(
         _noise_row(name, bench, draws, seed) if name in NOISE else _swap_row(bench, records, draws, seed)
         for name in steps(names, "comparing mechanisms")
     )
-    sides = [row.side for row in rows if row.side is not None]
-    return SwapComparison(
-        schema.names,
-        schema.size,
-        int(bench.counts.sum()),
-        spec.privacy.whom,
-        tuple(held.block.name for held in bench.kept.invariants),
-        swap.comparison,
-        rows,
-        tuple(related(one, other) for one, other in combinations(sides, 2)),
-    )
+    return bench.report(schema.names, rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,6 +93,23 @@ class SwapBench:
         kept = Public(schema, count, held, whom=whom, geography=geography, occupied=True)
         target = Target("unit", prepared.mechanism.guarantee.intensity)
         return cls(prepared, counts, kept, replace(kept, invariants=()), target)
+
+    def report(
+        self, attributes: Sequence[str], rows: Sequence[SwapRow], places: PlaceComparison | None = None
+    ) -> SwapComparison:
+        """Return the comparison of some rows, each two guarantees related."""
+        sides = [row.side for row in rows if row.side is not None]
+        return SwapComparison(
+            tuple(attributes),
+            self.kept.schema.size,
+            int(self.counts.sum()),
+            self.prepared.spec.privacy.whom,
+            tuple(held.block.name for held in self.kept.invariants),
+            self.prepared.mechanism.comparison,
+            tuple(rows),
+            tuple(related(one, other) for one, other in combinations(sides, 2)),
+            places,
+        )
 
     def errors(self, batches: Iterator[DrawArray]) -> Errors:
         """Return the sizes of the differences to the tabulation, one a row of each batch."""
@@ -271,24 +161,32 @@ def _noise_row(name: str, bench: SwapBench, draws: int, seed: int) -> SwapRow:
         errors = bench.errors(simulated(contender.mechanism, public, draws, seed))
     except HoldfastError as error:
         return unusable_row(name, label, error)
-    return noisy_row(label, contender, errors, draws, free=free)
+    return noisy_row(label, bench, contender, errors, draws, free=free)
 
 
-def noisy_row(label: str, contender: Contender, errors: Errors, draws: int, *, free: bool) -> SwapRow:
+def noisy_row(
+    label: str, bench: SwapBench, contender: Contender, errors: Errors, draws: int, *, free: bool
+) -> SwapRow:
     """Return the row of a mechanism whose errors are known; ``free`` of one that keeps no margin."""
     mechanism = contender.mechanism
     guarantee = mechanism.guarantee
     reach = Reach.TABLES if free else Reach.MARGINS
     side = Side(mechanism.name, reach, guarantee.scope.invariants, guarantee.intensity)
-    note = _note(errors, draws, contender.converted, ALONE if free else None)
+    target = bench.target.intensity if contender.converted else None
+    note = _note(errors, draws, beside_pure(target) if target else None, ALONE if free else None)
     if mechanism.remark:
         label = f"{label} {mechanism.remark}"
     return SwapRow(mechanism.name, label, guarantee, side, errors, mechanism.traits.nonnegative, note)
 
 
 def unusable_row(name: str, label: str, error: HoldfastError) -> SwapRow:
-    """Return the row of a mechanism that cannot be used, with the reason."""
+    """Return the row of a mechanism that cannot be used, with the reason.
+
+    What to do about noise that cannot be drawn is left out: it is of a spec of tables.
+    """
     reason = " ".join(str(error).split())
+    if isinstance(error, SamplingError):
+        reason = reason.split(": ")[0]
     return SwapRow(name, label, None, None, None, False, f"cannot be used: {reason}")
 
 
@@ -335,25 +233,3 @@ def _note(errors: Errors, asked: int, *known: str | None) -> str:
 
 def _margin(errors: DrawArray) -> Size:
     return Size.mean(errors) if errors.any() else Size(0.0, 0.0, exact=True)
-
-
-def _errors(errors: Errors | None) -> dict[str, Any]:
-    names = ("mean_absolute_error", "mean_absolute_percentage_error")
-    if errors is None:
-        return dict.fromkeys((*names, "standard_error", "keeps_margins", "margins", "draws"))
-    sizes = dict(zip(names, (errors.cell, errors.percentage), strict=True))
-    return {
-        **{name: rounded(size.value) for name, size in sizes.items()},
-        "standard_error": {name: rounded(size.standard_error) for name, size in sizes.items()},
-        "keeps_margins": errors.kept,
-        "margins": {
-            name: {"error": rounded(size.value), "exact": size.exact} for name, size in errors.margins.items()
-        },
-        "draws": errors.draws,
-    }
-
-
-def _shared(names: tuple[str, ...], whom: ProtectedUnit) -> str:
-    if not names:
-        return f"the number of {whom.counted}, and nothing else"
-    return f"the counts of {' and of '.join(names)}"

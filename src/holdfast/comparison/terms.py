@@ -5,7 +5,7 @@ intensity that a theorem gives: one that implies the target, or where there is n
 noise meets a pure epsilon; it is held to the same epsilon at the small DELTA. The sentence with it says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ from holdfast.privacy.intensity import (
     ZeroConcentrated,
 )
 from holdfast.privacy.roots import down, floor_root
-from holdfast.system.text import rational
+from holdfast.system.text import rational, rounded_up
 
 DELTA = Fraction(1, 10**5)
 """Beside which Gaussian noise is held to a pure epsilon."""
@@ -113,14 +113,35 @@ def gaussian_terms(target: Intensity) -> Terms:
             raise TypeError("a spec has no tradeoff function for a target")
 
 
-def format_intensity(intensity: Intensity) -> str:
+def format_intensity(intensity: Intensity, write: Callable[[Fraction], str] = rational) -> str:
     """Return an intensity in words.
 
     >>> format_intensity(Pure(Fraction(1))), format_intensity(ZeroConcentrated(Fraction(1, 2)))
     ('pure epsilon 1', 'rho 0.5 (1/2)')
     """
-    words = [f"{name} {rational(value)}" for name, value in intensity.parameters().items()]
+    words = [f"{name} {write(value)}" for name, value in intensity.parameters().items()]
     return ("pure " if isinstance(intensity, Pure) else "") + " and ".join(words)
+
+
+def at_most(intensity: Intensity) -> str:
+    """Return an intensity in words, long numbers rounded up: no less than what is lost.
+
+    >>> at_most(Pure(Fraction("4.999999999316"))), at_most(ZeroConcentrated(Fraction("0.224249167")))
+    ('pure epsilon 5', 'rho 0.2243')
+    """
+    return format_intensity(intensity, rounded_up)
+
+
+def beside_pure(target: Intensity) -> str:
+    """Say what the rho that stands for a pure epsilon is worth; the rho itself is told elsewhere, in full.
+
+    >>> beside_pure(Pure(Fraction("4.999999999316")))
+    'converted: this rho implies epsilon 5 and delta 1e-05, which is weaker than pure epsilon 5'
+    """
+    if not isinstance(target, Pure):
+        raise TypeError("a swap is held to a pure epsilon")
+    at = at_most(Approximate(target.epsilon, DELTA))
+    return f"converted: this rho implies {at}, which is weaker than {at_most(target)}"
 
 
 def _instead(target: Pure, found: Intensity) -> Terms:

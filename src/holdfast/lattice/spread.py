@@ -5,7 +5,7 @@ all blocks of a state look alike. What is asked of such a matrix is mostly asked
 only written out for those who need every entry.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -66,7 +66,8 @@ class SpreadColumns:
             entries = self.columns.data[own][order]
             parts, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
             starts = np.flatnonzero(np.diff(run, prepend=-1))
-            for some, number in zip(np.split(np.arange(run.size), starts[1:]), run[starts], strict=True):
+            for begin, end in zip(starts, np.append(starts[1:], run.size), strict=False):
+                some, number = slice(begin, end), run[begin]
                 node = np.arange(self.times[number]) + begins[number]
                 parts.append((node[:, None] * width + place[some]).ravel())
                 values.append(np.tile(entries[some], node.size))
@@ -86,6 +87,63 @@ class SpreadColumns:
         """Where the entries of each row begin, and where the last ones end."""
         added = np.concatenate([[0], np.cumsum(self.each[self.columns.indices])])
         return added[self.columns.indptr]
+
+    def cells(self, columns: IntArray) -> "SpreadCells":
+        """Return the cells of some columns, those of one column after those of another."""
+        run, place = np.divmod(columns.astype(np.int64), self.width)
+        begins = np.cumsum(self.times) - self.times
+        return SpreadCells(begins[run] * self.width + place, self.times[run], self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadCells:
+    """The cells of some columns that stand many times, read where they are needed: nothing of them is kept.
+
+    Attributes:
+        first: the first cell of each column.
+        times: how many cells each has.
+        step: how far its cells are apart.
+        rows: how many rows of equal length they make, as components that are alike do.
+
+    """
+
+    first: IntArray
+    times: IntArray
+    step: int
+    rows: int = 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and of cells of each."""
+        return self.rows, self.size // self.rows
+
+    @cached_property
+    def size(self) -> int:
+        """The number of cells."""
+        return int(self.times.sum())
+
+    @cached_property
+    def _ends(self) -> IntArray:
+        return np.cumsum(self.times)
+
+    def part(self, begin: int, end: int) -> IntArray:
+        """Return the cells from one to before another, where rows follow each other."""
+        low, high = np.searchsorted(self._ends, (begin, end - 1), side="right").tolist()
+        ends = self._ends[low : high + 1]
+        place = np.arange(begin, end)
+        column = np.repeat(np.arange(low, high + 1), np.diff(np.minimum(ends, end), prepend=begin))
+        found: IntArray = self.first[column] + (place - (self._ends - self.times)[column]) * self.step
+        return found
+
+    def all(self) -> IntArray:
+        """Return all cells, row by row."""
+        return self.part(0, self.size).reshape(self.shape)
+
+    @classmethod
+    def joined(cls, each: "Sequence[SpreadCells]", *, rows: int = 1) -> "SpreadCells":
+        """Return the cells of several, one after the other."""
+        first, times = np.hstack([(one.first, one.times) for one in each])
+        return cls(first, times, each[0].step, rows)
 
 
 def expanded(matrix: csr_array | SpreadColumns) -> csr_array:

@@ -32,6 +32,11 @@ class PartCells:
         """The number of cells of all parts."""
         return prod(self.shape)
 
+    def part(self, begin: int, end: int) -> IntArray:
+        """Return the cells from one to before another, where parts follow each other; whole parts alone."""
+        width = self.shape[1]
+        return np.concatenate([self.row(one) for one in range(begin // width, end // width)])
+
     def row(self, part: int) -> IntArray:
         """Return the cells of one part."""
         nodes = np.unravel_index(part, tuple(len(each) for each in self.entries))

@@ -57,14 +57,11 @@ from holdfast.public import Public
 from holdfast.sampling.lattice.cut import CutLaw
 from holdfast.sampling.lattice.gaussian import LatticeGaussianLaw
 from holdfast.spec.values import PositiveRational
+from holdfast.system.machine import IN_PARTS
 from holdfast.system.ways import assigned
 
 if TYPE_CHECKING:
     from holdfast.mechanisms.truncation.laws import AnyLikelihood
-
-
-IN_PARTS = 36
-"""Bytes a cell that noise in parts takes, with its table: 5 GB for 128 million (`benchmarks/nation.py`)."""
 
 
 def _narrow() -> str:
@@ -129,9 +126,9 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         return cls(premises, sigma_squared, strategy, None, cut, asked.epsilon, options.repeatable)
 
     @classmethod
-    def room_per_cell(cls, chosen: LatticeGaussianOptions) -> int:
-        """Noise that is weighted by margins is drawn in parts, and no margin has an entry for each cell."""
-        return IN_PARTS if chosen.queries or chosen.optimise_for else cls.bytes_per_cell
+    def room_per_cell(cls, chosen: LatticeGaussianOptions, *, apart: bool) -> int:
+        """Noise that is weighted by margins is drawn in parts, and so is that of totals of many leaves."""
+        return IN_PARTS if apart or chosen.queries or chosen.optimise_for else cls.bytes_per_cell
 
     @classmethod
     def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
@@ -243,7 +240,7 @@ class LatticeGaussian(Calibrated[LatticeGaussianOptions, LatticeGaussianRecord])
         if self.strategy is not None or self.cut is not None:
             return None
         twice = float(2 * self.sigma_squared)
-        return on_lattice(self.premises.universe.matrix, lambda steps: -(steps**2) / twice)
+        return on_lattice(self.premises.universe.given, lambda steps: -(steps**2) / twice)
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
         """Return the errors of counts: discrete Gaussian, with the variances of its form [theory, 13].

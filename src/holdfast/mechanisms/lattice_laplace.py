@@ -53,6 +53,7 @@ from holdfast.sampling.lattice.cut import CutLaw
 from holdfast.sampling.lattice.laplace import LaplaceNorm, LatticeLaplaceLaw, require_few_crossings
 from holdfast.spec.values import PositiveRational
 from holdfast.system.errors import SpecError
+from holdfast.system.machine import IN_PARTS
 from holdfast.system.ways import assigned
 
 
@@ -152,6 +153,11 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         return replace(found, repeatable=record.repeatable)
 
     @classmethod
+    def room_per_cell(cls, chosen: LatticeLaplaceOptions, *, apart: bool) -> int:
+        """Noise of the l1 norm is drawn in parts under totals of many leaves; one radius ties all others."""
+        return IN_PARTS if apart and chosen.norm == "l1" else cls.bytes_per_cell
+
+    @classmethod
     def standards_with(cls, chosen: QueryOptions | WeightedRecord) -> tuple[Standard, ...]:
         """Within a bound nothing but delta pays for the edge."""
         return cls.standards if chosen.bound is None else ("approximate",)
@@ -243,7 +249,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         """The law of the noise, which every table shares."""
         universe = self.premises.universe
         whole = LatticeLaplaceLaw(
-            universe.matrix, self.kappa, self.norm, universe.margins, self.form, otherwise=_crossing()
+            universe.given, self.kappa, self.norm, universe.margins, self.form, otherwise=_crossing()
         )
         return whole if self.cut is None else self.cut.law(whole, self.kappa)
 
@@ -253,7 +259,7 @@ class LatticeLaplace(Calibrated[LatticeLaplaceOptions, LatticeLaplaceRecord]):
         if self.norm == "l2" or self.cut is not None:
             return None
         kappa = float(self.kappa)
-        return on_lattice(self.premises.universe.matrix, lambda steps: -kappa * np.abs(steps))
+        return on_lattice(self.premises.universe.given, lambda steps: -kappa * np.abs(steps))
 
     def errors(self, public: Public, asked: Sequence[Counts]) -> list[CountErrors | None]:
         """Return the errors of counts: of a radial law in l2, and in closed form in l1 if there is one.

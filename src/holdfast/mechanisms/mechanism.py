@@ -231,9 +231,12 @@ class Mechanism(ABC, Generic[OptionsT, RecordT]):
         """How a release is drawn, in claims that depend on public values only."""
 
     @classmethod
-    def room_per_cell(cls, chosen: Any) -> int:
-        """Return what a release of a large table holds for each cell with its options, at its peak."""
-        del chosen
+    def room_per_cell(cls, chosen: Any, *, apart: bool) -> int:
+        """Return what a release of a large table holds for each cell with its options, beside the file.
+
+        ``apart`` says that no invariant has an entry for each cell, as totals of many leaves have none.
+        """
+        del chosen, apart
         return cls.bytes_per_cell
 
     @classmethod

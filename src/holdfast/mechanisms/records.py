@@ -197,6 +197,12 @@ class RecordsMechanism(Mechanism[OptionsT, RecordT]):
         """Return the mechanism of a spec; where parameters are left out, those that meet the target."""
 
     @classmethod
+    def least_loss(cls, target: Target, whom: ProtectedUnit, options: OptionsT) -> Fraction | None:
+        """Return what each record of any file loses at least; None where only the file tells."""
+        del target, whom, options
+        return None
+
+    @classmethod
     @abstractmethod
     def stated(cls, part: RecordsPartLike, whom: ProtectedUnit) -> PublicRecords:
         """Return what a certificate states to be public."""

@@ -131,6 +131,14 @@ def release(
 
     """
     asked = _read(spec)
+
+    def prepared() -> Prepared:
+        if isinstance(asked, Spec) and asked.of_records:
+            from holdfast.releases.records import require_hope_of  # noqa: PLC0415 - what tables need not load
+
+            require_hope_of(asked, accepted=accept_no_protection)
+        return _free_of_doubts(prepare(asked, data), strict=strict)
+
     return Handover(
         out=out,
         parquet=parquet,
@@ -144,7 +152,7 @@ def release(
         jobs=jobs,
         microdata=microdata,
         utility=utility,
-    ).of(lambda: _free_of_doubts(prepare(asked, data), strict=strict), kinds_of(asked))
+    ).of(prepared, kinds_of(asked))
 
 
 def kinds_of(spec: Spec | TablesSpec | FilesSpec) -> tuple[type[Mechanism[Any, Any]], ...]:

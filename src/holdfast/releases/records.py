@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.certificate.certify import certify_records
 from holdfast.certificate.model import Certificate
-from holdfast.certificate.protection import planned_warnings
+from holdfast.certificate.protection import planned_warnings, require_hope
 from holdfast.data.identity import identity_of_batches
 from holdfast.data.microdata import Microdata, series
 from holdfast.data.schema import Schema
@@ -146,6 +146,14 @@ def prepare_records(spec: Spec, data: Any = None) -> PreparedRecords:
         file = kind.survey(spec, data)
         mechanism = kind.answer(file.public, target_of(spec.privacy), spec.mechanism)
     return PreparedRecords("records", spec, file, mechanism)
+
+
+def require_hope_of(spec: Spec, *, accepted: bool) -> None:
+    """Raise GuaranteeError where no file of a spec could be protected to speak of: none is read for it."""
+    kind, privacy = of_records(spec.mechanism.name), spec.privacy
+    with about(spec.file):
+        require_neighbours(kind, privacy.neighbours)
+        require_hope(kind.least_loss(target_of(privacy), privacy.whom, spec.mechanism), accepted=accepted)
 
 
 def _bytes(records: Microdata) -> int:

@@ -273,8 +273,10 @@ def prepare_table(spec: Spec, data: Any = None) -> PreparedTable:
     kind, _ = mechanism_of(spec)  # what cannot be answered is refused before anything is read
     model = stated_model(spec)
     reading = read_table(spec, data)
-    require_room(reading.table.schema.size, kind.room_per_cell(spec.mechanism))
+    cells = reading.table.schema.size
+    require_room(cells, kind.room_per_cell(spec.mechanism, apart=True))
     public = with_published(spec, publish(spec, reading.table, reading.inferred))
+    require_room(cells, kind.room_per_cell(spec.mechanism, apart=public.apart))
     return settle(spec, reading, public, model)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.comparison.compare import compare
 from holdfast.comparison.habits import Habit, habits, invented
-from holdfast.comparison.swaps import FOR_WHOM, NOTE, SwapComparison, SwapRow
+from holdfast.comparison.swap_report import FOR_WHOM, NOTE, SwapComparison, SwapRow
 from holdfast.comparison.tables import Comparison, MechanismRow
 from holdfast.public import Public
 from holdfast.spec.model import Spec
@@ -57,7 +57,11 @@ def of_records(desk: Desk, key: Key) -> Mapping[str, Any] | None:
         "of": found.attributes,
         "names": found.kept[:MOST_MARGINS],
         "rows": [_row_of_swap(row, found.kept[:MOST_MARGINS]) for row in found.rows],
+        "labels": [row.label for row in found.usable],
+        "blocks": list(found.building_blocks.items()),
+        "standards": found.standards,
         "why": NOTE,
+        "whom": found.whom.counted,
         "whose": FOR_WHOM,
         "places": place_tables(found.places),
     }
@@ -111,7 +115,6 @@ def _row_of_swap(row: SwapRow, names: Sequence[str]) -> Mapping[str, Any]:
     each = [sizes.get(name) for name in names]
     return {
         "name": row.label,
-        "blocks": row.blocks,
         "cell": nan if row.errors is None else row.errors.cell.value,
         "margins": [nan if size is None else 0.0 if size.exact else size.value for size in each],
         "note": row.note,

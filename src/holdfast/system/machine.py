@@ -10,6 +10,8 @@ from holdfast.system.errors import SpecError
 
 BYTES_PER_CELL = 250
 """What the plainest release holds for each cell, at its peak."""
+IN_PARTS = 8
+"""The same of one that is made part by part, beside its file (`benchmarks/nation.py`)."""
 NARROW = 4 << 30
 """Bytes of address space below which threads are few."""
 NO_MEMORY = (

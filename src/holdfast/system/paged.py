@@ -24,6 +24,7 @@ NumberT = TypeVar("NumberT", bound=np.generic)
 
 LARGE = 1 << 26
 """Bytes of an array from which on it stands in a file: below that the two take the same time."""
+ON_DISK = "/var/tmp"  # noqa: S108 - for files without a name
 MOMENT = 0.1
 """Seconds after which pages are let go of."""
 
@@ -32,12 +33,18 @@ def paged(shape: int | tuple[int, ...], dtype: type[NumberT]) -> NDArray[NumberT
     """Return an array of zeros, in a file if it is large."""
     size = prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
     if size >= LARGE and hasattr(mmap, "MADV_DONTNEED"):
-        with suppress(OSError), tempfile.TemporaryFile() as file:
+        with suppress(OSError), tempfile.TemporaryFile(dir=_place()) as file:
             os.posix_fallocate(file.fileno(), 0, size)  # a file with gaps ends the process on a full disk
             pages = mmap.mmap(file.fileno(), size)
             WATCH.see_to(pages)
             return np.ndarray(shape, dtype, buffer=pages)
     return np.zeros(shape, dtype)
+
+
+def _place() -> str | None:
+    """Return where large files belong: the usual place for others is memory on some systems."""
+    chosen = any(name in os.environ for name in ("TMPDIR", "TEMP", "TMP"))
+    return None if chosen or not os.access(ON_DISK, os.W_OK) else ON_DISK
 
 
 def copied(values: NDArray[Any], dtype: type[NumberT]) -> NDArray[NumberT]:

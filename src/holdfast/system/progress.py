@@ -6,7 +6,7 @@ Nobody listens unless a command does, and then nothing here costs more than a lo
     with doing("reading the data"): ...
 
 Stages nest. The share of the outermost one whose number of steps is known counts, in its current step, the
-share of the one within.
+share of the one within. A time so far is that of what is being done, without what was done before.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
@@ -29,6 +29,8 @@ class Stage:
     size: int = 1
     """What the current step counts for, where steps take longer or shorter."""
     since: float = field(default_factory=monotonic)
+    again: float | None = None
+    """Since when it goes on by itself, the last stage within being over."""
 
 
 class Progress:
@@ -45,6 +47,8 @@ class Progress:
         """Note that a stage has ended, and all within it."""
         if stage in self.stages:
             del self.stages[self.stages.index(stage) :]
+            if self.stages:
+                self.stages[-1].again = monotonic()
 
     def look(self) -> None:
         """Be told that another program of a search begins: who hears of the work may end it there."""
@@ -66,7 +70,8 @@ class Progress:
         for stage in reversed(counted):
             share = min(1.0, (stage.done + stage.size * share) / (stage.total or 1))
         if share == 0:
-            return f"{stages[-1].words}: {_time(now - stages[0].since)} so far"
+            last = stages[-1]
+            return f"{last.words}: {_time(now - (last.since if last.again is None else last.again))} so far"
         left = (now - counted[0].since) * (1 - share) / share
         return f"{stages[-1].words}: {int(100 * share)} %, about {_time(left)} left"
 

@@ -12,10 +12,10 @@ ASCII with sorted keys and no spaces; a rational is in lowest terms, "1/2" or "3
 import json
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from difflib import get_close_matches
 from fractions import Fraction
-from math import isfinite
+from math import floor, isfinite, log10
 from typing import Any
 
 _UNSEEN = re.compile(
@@ -70,6 +70,8 @@ SMALL = Fraction(1, 10**4)
 """Below it zeros are hard to count: 1e-10."""
 PLAIN = 100
 """Fractions with a smaller denominator are how people write them."""
+SHORT, ROUNDED = 6, 4
+"""Digits of a numerator that are all told, and those that a longer one is rounded up to."""
 LONG = 10**20
 """A fraction with a larger numerator or denominator tells nobody anything."""
 
@@ -96,13 +98,38 @@ def rational(value: Fraction) -> str:
     return f"{near} ({value})" if max(abs(value.numerator), value.denominator) < LONG else f"about {near}"
 
 
+def rounded_up(value: Fraction) -> str:
+    """Return a rational for people, a long one rounded up to four digits.
+
+    >>> [rounded_up(Fraction(text)) for text in ("2", "64/25", "4.999999999316", "0.224249167", "1/3")]
+    ['2', '2.56 (64/25)', '5', '0.2243', '0.333333 (1/3)']
+    """
+    if len(f"{value.numerator}".rstrip("0")) <= SHORT or value.denominator < PLAIN:
+        return rational(value)
+    up = Context(prec=ROUNDED, rounding=ROUND_CEILING)
+    return f"{up.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize():f}"
+
+
+def with_error(value: float, error: float) -> str:
+    """Return a signed number with its standard error, to the first digit of that.
+
+    >>> [with_error(*each) for each in ((-160.31, 0.13), (0.0, 0.007), (-0.001, 0.02), (21.4, 2.3), (0, 0))]
+    ['-160.3 +- 0.1', '0 +- 0.007', '0.00 +- 0.02', '+21 +- 2', '0']
+    """
+    if not error:
+        return f"{value:+,.4g}" if value else "0"
+    places = max(0, -floor(log10(error)))
+    told = f"{value:+,.{places}f}" if value else "0"
+    return f"{told if float(told.replace(',', '')) else told.lstrip('+-')} +- {error:,.{places}f}"
+
+
 def plain_number(value: float) -> str:
     """Return a size for people: three digits, and all of those before the point.
 
-    >>> [plain_number(value) for value in (0.01234, 7.0, 7.125, 99.96, 1259.7)]
-    ['0.0123', '7', '7.12', '100', '1,260']
+    >>> [plain_number(value) for value in (0.01234, 7.0, 7.125, 99.96, 1259.7, -0.0)]
+    ['0.0123', '7', '7.12', '100', '1,260', '0']
     """
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:z.3g}"
 
 
 def decimal(value: Fraction) -> str | None:

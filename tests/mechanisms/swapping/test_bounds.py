@@ -21,6 +21,11 @@ from holdfast.mechanisms.swapping.bounds import (
     least_epsilon,
     rates,
 )
+from holdfast.mechanisms.swapping.mechanism import PermutationSwapping
+from holdfast.mechanisms.swapping.options import PermutationSwappingOptions
+from holdfast.privacy.guarantee import Target
+from holdfast.privacy.intensity import Pure
+from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 
 Value = int
@@ -295,3 +300,24 @@ def test_strata_of_one_lose_nothing() -> None:
     for bound in BOUNDS:
         assert epsilon(1, Fraction(1, 2), bound) == epsilon(0, Fraction(1, 2), bound) == 0
         assert least_epsilon(1, bound) == 0
+
+
+@given(sizes, st.fractions(Fraction(1, 10), Fraction(2000), max_denominator=100), st.sampled_from(BOUNDS))
+def test_what_any_file_loses_is_told_without_it(size: int, target: Fraction, bound: EpsilonBound) -> None:
+    options = PermutationSwappingOptions(stratify=("a",), swap=("b",), bound=bound)
+    whom = ProtectedUnit("person", 1, "replace")
+    told = PermutationSwapping.least_loss(Target("unit", Pure(target)), whom, options)
+    assert told is not None
+    try:
+        rate = rates(size, target, bound).lower
+    except GuaranteeError:
+        return
+    assert told <= epsilon(size, rate, bound)
+    if target < 20:
+        assert target == told + target / 10**6
+    given_rate = options.model_copy(update={"rate": rate})
+    least = PermutationSwapping.least_loss(Target("unit", Pure(target)), whom, given_rate)
+    assert least is not None
+    assert least <= epsilon(size, rate, bound)
+    missed = PermutationSwapping.least_loss(Target("unit", Pure(least / 2)), whom, given_rate)
+    assert missed is None

@@ -88,6 +88,36 @@ def test_views_of_every_kind_of_spec_are_as_free_of_faults(
     assert found == []
 
 
+CUT = """() => [...document.querySelectorAll(".scroll:has(.stacked)")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.getAttribute("aria-label"))"""
+
+
+@pytest.mark.parametrize("name", ["demo", "microdata"])
+def test_comparisons_are_lists_on_a_phone(studios: Studios, tmp_path: Path, name: str) -> None:
+    folder = world(name)(tmp_path)
+    if name == "microdata":
+        spec = folder / "holdfast.toml"
+        spec.write_text(
+            spec.read_text().replace("[data]\n", '[data]\ncells = ["town", "tenure"]\n').replace('"2"', '"6"')
+        )
+    guest = studios.guest(folder).at("accuracy").click("#compare")
+    page = guest.page
+    page.wait_for_selector("table.stacked")
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate(CUT) == []
+        assert page.locator(".stacked td.value:not([data-label])").count() == 0
+
+
+def test_reasons_are_as_wide_as_the_comparison(studios: Studios, tmp_path: Path) -> None:
+    page = studios.guest(world("demo")(tmp_path)).at("accuracy").click("#compare").page
+    heads = page.locator(".ways thead th").all_inner_texts()
+    assert heads[:4] == ["Way", "guarantee", "revealed", "a cell"]
+    boxes = page.locator(".ways .why span").all()
+    assert boxes
+    assert all((box.bounding_box() or {"height": 1e9})["height"] < 80 for box in boxes)
+
+
 def test_errors_have_a_place_that_is_read_aloud(curator: Guest) -> None:
     curator.at("accuracy").unchecked().fill({"budget": "-1"}, "#budget-take")
     assert curator.trouble

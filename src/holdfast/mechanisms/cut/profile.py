@@ -35,7 +35,7 @@ from holdfast.privacy.integer_gaussian import mu_per_record
 from holdfast.privacy.premises import Premises
 from holdfast.privacy.roots import ceil_root
 from holdfast.sampling.lattice.kernel_gaussian import is_total
-from holdfast.sampling.lattice.plan import groups
+from holdfast.sampling.lattice.plan import groups, listed
 from holdfast.system.errors import GuaranteeError
 from holdfast.universe.tables import conforming_tables
 
@@ -162,7 +162,7 @@ def _sizes(
 
 
 def _components(premises: Premises) -> list[IntArray]:
-    return [own for _, cells in groups(premises.universe.matrix) for own in cells]
+    return [own for _, cells in groups(premises.universe.matrix) for own in listed(cells)]
 
 
 def _differences(premises: Premises) -> IntArray | None:
@@ -398,7 +398,7 @@ class CutBounds(CutProfile):
         if not self.shape.product:
             return universe.cells
         most = self.premises.metric.step * self.premises.unit.distance
-        parts = [np.full(min(len(cells), most), cells.shape[1]) for _, cells in groups(universe.matrix)]
+        parts = [np.full(min(cells.shape[0], most), cells.shape[1]) for _, cells in groups(universe.matrix)]
         return int(np.sort(np.concatenate(parts))[::-1][:most].sum())
 
     def inside(self, noise: Weighing) -> float:

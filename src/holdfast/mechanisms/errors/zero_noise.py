@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import FloatArray
+from holdfast.lattice.spread import SpreadColumns
 from holdfast.sampling.lattice.kernel_gaussian import is_total
 from holdfast.sampling.lattice.plan import groups
 
@@ -45,7 +46,7 @@ class ZeroNoiseChances:
     everything: Chance
 
 
-def on_lattice(matrix: csr_array, log_weight: LogWeights) -> ZeroNoiseChances | None:
+def on_lattice(matrix: csr_array | SpreadColumns, log_weight: LogWeights) -> ZeroNoiseChances | None:
     """Return the chances of a product law on the kernel of a full-rank matrix; None where it has crossings.
 
     ``log_weight`` is log w, which is 0 at 0 and falls to either side.

@@ -16,7 +16,7 @@ from holdfast.data.schema import Schema
 from holdfast.mechanisms.details import MechanismDetails
 from holdfast.mechanisms.mechanism import MechanismRecord, Traits, missing, pure
 from holdfast.mechanisms.records import DrawAndReport, RecordsMechanism, RecordsPartLike
-from holdfast.mechanisms.swapping.bounds import EpsilonBound, epsilon, least_epsilon, rates
+from holdfast.mechanisms.swapping.bounds import LEAST_RATE, EpsilonBound, epsilon, least_epsilon, rates
 from holdfast.mechanisms.swapping.details import (
     RoundSection,
     RuleSection,
@@ -41,6 +41,9 @@ from holdfast.spec.model import Spec
 from holdfast.spec.privacy import ProtectedUnit
 from holdfast.system.errors import GuaranteeError
 from holdfast.system.ways import assigned, setting
+
+ROUNDED = Fraction(1, 10**6)
+"""The share of a target that the digits of a rate may leave unused, and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,24 @@ class PermutationSwapping(RecordsMechanism[PermutationSwappingOptions, SwappingR
                 f" {setting('privacy')}: leave the rate out and it is solved for, or ask for that much."
             )
         return found
+
+    @classmethod
+    def least_loss(
+        cls, target: Target, whom: ProtectedUnit, options: PermutationSwappingOptions
+    ) -> Fraction | None:
+        """Return the loss at a given rate in strata of two; of a rate that is solved for, all but the target.
+
+        Losses grow with strata, and a rate that is solved for meets its target but for rounding, unless it
+        is the least within reach [holdfast, mechanisms/swapping/bounds.py]. A rate that misses its target
+        is refused for that, once the file is read.
+        """
+        if options.rates or target.adjacency != "unit":
+            return None
+        asked = target.intensity.epsilon / whom.records if isinstance(target.intensity, Pure) else None
+        if options.rate is not None:
+            least = epsilon(2, options.rate, options.bound)
+            return least if asked is None or least <= asked else None
+        return None if asked is None else min(asked * (1 - ROUNDED), epsilon(2, LEAST_RATE, options.bound))
 
     @classmethod
     def stated(cls, part: RecordsPartLike, whom: ProtectedUnit) -> PublicStrata:

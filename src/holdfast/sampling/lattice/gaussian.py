@@ -25,6 +25,7 @@ from holdfast.sampling.lattice.grid import any_grid
 from holdfast.sampling.lattice.kernel_gaussian import KernelGaussian, is_total
 from holdfast.sampling.lattice.plan import (
     Block,
+    Cells,
     Independent,
     Plan,
     Planned,
@@ -108,7 +109,7 @@ class LatticeGaussianLaw(Planned):
         if self.form is not None:
             return _weighted(self._given, self.form, variance)
         return plan_components(
-            self.matrix, partial(_component, sigma_squared=variance, margins=self._margins)
+            self._given, partial(_component, sigma_squared=variance, margins=self._margins)
         )
 
     def _succeeds(self, factor: int) -> bool:
@@ -161,7 +162,7 @@ class RemadeTree:
 
 
 def _component(
-    system: csr_array, cells: IntArray, sigma_squared: Fraction, margins: AxisMargins | None
+    system: csr_array, cells: Cells, sigma_squared: Fraction, margins: AxisMargins | None
 ) -> Block:
     """Choose how components with one matrix are drawn."""
     width = system.shape[1]

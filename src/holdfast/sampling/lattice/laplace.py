@@ -17,18 +17,21 @@ from holdfast.lattice.arrays import FloatArray, IntArray
 from holdfast.lattice.components import patterns
 from holdfast.lattice.forms import Form
 from holdfast.lattice.product import AxisMargins, product_features
+from holdfast.lattice.spread import SpreadColumns, expanded
 from holdfast.sampling.lattice.cascade import Cascade, RowStep, best_order
 from holdfast.sampling.lattice.cell_sums import LaplaceSums
 from holdfast.sampling.lattice.kernel_gaussian import is_total
 from holdfast.sampling.lattice.laplace_total import OneTotal, fits, log_ways, tabulated
 from holdfast.sampling.lattice.plan import (
     Block,
+    Cells,
     Independent,
     Plan,
     Planned,
     feasible,
     groups,
     halved_total,
+    listed,
     plan_components,
 )
 from holdfast.sampling.lattice.radial import RadialSampler
@@ -84,7 +87,7 @@ class LatticeLaplaceLaw(Planned):
 
     def __init__(
         self,
-        matrix: csr_array,
+        matrix: csr_array | SpreadColumns,
         epsilon: Fraction,
         norm: LaplaceNorm,
         margins: AxisMargins | None = None,
@@ -92,20 +95,27 @@ class LatticeLaplaceLaw(Planned):
         *,
         otherwise: str = OTHERWISE,
     ) -> None:
-        self.matrix, self.epsilon, self.norm = matrix, checked_rate(epsilon), norm
+        self._given, self.epsilon, self.norm = matrix, checked_rate(epsilon), norm
         self._margins, self.form, self._otherwise = margins, form, otherwise
+
+    @property
+    def matrix(self) -> csr_array:
+        """The rows of the invariants, every entry of them."""
+        return expanded(self._given)
 
     @cached_property
     def plan(self) -> Plan:
         """How draws are made; raises SamplingError where no exact draw would end in reasonable time."""
         if self.norm == "l1":
             component = partial(_component, epsilon=self.epsilon, otherwise=self._otherwise)
-            return plan_components(self.matrix, component)
+            return plan_components(self._given, component)
         # the l2 law is no product: one radius ties all components, and they are drawn together
         cells = self.matrix.shape[1]
-        parts = [(self.matrix, np.arange(cells)[None])] if self.form is not None else groups(self.matrix)
-        radial = RadialSampler(cells, list(parts), self.epsilon, self._margins, self.form)
-        together = Block.by_rejection(np.arange(cells)[None], radial, "all-by-widths")
+        every: Cells = np.arange(cells)[None]
+        apart = [(self.matrix, every)] if self.form is not None else groups(self.matrix)
+        parts = [(system, listed(own)) for system, own in apart]
+        radial = RadialSampler(cells, parts, self.epsilon, self._margins, self.form)
+        together = Block.by_rejection(every, radial, "all-by-widths")
         return feasible(Plan(cells, (together,)))
 
     def log_prob(self, points: IntArray) -> FloatArray:
@@ -118,7 +128,7 @@ class LatticeLaplaceLaw(Planned):
         return np.where(on_lattice, -float(self.epsilon) * norm, -np.inf)
 
 
-def _component(system: csr_array, cells: IntArray, epsilon: Fraction, otherwise: str) -> Block:
+def _component(system: csr_array, cells: Cells, epsilon: Fraction, otherwise: str) -> Block:
     """Choose how components with one matrix are drawn under the l1 norm."""
     rows, width = system.shape
     if rows == 0:
@@ -168,7 +178,7 @@ def log_total_weight(cells: int, epsilon: float) -> float | None:
     return cells * log(-expm1(-2 * epsilon)) + highest + log(float(np.exp(logs - highest).sum()))
 
 
-def _one_total(cells: IntArray, epsilon: Fraction) -> Block:
+def _one_total(cells: Cells, epsilon: Fraction) -> Block:
     width = cells.shape[1]
     half, every = width // 2, np.arange(width)
     constant = log_total_weight(width, float(epsilon))
@@ -180,7 +190,7 @@ def _one_total(cells: IntArray, epsilon: Fraction) -> Block:
     return Block.by_rejection(cells, rest, "total-half-last", constant)
 
 
-def _crossing(system: IntArray, cells: IntArray, epsilon: Fraction) -> Iterator[Block]:
+def _crossing(system: IntArray, cells: Cells, epsilon: Fraction) -> Iterator[Block]:
     """Yield ways to draw a component, each only if those before it are not light."""
     width = system.shape[1]
     order = best_order(system, epsilon) if fits(width, epsilon) else None

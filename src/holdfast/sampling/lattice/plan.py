@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
+from holdfast.lattice.spread import SpreadCells, SpreadColumns, expanded
 from holdfast.lattice.tables import PartCells
 from holdfast.sampling.entropy import Entropy
 from holdfast.sampling.lattice.by_halves import EFFORT, ByHalves
@@ -52,6 +53,8 @@ Method = Literal[
     "weighted-by-coordinates",
 ]
 """How a component is drawn, by name: mechanisms put it into words."""
+Cells = IntArray | PartCells | SpreadCells
+"""The cells of components, one row a component: listed, or read where they are needed."""
 TOGETHER = 1 << 22
 """Numbers of components that are drawn together where draws are yielded part by part."""
 LISTED = 8
@@ -81,6 +84,11 @@ class RejectionSampler(Sampler, Protocol):
     work: float
 
 
+def listed(cells: Cells) -> IntArray:
+    """Return all cells of components, one row a component."""
+    return cells if isinstance(cells, np.ndarray) else cells.all()
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """Components that share one sampler: ``places`` has the cells of each, one row a component.
@@ -90,7 +98,7 @@ class Block:
     one row, one after the other.
     """
 
-    places: IntArray | PartCells
+    places: Cells
     sampler: Sampler
     method: Method
     acceptance: float = 1.0
@@ -101,7 +109,7 @@ class Block:
     @classmethod
     def by_rejection(
         cls,
-        places: IntArray | PartCells,
+        places: Cells,
         sampler: "RejectionSampler",
         method: Method,
         log_constant: float | None = None,
@@ -113,7 +121,7 @@ class Block:
     @property
     def cells(self) -> IntArray:
         """The cells of each component, one row a component."""
-        return self.places.all() if isinstance(self.places, PartCells) else self.places
+        return listed(self.places)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -124,14 +132,22 @@ class Block:
     def parts(self, entropy: Entropy) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield cells with one draw of their noise, no more at once than a component that is large."""
         copies, width = self.shape
-        if not isinstance(self.places, PartCells):
+        if isinstance(self.places, np.ndarray):
             yield self.places.ravel(), self.sampler.sample(entropy, copies).ravel()
+            return
+        if isinstance(self.sampler, ByHalves | Independent) and isinstance(self.places, SpreadCells):
+            done = 0
+            for drawn in self.sampler.parts(entropy, copies):
+                for begin in range(0, drawn.size, TOGETHER):
+                    some = drawn[begin : begin + TOGETHER]
+                    yield self.places.part(done, done + some.size), some
+                    done += some.size
             return
         each = max(1, TOGETHER // width)
         for begin in range(0, copies, each):
-            some = range(begin, min(begin + each, copies))
-            drawn = self.sampler.sample(entropy, len(some))
-            yield np.concatenate([self.places.row(part) for part in some]), drawn.ravel()
+            end = min(begin + each, copies)
+            drawn = self.sampler.sample(entropy, end - begin)
+            yield self.places.part(begin * width, end * width), drawn.ravel()
 
     @property
     def work(self) -> float:
@@ -234,14 +250,14 @@ class Planned(ABC):
         return self.plan.parts(entropy)
 
 
-def plan_components(matrix: csr_array, block_of: Callable[[csr_array, IntArray], Block]) -> Plan:
+def plan_components(matrix: csr_array | SpreadColumns, block_of: Callable[[csr_array, Cells], Block]) -> Plan:
     """Plan a product law: ``block_of`` a matrix and the cells of its components says how they are drawn."""
     blocks = [
         block_of(system, cells)
         for system, cells in groups(matrix)
         if system.shape[0] < system.shape[1]  # else the invariants fix every cell
     ]
-    return feasible(Plan(matrix.shape[1], tuple(_totals_together(blocks))))
+    return feasible(Plan(int(matrix.shape[1]), tuple(_totals_together(blocks))))
 
 
 def _totals_together(blocks: list[Block]) -> list[Block]:
@@ -254,12 +270,20 @@ def _totals_together(blocks: list[Block]) -> list[Block]:
     sizes = np.repeat(widths, copies)
     together = replace(
         halved[0],
-        places=np.concatenate([block.cells.ravel() for block in halved])[None],
+        places=_one_row([block.places for block in halved]),
         sampler=ByHalves(sizes, laws.pop()),
         log_constant=Plan(0, tuple(halved)).log_constant,
         sizes=sizes,
     )
     return [together, *(block for block in blocks if block not in halved)]
+
+
+def _one_row(each: list[Cells]) -> Cells:
+    """Return the cells of components of many sizes, as one row."""
+    spread = [cells for cells in each if isinstance(cells, SpreadCells)]
+    if len(spread) == len(each):
+        return SpreadCells.joined(spread)
+    return np.concatenate([listed(cells).ravel() for cells in each])[None]
 
 
 def feasible(plan: Plan) -> Plan:
@@ -274,12 +298,17 @@ def feasible(plan: Plan) -> Plan:
     return plan
 
 
-def groups(matrix: csr_array) -> Iterator[tuple[csr_array, IntArray]]:
+def groups(given: csr_array | SpreadColumns) -> Iterator[tuple[csr_array, Cells]]:
     """Return each distinct system among the components, with the cells of its components, one a row.
 
     Where the rows of a component fix the sum of each set of cells with equal columns, as nested totals do,
     these sets are components of their own.
     """
+    totals = _spread_totals(given) if isinstance(given, SpreadColumns) else None
+    if totals is not None:
+        yield from totals
+        return
+    matrix = expanded(given)
     cells_of: dict[bytes, list[IntArray]] = {}
     systems: dict[bytes, csr_array] = {}
     plain = bool(np.all(matrix.data == 1))
@@ -302,6 +331,33 @@ def groups(matrix: csr_array) -> Iterator[tuple[csr_array, IntArray]]:
             apart.setdefault(own.size, []).extend(cells[:, own])
     for size, parts in apart.items():
         yield total(size), np.stack(parts)
+
+
+def _spread_totals(given: SpreadColumns) -> list[tuple[csr_array, Cells]] | None:
+    """Return the totals that the components of distinct columns make; None where some are more than that."""
+    rows, free = given.columns, np.zeros(0, dtype=np.int64)
+    plain = bool(np.all(rows.data == 1))
+    apart: dict[int, list[SpreadCells]] = {}
+    for component in components(rows):
+        columns = component.cells
+        if not component.rows.size:
+            free = columns
+            continue
+        sets: list[IntArray] | None = [np.arange(columns.size)]
+        if component.rows.size > 1 or not plain:  # many alike: no need to look inside
+            sets = _sets_apart(csr_array(rows[component.rows][:, columns]))
+        if sets is None:
+            return None
+        for own in sets:
+            cells = given.cells(columns[own])
+            apart.setdefault(cells.size, []).append(cells)
+    found: list[tuple[csr_array, Cells]] = [
+        (total(size), SpreadCells.joined(parts, rows=len(parts))) for size, parts in apart.items()
+    ]
+    if free.size:
+        cells = given.cells(free)
+        found.append((csr_array((0, cells.size), dtype=np.int64), cells))
+    return found
 
 
 def total(cells: int) -> csr_array:
@@ -327,7 +383,7 @@ def _content(system: csr_array) -> bytes:
     return repr(system.shape).encode() + b"".join(np.asarray(p, dtype=np.int64).tobytes() for p in parts)
 
 
-def halved_total(cells: IntArray, law: CellSums, constant: float | None = None) -> Block:
+def halved_total(cells: Cells, law: CellSums, constant: float | None = None) -> Block:
     """Return totals of one size, drawn by halving."""
     sampler = ByHalves(np.array([cells.shape[1]]), law)
     return Block(cells, sampler, "total-by-halving", effort=EFFORT, log_constant=constant)
@@ -342,3 +398,8 @@ class Independent:
     def sample(self, entropy: Entropy, size: int) -> IntArray:
         """Return ``size`` draws, one a row."""
         return self._cell.sample(entropy, size * self._width).reshape(size, self._width)
+
+    def parts(self, entropy: Entropy, size: int) -> Iterator[IntArray]:
+        """Yield the cells of ``size`` draws, one draw's after the other's, some at a time."""
+        for begin in range(0, size * self._width, TOGETHER):
+            yield self._cell.sample(entropy, min(TOGETHER, size * self._width - begin))

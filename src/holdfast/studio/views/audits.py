@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from holdfast.audit.census import DELTA, CensusReport, census_2020
+from holdfast.audit.census_systems import NOTES, SOURCES, numbers_of
 from holdfast.audit.guarantees import EpsilonReading, guarantee
 from holdfast.audit.swap_rates import SwapReading, swapping
 from holdfast.audit.universes import people_of
@@ -81,6 +82,9 @@ def census(visit: Visit) -> Scene:
         "rows": rows,
         "totals": report.totals,
         "systems": report.systems,
+        "notes": NOTES,
+        "sources": SOURCES,
+        "numbers_of": numbers_of,
         "delta": visit.one("delta", "1e-10"),
         "bound": bound,
     }
