@@ -18,6 +18,25 @@ def test_the_example_can_be_released_as_it_is(run: Run, tmp_path: Path) -> None:
     assert run("verify", tmp_path / "release").code == 0
 
 
+def steps(text: str) -> list[str]:
+    return re.findall(r"^(?:Next|Then): holdfast (.*)$", text, re.MULTILINE)
+
+
+def test_what_stands_on_an_earlier_release_tells_all_steps_in_order(run: Run, tmp_path: Path) -> None:
+    before = f"release {tmp_path / 'topdown.toml'} --out {tmp_path / 'pl'}"
+    after = f"release {tmp_path / 'dhc.toml'} --out {tmp_path / 'dhc'}"
+    small = f"init {tmp_path} --topdown small"
+    assert steps(run("init", tmp_path, "--topdown", "dhc").out) == [small, before, after]
+    assert steps(run(*small.split()).out) == [before]
+    for name in ("dhc.toml", "dhc.csv"):
+        (tmp_path / name).unlink()
+    assert steps(run("init", tmp_path, "--topdown", "dhc").out) == [before, after]
+    for name in ("dhc.toml", "dhc.csv"):
+        (tmp_path / name).unlink()
+    (tmp_path / "pl").mkdir()
+    assert steps(run("init", tmp_path, "--topdown", "dhc").out) == [after]
+
+
 def test_init_overwrites_nothing(run: Run, tmp_path: Path) -> None:
     (tmp_path / "children.csv").write_text("mine")
     outcome = run("init", tmp_path)

@@ -340,6 +340,20 @@ def test_codes_that_do_not_match(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_file_that_leaves_out_a_block_is_charged_by_its_own_rows(tmp_path: Path) -> None:
+    spec(tmp_path)
+    kept = [line for line in people().splitlines(keepends=True) if not line.startswith("9112,")]
+    (tmp_path / "people.csv").write_text("".join(kept))
+    told = asked(constraints={}, units={"invariants": []})
+    path = Ledger.create(tmp_path / "one.ledger", standard="zcdp", budget=Fraction(4)).path
+    done = holdfast.release(FilesSpec.of(told, folder=tmp_path), tmp_path / "out", ledger=path)
+    assert done.row is not None
+    assert done.row.total == 1
+    assert any("people.csv leaves out 1 of the 16 places" in said for said in done.warnings)
+    assert holdfast.verify_ledger(path, releases=[tmp_path / "out"]).kept
+    assert verify(tmp_path / "out").kept
+
+
 def test_a_block_that_lies_elsewhere(tmp_path: Path) -> None:
     spec(tmp_path)
     columns = ["state", "county", "tract", "block"]

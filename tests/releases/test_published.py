@@ -154,6 +154,7 @@ def test_numbers_that_contradict_an_invariant_are_told_as_the_smallest_set(tmp_p
         "count": "people",
         "cost": "rho 1 for one person",
         "recode": {},
+        "columns": {},
     }
     told = refused(tmp_path, **file)
     assert told.count("state 9") == 2
@@ -188,6 +189,20 @@ FILE: dict[str, Any] = {
         ("county,people\n91,3\n92,1\n", {**FILE, "count": "persons"}, "no column 'persons'"),
         ("county,people\n91,3\n92,1\n", {**FILE, "margin": ["race"]}, "not among the cells"),
         ("county,people\n91,3\n92,1\n", {**FILE, "margin": ["sex"]}, "no column 'sex'"),
+        ("county,people\n91,3\n92,1\n", {**FILE, "columns": {"age": "agee"}}, "no column 'agee'"),
+        ("county,people\n91,3\n92,1\n", {**FILE, "recode": {"age": VOTING}}, "no column 'age'"),
+        ("county,people\n91,3\n92,1\n", {**FILE, "recode": {"ages": VOTING}}, "did you mean 'age'"),
+        (
+            "county,age,people\n91,0-17,3\n92,0-17,1\n",
+            {**FILE, "margin": [], "recode": {"age": VOTING}},
+            "recode is of 'age', by which nothing is kept",
+        ),
+        (
+            "county,old,people\n91,0-17,3\n92,0-17,1\n",
+            {**FILE, "margin": [], "columns": {"age": "old"}},
+            "columns is of 'age', by which nothing is kept",
+        ),
+        ("county,people\n91,3\n92,1\n91,4\n", FILE, "old.csv, row 4 repeats row 2: "),
         ("", {"release": "nowhere"}, "nowhere"),
     ],
 )
@@ -196,6 +211,48 @@ def test_bad_input_is_one_sentence(tmp_path: Path, text: str, before: dict[str, 
     told = refused(tmp_path, **before)
     assert said in told
     assert told.count(". ") <= 1
+
+
+def test_the_fewest_numbers_that_contradict_are_told_in_whatever_order_files_come(tmp_path: Path) -> None:
+    people = sum(int(line.rsplit(",", 1)[1]) for line in rows().splitlines()[1:])
+    texts = {
+        "a.csv": f"state,sex,n\n9,f,{people + 1}\n9,mm,0\n",
+        "b.csv": "state,age,n\n9,0,1\n9,5,2\n9,18,3\n9,65,4\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    for order in (("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        published = [{"file": name, "count": "n", "cost": "rho 1"} for name in order]
+        with pytest.raises(HoldfastError) as told:
+            prepare(asked(tmp_path, published=published))
+        assert str(told.value) == (
+            f"no counts keep all of these at once: {people:,} in state 9, an invariant; {people + 1:,} in"
+            " state 9, published before, sex = f: correct one of them."
+        )
+
+
+def test_cells_that_cannot_be_are_told_once_with_their_number(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("state,age,people\n9,0,1\n9,5,0\n9,18,0\n9,65,0\n")
+    (tmp_path / "people.csv").write_text("block,age,sex,people\n9111,18,f,5\n9112,65,mm,0\n")
+    values: dict[str, Any] = {
+        "data": {
+            "path": "people.csv",
+            "cells": ["age", "sex"],
+            "count": "people",
+            "levels": {"age": list(AGES)},
+            "geography": {"column": "block", "prefixes": PREFIXES},
+        },
+        "privacy": {"standard": "zcdp", "rho": "1/2", "adjacency": "unit"},
+        "mechanism": {"name": "topdown"},
+        "constraints": {"structural_zeros": [{"age": "0"}]},
+        "published": [{"file": "old.csv", "count": "people", "cost": "rho 1"}],
+    }
+    with pytest.raises(HoldfastError) as told:
+        prepare(Spec.of(values, folder=tmp_path))
+    assert str(told.value) == (
+        "no counts keep all of these at once: 1 in state 9, published before, age = 0; at most 0 in each of 2"
+        " cells of state 9, what is public there at the level county: correct one of them."
+    )
 
 
 @pytest.mark.parametrize(

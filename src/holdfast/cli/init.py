@@ -11,6 +11,7 @@ from holdfast.cli.arguments import Json, Quiet, number
 from holdfast.cli.reports import print_values
 from holdfast.cli.terminal import print_json, terminal
 from holdfast.spec.census import write_topdown
+from holdfast.spec.census_after import BEFORE
 from holdfast.spec.example import write_example
 from holdfast.system.errors import SpecError
 from holdfast.system.progress import doing
@@ -84,7 +85,23 @@ def init(
         return
     console = terminal()
     console.print(f"Wrote {spec} and its {_tables(tables)}.", soft_wrap=True)
-    console.print(f"Next: holdfast release {spec} --out release", soft_wrap=True)
+    first, *later = _steps(where, spec, topdown)
+    console.print(f"Next: holdfast {first}", soft_wrap=True)
+    for step in later:
+        console.print(f"Then: holdfast {step}", soft_wrap=True)
+
+
+def _steps(folder: Path, spec: Path, topdown: str | None) -> list[str]:
+    """Return the commands that release an example, in order: one stands on what another one released."""
+    if topdown not in ("small", "dhc"):
+        return [f"release {spec} --out release"]
+    before, persons = folder / BEFORE, folder / "topdown.toml"
+    steps = [] if before.exists() else [f"release {persons} --out {before}"]
+    if topdown == "dhc":
+        if steps and not persons.exists():
+            steps.insert(0, f"init {folder} --topdown small" if folder != Path() else "init --topdown small")
+        steps.append(f"release {spec} --out {folder / 'dhc'}")
+    return steps or [f"release {spec} --out release"]
 
 
 def _tables(paths: list[Path]) -> str:

@@ -10,13 +10,13 @@ is split. Codes and areas are public, and so is what is made of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from holdfast.data.columns import as_text
 from holdfast.data.files import Source, Writing, open_file
+from holdfast.data.table import first_repeated_row
 from holdfast.spec.data import Geography
 from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError
@@ -26,28 +26,32 @@ from holdfast.system.ways import setting
 NONE = "none"
 """The area of leaves that are in no other."""
 _CUT = "\0cut"
+_ROW = "\0row"
 
 
-def with_areas(source: Source, spec: Spec) -> Source:
-    """Return a source with a column for each kind of areas, and with levels regrouped.
+def with_areas(source: Source, spec: Spec) -> tuple[Source, tuple[str, ...]]:
+    """Return a source with a column for each kind of areas, and with levels regrouped; and what looks wrong.
 
     A column of the source that has the name of a kind gives way to it.
     """
     geography = spec.data.geography
     if geography is None or not geography.areas:
-        return source
+        return source, ()
     levels, names = geography.levels, tuple(geography.areas)
     lacking = [level for level in levels if level not in source.header]
     if lacking:
-        return source  # which is told where columns are looked for
+        return source, ()  # which is told where columns are looked for
     places = [source.header.index(level) for level in levels]
     codes = source.load(places)
     texts = (as_text(source, each.alias(name)) for name, each in zip(levels, codes, strict=True))
     rows = pl.DataFrame([each.cast(pl.String) for each in texts])
     nodes = rows.unique(maintain_order=True)
     writing = Writing(spec.data.separator, spec.data.encoding)
+    doubts: list[str] = []
     for name, file in geography.areas.items():
-        nodes = _joined(nodes, geography, name, spec.resolve(file), writing)
+        listed = _listed(geography, name, open_file(spec.resolve(file), writing=writing))
+        doubts += listed.unknown(nodes, source.name)
+        nodes = listed.joined(nodes)
     found = _regrouped(nodes, geography)
     keys = [f"\0{level}" for level in levels]
     found = pl.concat(
@@ -66,41 +70,90 @@ def with_areas(source: Source, spec: Spec) -> Source:
         loaded = dict(zip(plain, source.load(plain), strict=True)) if plain else {}
         return [told[at[place]] if place in at else loaded[place] for place in wanted]
 
-    return replace(source, header=(*renamed, *names), load=load, origin=source.origin or source)
+    with_columns = replace(
+        source, header=(*renamed, *names), load=load, origin=source.origin or source, own=source.known
+    )
+    return with_columns, tuple(doubts)
 
 
-def _joined(
-    nodes: pl.DataFrame, geography: Geography, name: str, path: Path, writing: Writing
-) -> pl.DataFrame:
-    """Return nodes with a column that has the area of each."""
-    source = open_file(path, writing=writing)
+@dataclass(frozen=True, eq=False)
+class _AreaFile:
+    """The nodes of a file of areas: their codes and areas, and the row that each stands on."""
+
+    source: Source
+    name: str
+    levels: tuple[str, ...]
+    rows: pl.DataFrame
+
+    def unknown(self, nodes: pl.DataFrame, data: str) -> list[str]:
+        """Return a warning of the nodes that the data do not have; raises DataError where they have none."""
+        off = self.rows.join(nodes, on=self.levels, how="anti", maintain_order="left")
+        level = self.levels[-1]
+        if off.height == self.rows.height:
+            raise DataError(
+                f"{self.source.name} has no {level} of the data: write codes there as the data have them, in"
+                " full."
+            )
+        if off.is_empty():
+            return []
+        more = f", as {off.height - 1:,} more of its rows do" if off.height > 1 else ""
+        at = self.source.place(off[_ROW][0], level)
+        doubt = (
+            f"{at} is {in_quotes(off[level][0])}, which {data} does not have{more}: nothing of it is in an"
+        )
+        return [f"{doubt} area, unless a code is misspelt."]
+
+    def joined(self, nodes: pl.DataFrame) -> pl.DataFrame:
+        """Return nodes with a column that has the area of each."""
+        listed = self.rows.drop(_ROW)
+        found = nodes.join(listed, on=self.levels, how="left", maintain_order="left")
+        return found.with_columns(pl.col(self.name).fill_null(NONE))
+
+
+def _listed(geography: Geography, name: str, source: Source) -> _AreaFile:
+    """Return what a file says of areas; raises DataError where it says two things of a node, or one twice."""
     leaf = geography.levels[-1]
     header = [leaf if each == geography.column else each for each in source.header]
     told = [level for level in geography.levels if level in header]
     if not told or name not in header:
         said = f"no column {in_quotes(name)}" if told else "no column with the codes of a level"
         raise DataError(
-            f"{path} has {said}: {setting('data.geography', 'areas')} takes a file with a column"
+            f"{source.name} has {said}: {setting('data.geography', 'areas')} takes a file with a column"
             f" {in_quotes(name)}, and one of {', '.join(geography.levels)} whose nodes are in each area."
         )
     columns = dict(zip(header, source.load(range(len(header))), strict=True))
+    every = pl.DataFrame([columns[each].alias(each).cast(pl.String) for each in columns])
+    if (again := first_repeated_row(every)) is not None:
+        first, second = map(source.row, again)
+        raise DataError(f"{source.name}, {second} repeats {first}: list each {told[-1]} once.")
     listed = pl.DataFrame([as_text(source, columns[each].alias(each)) for each in (*told, name)])
-    listed = listed.filter(pl.col(name).is_not_null() & (pl.col(name) != "")).unique(maintain_order=True)
-    twice = listed.select(told).is_duplicated()
+    listed = listed.with_row_index(_ROW).filter(pl.col(name).is_not_null() & (pl.col(name) != ""))
+    for level, length in geography.prefixes.items():
+        if length and level in told:
+            _require_length(source, listed, level, length)
+    found = listed.unique([*told, name], maintain_order=True)
+    twice = found.select(told).is_duplicated()
     if twice.any():
-        row = listed.row(int(twice.arg_true()[0]), named=True)
-        some = listed.filter(pl.all_horizontal(pl.col(each) == row[each] for each in told))[name].to_list()
+        row = found.row(int(twice.arg_true()[0]), named=True)
+        some = found.filter(pl.all_horizontal(pl.col(each) == row[each] for each in told))[name].to_list()
         raise DataError(
-            f"{path} has the {told[-1]} {in_quotes(row[told[-1]])} in the areas {in_quotes(some[0])} and"
-            f" {in_quotes(some[1])}: areas of one kind have no node in common, so correct one, or make two"
-            " kinds."
+            f"{source.name} has the {told[-1]} {in_quotes(row[told[-1]])} in the areas {in_quotes(some[0])}"
+            f" and {in_quotes(some[1])}: areas of one kind have no node in common, so correct one, or make"
+            " two kinds."
         )
-    found = nodes.join(listed, on=told, how="left", maintain_order="left")
-    if not found[name].is_not_null().any():
+    return _AreaFile(source, name, tuple(told), found)
+
+
+def _require_length(source: Source, rows: pl.DataFrame, level: str, length: int) -> None:
+    """Raise where a code is not as long as those of its level."""
+    off = rows.filter((pl.col(level).str.len_chars() != length).fill_null(value=True))
+    if not off.is_empty():
+        at, code = source.place(off[_ROW][0], level), off[level][0]
         raise DataError(
-            f"{path} has no {told[-1]} of the data: write codes there as the data have them, in full."
+            f"{at} {f'is {in_quotes(code)}' if code else 'has no code'}, and codes of a {level} have {length}"
+            " characters: write them in full, with their leading zeros, in a column that has the name of"
+            " their level."
         )
-    return found.with_columns(pl.col(name).fill_null(NONE))
 
 
 def _regrouped(nodes: pl.DataFrame, geography: Geography) -> pl.DataFrame:

@@ -58,7 +58,7 @@ class Columns:
         wanted, recode = (*levels, *numbers), recode or {}
         for name in wanted:
             if name not in source.header:
-                said = f"{source.name} has no column {in_quotes(name)}: {closest(name, source.names)}"
+                said = f"{source.name} has no column {in_quotes(name)}: {closest(name, source.known)}"
                 raise DataError(source.hint or said)
             if source.header.count(name) > 1:
                 raise DataError(f"{source.name} has two columns {name!r}: rename one.")

@@ -52,6 +52,13 @@ class Source:
     """All rows as they are, batch by batch, where a database has counted equal ones: see `TIMES`."""
     read: Callable[[], Iterator[list[pl.Series]]] | None = None
     """All columns, some rows at a time, where the source need not hold them."""
+    own: tuple[str, ...] | None = None
+    """The names of columns as they stood before a geography added its own: what a message may offer."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The names that whoever wrote the file knows."""
+        return self.names if self.own is None else self.own
 
     @property
     def names(self) -> tuple[str, ...]:

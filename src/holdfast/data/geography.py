@@ -227,7 +227,7 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         return source
     column, prefixes = geography.column, geography.prefixes
     if column not in source.header:
-        said = f"{source.name} has no column {in_quotes(column)}: {closest(column, source.names)}"
+        said = f"{source.name} has no column {in_quotes(column)}: {closest(column, source.known)}"
         raise DataError(source.hint or said)
     place, own = source.header.index(column), len(source.header)
     header = (*(f"{name} in the file" if name in prefixes else name for name in source.header), *prefixes)
@@ -263,7 +263,7 @@ def unfolded(source: Source, geography: Geography | None) -> Source:
         begins = kind.categories.str.slice(0, length)
         return compact(begins.gather(codes.to_physical())).alias(level)
 
-    return replace(source, header=header, load=load, origin=source.origin or source)
+    return replace(source, header=header, load=load, origin=source.origin or source, own=source.known)
 
 
 def _codes(source: Source, codes: pl.Series, geography: Geography) -> pl.Series:

@@ -90,7 +90,7 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
         source = open_source(located(spec) if data is None else data, most_rows=rows, writing=writing)
     numbers = (*(() if asked.count is None else (asked.count,)), *((TIMES,) if source.grouped else ()))
     names = asked.attributes
-    source = with_areas(unfolded(shaped(source, asked), asked.geography), spec)
+    source, doubts = with_areas(unfolded(shaped(source, asked), asked.geography), spec)
     columns = Columns.of(source, names, numbers, missing=asked.missing, recode=asked.recode)
     if columns.frame.is_empty():
         raise DataError(
@@ -103,15 +103,15 @@ def read_table(spec: Spec, data: "str | Path | IntoFrame | None" = None) -> Read
     raw = columns.raw.select(name for name in names if asked.missing or name in asked.recode)
     columns = columns.numbers(numbers)
     times = columns.integers(TIMES) if source.grouped else None
-    said = _warnings(spec, columns, raw, records, times)
+    said = (*doubts, *_warnings(spec, columns, raw, records, times))
     schema = schema_of(spec, attributes, nestings(columns, records, asked.nestings, asked.regions))
     inferred = tuple(name for name in names if name not in declared)
     stand_on = {each.name: records.rows(each.name, times) for each in attributes}
 
     def read(counts: IntArray) -> ReadTable:
         table, own = Table(schema, counts), source.origin or source
-        doubts = (*said, *table_warnings(spec, columns, records, table))
-        return ReadTable(table, inferred, own, source.names, stand_on, doubts)
+        warnings = (*said, *table_warnings(spec, columns, records, table))
+        return ReadTable(table, inferred, own, source.names, stand_on, warnings)
 
     cells = records.cells(schema)
     if asked.count is None:

@@ -370,3 +370,14 @@ def first_repeat(keys: IntArray) -> tuple[int, int] | None:
         return None
     second = int(order[1:][same].min())
     return int(np.argmax(keys == keys[second])), second
+
+
+def first_repeated_row(rows: pl.DataFrame) -> tuple[int, int] | None:
+    """Return the places of the first row that comes a second time.
+
+    >>> first_repeated_row(pl.DataFrame({"a": ["x", "y", "x"]}))
+    (0, 2)
+    """
+    if not rows.is_duplicated().any():
+        return None
+    return first_repeat(rows.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy())

@@ -67,3 +67,21 @@ def implicit(costs: IntArray, extend: Extend, *, rounds: int, needed: Sequence[I
             return Hitting(None, UNBOUNDED, tuple(sets))  # nothing is enough
         sets.append(more)
     return Hitting(None, bound, tuple(sets))
+
+
+def minimal_cause(count: int, enough: Callable[[IntArray], bool]) -> IntArray:
+    """Return elements that are enough, none of which can be left out: halves are tried first [junker2004]."""
+
+    def cause(base: IntArray, fresh: bool, rest: IntArray) -> IntArray:
+        if fresh and enough(base):
+            return rest[:0]
+        if rest.size == 1:
+            return rest
+        half = rest.size // 2
+        first, second = rest[:half], rest[half:]
+        of_second = cause(np.concatenate([base, first]), True, second)
+        of_first = cause(np.concatenate([base, of_second]), of_second.size > 0, first)
+        return np.concatenate([of_first, of_second])
+
+    every = np.arange(count)
+    return np.sort(cause(every[:0], False, every)) if count else every

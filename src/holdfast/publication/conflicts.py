@@ -1,13 +1,13 @@
 """Published numbers that no table has together: whether there are any, and a smallest set of them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
 from holdfast.lattice.components import components, patterns
-from holdfast.programs.hitting import implicit
+from holdfast.programs.hitting import implicit, minimal_cause
 from holdfast.programs.solver import Program, Status
 from holdfast.publication.bounds import ContradictionError, SumSystem, propagated, reduced
 from holdfast.publication.intervals import Numbers
@@ -102,24 +102,6 @@ def _no_single(numbers: Numbers, minimal: IntArray) -> bool:
         return True
     size = np.diff(numbers.matrix.indptr)
     return not bool(((size == 0) & (numbers.low > 0)).any())
-
-
-def minimal_cause(count: int, enough: Callable[[IntArray], bool]) -> IntArray:
-    """Return elements that are enough, none of which can be left out: halves are tried first [junker2004]."""
-
-    def cause(base: IntArray, fresh: bool, rest: IntArray) -> IntArray:
-        if fresh and enough(base):
-            return rest[:0]
-        if rest.size == 1:
-            return rest
-        half = rest.size // 2
-        first, second = rest[:half], rest[half:]
-        of_second = cause(np.concatenate([base, first]), True, second)
-        of_first = cause(np.concatenate([base, of_second]), of_second.size > 0, first)
-        return np.concatenate([of_first, of_second])
-
-    every = np.arange(count)
-    return np.sort(cause(every[:0], False, every)) if count else every
 
 
 def within(numbers: Numbers, cell: csr_array, low: int, high: int) -> Numbers:

@@ -6,9 +6,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from holdfast.lattice.arrays import IntArray
+from holdfast.programs.hitting import minimal_cause
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.publication.bounds import ContradictionError
-from holdfast.publication.conflicts import minimal_cause, point, within
+from holdfast.publication.conflicts import point, within
 from holdfast.publication.intervals import Numbers, SumIntervals, intervals
 from holdfast.publication.tables import Grouped, PublishedTables
 

@@ -16,10 +16,11 @@ from holdfast.certificate.parts import TablePart
 from holdfast.certificate.quick import seal_checks
 from holdfast.certificate.read import read_certificate
 from holdfast.certificate.text import read_text
-from holdfast.data.files import open_file
+from holdfast.data.files import Source, open_file
 from holdfast.data.geography import Regions
 from holdfast.data.node_queries import NodeQuery
 from holdfast.data.published import PublishedSums
+from holdfast.data.table import first_repeated_row
 from holdfast.lattice.arrays import IntArray
 from holdfast.privacy.guarantee import format_parameter
 from holdfast.public import Public
@@ -56,7 +57,7 @@ class _Earlier:
 def _sums(spec: Spec, asked: PublishedBefore, regions: Regions, place: str) -> PublishedSums:
     earlier = _of_release(spec, asked) if asked.release is not None else _of_file(spec, asked)
     there = dict(asked.columns)
-    for name in (*there, *(asked.margin or ())):
+    for name in (*there, *(asked.margin or ()), *asked.recode):
         if name not in regions.names:
             raise SpecError(
                 f"{place} names {name!r}, which is not among the cells: {closest(name, regions.names)}"
@@ -71,11 +72,17 @@ def _sums(spec: Spec, asked: PublishedBefore, regions: Regions, place: str) -> P
     margin = asked.margin
     if margin is None:
         margin = tuple(name for name in regions.names if there.get(name, name) in earlier.columns)
-    for name in margin:
+    for name in (*there, *asked.recode, *margin):
         if there.get(name, name) not in earlier.columns:
             raise SpecError(
                 f"{place}: {earlier.name} has no column {there.get(name, name)!r}:"
                 f" {closest(there.get(name, name), list(earlier.columns))}"
+            )
+    for key, names in (("columns", there), ("recode", asked.recode)):
+        if idle := [name for name in names if name not in margin]:
+            raise SpecError(
+                f"{place} {key} is of {idle[0]!r}, by which nothing is kept: add it to margin, or leave it"
+                " out."
             )
     query = NodeQuery.asked(margin, regions, recode=asked.recode, key="published")
     values = _values(earlier, [there.get(name, name) for name in query.marginal], query, (level, regions))
@@ -146,7 +153,7 @@ def _of_release(spec: Spec, asked: PublishedBefore) -> _Earlier:
             f"{folder} is not as its certificate has it ({wrong[0] if wrong else part.name}): restore it from"
             " the release."
         )
-    frame = _frame(folder / file)
+    frame = _frame(open_file(folder / file))
     loss = " and ".join(f"{name} {format_parameter(value)}" for name, value in guarantee.intensity.items())
     unit = guarantee.unit.value
     counts = _whole(folder / file, frame, part.table.count)
@@ -156,17 +163,29 @@ def _of_release(spec: Spec, asked: PublishedBefore) -> _Earlier:
 
 def _of_file(spec: Spec, asked: PublishedBefore) -> _Earlier:
     path = spec.resolve(asked.file or "")
-    frame = _frame(path)
+    source = open_file(path)
+    frame = _frame(source)
     count = asked.count or ""
     if count not in frame.columns:
         raise SpecError(f"{path} has no column {count!r}: {closest(count, frame.columns)}")
     counts = _whole(path, frame, count)
     columns = {name: frame[name].to_list() for name in frame.columns if name != count}
+    _require_rows_once(source, frame.drop(count))
     return _Earlier(str(path), columns, counts, "", asked.cost or "")
 
 
-def _frame(path: Path) -> pl.DataFrame:
-    source = open_file(path)
+def _require_rows_once(source: Source, labels: pl.DataFrame) -> None:
+    """Raise where two rows are alike but for their numbers: whether these add up is not known."""
+    if labels.width == 0:
+        return
+    if (again := first_repeated_row(labels)) is not None:
+        first, second = map(source.row, again)
+        raise DataError(
+            f"{source.name}, {second} repeats {first}: list each cell once, added up if both are meant."
+        )
+
+
+def _frame(source: Source) -> pl.DataFrame:
     columns = source.load(range(len(source.header)))
     return pl.DataFrame(dict(zip(source.header, columns, strict=True))).cast(pl.String)
 

@@ -8,6 +8,8 @@ block.
 
 from random import Random
 
+BEFORE = "pl"
+"""The folder of the release whose numbers are kept, beside the spec."""
 AGES = ("0-4", "5-17", "18-24", "25-44", "45-64", "65+")
 MINORS = 2
 """How many of these are below 18."""
@@ -19,7 +21,7 @@ def after_redistricting(persons: str, kinds: tuple[str, ...], prefixes: str) -> 
     minors, adults = (", ".join(f'"{age}"' for age in some) for some in (AGES[:MINORS], AGES[MINORS:]))
     spec = f"""\
 # People by sex and age, on top of the redistricting data of `holdfast init --topdown small`: release that
-# first, to the folder pl. The data beside this file are invented, and of the same people.
+# first, to the folder {BEFORE}. The data beside this file are invented, and of the same people.
 
 [data]
 path = "dhc.csv"
@@ -40,7 +42,7 @@ level = "state"
 structural_zeros = [{{ hhgq = "nursing", age = [{minors}] }}]
 
 [[published]]                        # the numbers of every block stay as the redistricting data have them
-release = "pl"
+release = "{BEFORE}"
 table = "persons"
 margin = ["hhgq", "age"]
 columns = {{ age = "votingage" }}

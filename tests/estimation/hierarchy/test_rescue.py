@@ -179,6 +179,21 @@ def test_totals_that_do_not_add_up_are_named() -> None:
     )
 
 
+def test_two_sums_are_named_where_parts_of_one_of_them_would_contradict_as_well() -> None:
+    """Blocks say their total beside its parts: what follows from others may be one of the fewest."""
+    parts = rows([[1, 0], [0, 1], [1, 1]])
+    levels = (
+        Level.of("county", 1, 2, invariants=rows([[1, 1]]), values=np.array([[9]])),
+        Level.of("block", 2, 2, invariants=parts, values=np.array([[1, 2, 3], [4, 1, 5]])),
+    )
+    with pytest.raises(UnmetError) as caught:
+        descend((np.zeros(2, dtype=np.int64),), levels)
+    assert caught.value.conflict == (
+        Constraint("invariant", 0, 0, 9, 0),
+        Constraint("invariant", 2, 0, 8, 0, 1),
+    )
+
+
 def test_bounds_and_ranges_that_contradict_are_named() -> None:
     parents = (np.zeros(2, dtype=np.int64),)
     root = Level.of("root", 1, 2, high=np.array([[2, UNBOUNDED]]))

@@ -313,13 +313,41 @@ def test_only_what_sums_of_areas_tell_apart_is_estimated(tmp_path: Path) -> None
     assert leaves.shape == made.design.regions.possible.shape
 
 
+def test_codes_of_a_file_of_areas_that_the_data_do_not_have_are_a_warning(tmp_path: Path) -> None:
+    made = spec(tmp_path)
+    told = [said for said in prepare(made).warnings if "place.csv" in said]
+    assert told == []
+    (tmp_path / "place.csv").write_text("block,place\n9111,North\n8888,Old\n9112,\n7777,North\n")
+    (said,) = [said for said in prepare(made).warnings if "place.csv" in said]
+    assert "place.csv, row 3, column 'block' is '8888', which " in said
+    assert said.endswith(
+        "blocks.csv does not have, as 1 more of its rows do: nothing of it is in an area, unless a code is"
+        " misspelt."
+    )
+
+
+def test_columns_that_a_message_offers_are_those_of_the_file(tmp_path: Path) -> None:
+    made = spec(tmp_path)
+    (tmp_path / "blocks.csv").write_text(rows().replace("people", "inhabitants", 1))
+    with pytest.raises(HoldfastError) as told:
+        prepare(made)
+    assert str(told.value).endswith(
+        "has no column 'people': choose from 'block', 'age', 'sex', 'inhabitants'."
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("block,place\n9111,North\n9111,South\n", "in the areas 'North' and 'South'"),
-        ("block,place\n77,North\n", "has no block of the data"),
+        ("block,place\n7777,North\n", "has no block of the data"),
         ("block,town\n9111,North\n", "has no column 'place'"),
         ("code,place\n9111,North\n", "no column with the codes of a level"),
+        (
+            "block,place\n9111,North\n911,South\n",
+            "is '911', and codes of a block have 4 ",
+        ),
+        ("block,place\n9111,North\n9112,North\n9111,North\n", "place.csv, row 4 repeats row 2: "),
     ],
 )
 def test_a_bad_file_of_areas_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:

@@ -1,25 +1,25 @@
-"""Why there are no counts: a set of constraints that contradict, none of which can be left out.
+"""Why there are no counts: a small set of constraints that contradict, none of which can be left out.
 
-Divide and conquer [junker2004] asks a solver of integer programs for about k log(N / k) answers, for k
-constraints of the set among N. Counts are never negative, and those of a node are the sums of its children's:
-these are no constraints of the set.
+Counts are never negative, and those of a node are the sums of its children's: these are no constraints of the
+set. It is a smallest one of those that are looked at [holdfast, estimation/hierarchy/smallest.py].
 
-In a tree as few levels as will do are looked at, from a node down: the node alone first, with what the level
-below it asks in sums; then the node with its children, these with what is asked of them in sums, and so on.
+In a tree as few levels as will do are looked at, from a node down: the node alone first, with what all levels
+below it ask in sums; then the node with its children, these with what is asked of them in sums, and so on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, vstack
 
 from holdfast.estimation.hierarchy.level import Level
-from holdfast.estimation.hierarchy.propagation import ConstrainedLevel, Propagation, with_below
+from holdfast.estimation.hierarchy.propagation import ConstrainedLevel, with_below, without_implied_bounds
+from holdfast.estimation.hierarchy.smallest import ConstrainedCounts
 from holdfast.estimation.hierarchy.subtree import Branch, Subtree
 from holdfast.lattice.arrays import BoolArray, IntArray
-from holdfast.programs.solver import UNBOUNDED, Program, Status
+from holdfast.programs.solver import UNBOUNDED
 from holdfast.system.errors import InvariantError
 
 ConstraintKind = Literal["parent", "invariant", "least", "most", "range least", "range most"]
@@ -71,30 +71,20 @@ def contradiction(
 
     """
     system = subtree.system
-    items = dict(_items(subtree, place, begins, asked))
-
-    def contradict(some: Sequence[Constraint]) -> bool:
-        low, high = np.zeros_like(system.low), np.full_like(system.high, UNBOUNDED)
-        least, most = np.full_like(system.least, -UNBOUNDED), np.full_like(system.most, UNBOUNDED)
-        least[subtree.between], most[subtree.between] = 0, 0
-        for each in some:
-            at = items[each]
-            if each.kind in ("parent", "invariant", "range least"):
-                least[at] = each.value
-            if each.kind in ("parent", "invariant", "range most"):
-                most[at] = each.value
-            if each.kind == "least":
-                low[at] = each.value
-            if each.kind == "most":
-                high[at] = each.value
-        if (low > high).any():
-            return True
-        kept = np.flatnonzero((least > -UNBOUNDED) | (most < UNBOUNDED))
-        program = Program(csr_array(system.rows[kept]), least[kept], most[kept], least=low, most=high)
-        return program.solve().status is Status.INFEASIBLE
-
-    found = irreducible(list(items), contradict)
-    return None if found is None else tuple(sorted(found))
+    items = list(_items(subtree, place, begins, asked))
+    every = csr_array(vstack([system.rows, eye_array(system.low.size, dtype=np.int64)], format="csr"))
+    of_cells = np.array([each.kind in ("least", "most") for each, _ in items], dtype=np.bool_)
+    at = np.array([row for _, row in items], dtype=np.int64) + of_cells * system.rows.shape[0]
+    least = [-UNBOUNDED if each.kind in ("most", "range most") else each.value for each, _ in items]
+    most = [UNBOUNDED if each.kind in ("least", "range least") else each.value for each, _ in items]
+    found = ConstrainedCounts(
+        csr_array(system.rows[subtree.between]),
+        csr_array(every[at]),
+        np.array(least, dtype=np.int64),
+        np.array(most, dtype=np.int64),
+        of_cells,
+    ).smallest()
+    return None if found is None else tuple(sorted(items[each][0] for each in found.tolist()))
 
 
 def _items(
@@ -178,24 +168,6 @@ class _NamedLevel:
         return Constraint(kind, place, self.begin + node, value, self.place, below)
 
 
-def irreducible(
-    items: Sequence[Constraint], contradict: Callable[[Sequence[Constraint]], bool]
-) -> list[Constraint] | None:
-    """Return a part of the items that contradicts and no part of which does; None where all agree."""
-
-    def search(kept: list[Constraint], *, grown: bool, rest: Sequence[Constraint]) -> list[Constraint]:
-        """Return what of the rest contradicts the kept ones."""
-        if grown and contradict(kept):
-            return []
-        if len(rest) == 1:
-            return list(rest)
-        half = len(rest) // 2
-        second = search([*kept, *rest[:half]], grown=True, rest=rest[half:])
-        return [*search([*kept, *second], grown=bool(second), rest=rest[:half]), *second]
-
-    return search([], grown=False, rest=items) if contradict(items) else None
-
-
 def _in_words(each: Constraint) -> str:
     """Return a constraint in words, with places from 0."""
     whose = f"child {each.child}" if each.level < 0 else f"node {each.child} of level {each.level}"
@@ -216,28 +188,25 @@ def _in_words(each: Constraint) -> str:
 
 
 def explained(
-    parents: Sequence[IntArray], levels: Sequence[Level], carried: Propagation, place: int, node: int
+    parents: Sequence[IntArray], levels: Sequence[Level], place: int, node: int
 ) -> tuple[Constraint, ...] | None:
     """Return constraints at a node and below that contradict, each needed for that; None where none do."""
-    first = len(levels) - len(carried.levels)
-    for last in range(place, len(levels)):
-        branch = Branch.of(parents, place, node, min(last + 1, len(levels) - 1))
-        parts = [
-            levels[place + depth].part(begin, end)
-            for depth, (begin, end) in enumerate(zip(branch.begins, branch.ends, strict=True))
-        ][: last - place + 1]
-        below = None
-        if last + 1 < len(levels):
-            asked = carried.levels[last + 1 - first]
-            part = asked.level.part(branch.begins[-1], branch.ends[-1])
-            below = replace(asked, level=part), branch.parents(parents)[-1]
-        whole = with_below(parts[-1], last, below)
-        links = branch.parents(parents)[: last - place]
+    branch = Branch.of(parents, place, node, len(levels) - 1)
+    links = branch.parents(parents)
+    parts = [
+        levels[place + depth].part(begin, end)
+        for depth, (begin, end) in enumerate(zip(branch.begins, branch.ends, strict=True))
+    ]
+    asked: list[ConstrainedLevel] = []  # without a row left out that others imply: it may be one of few
+    for depth in reversed(range(len(parts))):
+        whole = with_below(parts[depth], place + depth, (asked[0], links[depth]) if asked else None)
+        asked.insert(0, replace(whole, level=without_implied_bounds(whole.level)))
+    for depth, last in enumerate(asked):
         found = contradiction(
-            Subtree((*parts[:-1], whole.level), links, None),
+            Subtree((*parts[:depth], last.level), links[:depth], None),
             place=place,
             begins=branch.begins,
-            asked=ConstrainedLevel(parts[-1], whole.invariants, whole.ranges),
+            asked=replace(last, level=parts[depth]),
         )
         if found is not None:
             return found

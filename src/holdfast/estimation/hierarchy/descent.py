@@ -82,7 +82,7 @@ def descend(
     with one_thread():
         asked = propagated(parents, levels)
         if asked.wrong is not None:
-            raise _unmet(parents, levels, asked, [asked.wrong])
+            raise _unmet(parents, levels, [asked.wrong])
         tree = _PartialTree(parents, levels, asked, run, reals=reals)
         tree.root()
         below = [level.nodes for level in levels[1:]]
@@ -105,11 +105,11 @@ def _check(parents: Sequence[IntArray], levels: Sequence[Level]) -> None:
 
 
 def _unmet(
-    parents: Sequence[IntArray], levels: Sequence[Level], asked: Propagation, nodes: Sequence[tuple[int, int]]
+    parents: Sequence[IntArray], levels: Sequence[Level], nodes: Sequence[tuple[int, int]]
 ) -> HoldfastError:
     """Return what contradicts at the first of some nodes, given by level and place, where something does."""
     for place, node in nodes:
-        found = explained(parents, levels, asked, place, node)
+        found = explained(parents, levels, place, node)
         if found is not None:
             return UnmetError(found)
     return DataError(
@@ -143,7 +143,7 @@ class _PartialTree:
         with doing(f"estimating {level.name}"):
             found = Passes(level).solve(level, None, solved_alone)
         if found is None:
-            raise _unmet(self._parents, self._own, self._asked, [(0, 0)])
+            raise _unmet(self._parents, self._own, [(0, 0)])
         self._counts.append(found.counts)
         self._fits.append(_Fits(np.array([found.estimate.objective]), np.array([found.estimate.gap])))
         if self._reals is not None:
@@ -196,7 +196,7 @@ class _PartialTree:
         for place in reversed(range(last - 1)):
             unmet = np.unique(self._parents[place][unmet])
             nodes.extend((place, node) for node in unmet.tolist())
-        raise _unmet(self._parents, self._own, self._asked, nodes)
+        raise _unmet(self._parents, self._own, nodes)
 
     def _subtree(self, branch: Branch, free: int) -> Subtree:
         """Return the nodes of a branch from the first free level on."""

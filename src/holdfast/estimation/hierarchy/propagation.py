@@ -141,7 +141,7 @@ def _reduced(asked: ConstrainedLevel) -> tuple[ConstrainedLevel, BoolArray]:
         wrong[some] |= (floor > roof).any(axis=1)
     level, new, off = _ranges(level)
     wrong |= off
-    return ConstrainedLevel(_bounded(level), asked.invariants[kept], asked.ranges[new]), wrong
+    return ConstrainedLevel(without_implied_bounds(level), asked.invariants[kept], asked.ranges[new]), wrong
 
 
 def _independent(level: Level) -> tuple[list[int], BoolArray]:
@@ -154,12 +154,12 @@ def _independent(level: Level) -> tuple[list[int], BoolArray]:
     for block in echelons(matrix) if matrix.shape[0] else ():
         kept.extend(block.kept)
         for row, terms in block.combination.items():
-            times, sums = _combined(values, terms)
+            times, sums = combined(values, terms)
             wrong |= (times * values[:, row].astype(sums.dtype)) != sums
     return sorted(order[kept].tolist()), wrong
 
 
-def _combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
+def combined(values: IntArray, terms: dict[int, Fraction]) -> tuple[int, NDArray[np.generic]]:
     """Return a number, and so many times the combination of columns, exactly."""
     times = lcm(*(weight.denominator for weight in terms.values()))
     weights = [int(weight * times) for weight in terms.values()]
@@ -184,7 +184,7 @@ def _ranges(level: Level) -> tuple[Level, BoolArray, BoolArray]:
     for block in echelons(csr_array(vstack([level.invariants, level.ranges], format="csr"))):
         for row, terms in block.combination.items():
             if row >= known and max(terms) < known and new[row - known]:
-                times, sums = _combined(level.values, terms)
+                times, sums = combined(level.values, terms)
                 sums = sums.astype(np.float64) / times
                 wrong |= (sums < float_bounds(least[:, row - known])) | (
                     sums > float_bounds(most[:, row - known])
@@ -223,7 +223,7 @@ def _first(rows: csr_array) -> IntArray:
     return found
 
 
-def _bounded(level: Level) -> Level:
+def without_implied_bounds(level: Level) -> Level:
     """Return a level without the bounds of cells that its equalities imply."""
     if level.low is None and level.high is None:
         return level

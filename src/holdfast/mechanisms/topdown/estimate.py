@@ -30,6 +30,7 @@ from holdfast.programs.solver import UNBOUNDED
 from holdfast.sampling.entropy import SeededEntropy
 from holdfast.system.errors import InvariantError
 from holdfast.system.progress import steps
+from holdfast.system.text import counted
 
 
 def estimated(
@@ -53,16 +54,24 @@ def require_counts(design: MeasurementDesign) -> None:
 
 def named(error: UnmetError, regions: Regions, sums: Sequence[Sequence[str]]) -> InvariantError:
     """Return what contradicts by the codes of nodes, and by what is said of the sums of each level."""
-    found = []
+    found: dict[tuple[str, str, str], int] = {}  # bounds of several cells are told once, with their number
     for each in error.conflict:
         level = each.level if each.below < 0 else each.below
         node = f"{regions.levels[each.level]} {regions.spine.codes(regions.levels[each.level])[each.child]}"
         least = "at least " if each.kind in ("least", "range least") else ""
         most = "at most " if each.kind in ("most", "range most") else ""
-        of = sums[level][each.place] if each.kind == "invariant" else "what is public there"
         below = "" if each.below < 0 else f" at the level {regions.levels[level]}"
-        found.append(f"{least}{most}{each.value:,} in {node}, {of}{below}")
-    return InvariantError(f"no counts keep all of these at once: {'; '.join(found)}: correct one of them.")
+        if each.kind == "invariant":
+            said = f"{each.value:,} in {node}, {sums[level][each.place]}{below}", "", ""
+        else:
+            what = "cell" if each.kind in ("least", "most") else "sum"
+            said = f"{least}{most}{each.value:,}", what, f"of {node}, what is public there{below}"
+        found[said] = found.get(said, 0) + 1
+    told = [
+        f"{value} in {'each of ' * (number > 1)}{counted(number, what)} {of}" if what else value
+        for (value, what, of), number in found.items()
+    ]
+    return InvariantError(f"no counts keep all of these at once: {'; '.join(told)}: correct one of them.")
 
 
 def sums_of(design: MeasurementDesign, place: int) -> tuple[str, ...]:

@@ -16,11 +16,11 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from holdfast.lattice.arrays import BoolArray, IntArray
+from holdfast.programs.hitting import minimal_cause
 from holdfast.programs.solver import UNBOUNDED
 from holdfast.publication.axes import NestedAxis
 from holdfast.publication.coarsening.covers import CheapestChoice, Need, cheapest
 from holdfast.publication.coarsening.truth import Truth, require_told
-from holdfast.publication.conflicts import minimal_cause
 from holdfast.publication.intervals import Numbers, intervals
 from holdfast.publication.levels import TOTALS, Levels, as_range
 from holdfast.system.errors import SpecError

@@ -21,11 +21,11 @@ from scipy.sparse import csr_array, vstack
 from holdfast.lattice.arrays import BoolArray, FloatArray, IntArray
 from holdfast.lattice.components import Component, components, patterns
 from holdfast.programs.extremes import DENOMINATOR
+from holdfast.programs.hitting import minimal_cause
 from holdfast.programs.solver import UNBOUNDED, HighsModel, Sides, Status
 from holdfast.publication.coarsening.bridges import bridges
 from holdfast.publication.coarsening.covers import CheapestChoice, Need, cheapest
 from holdfast.publication.coarsening.truth import Truth
-from holdfast.publication.conflicts import minimal_cause
 from holdfast.publication.intervals import Numbers, intervals
 
 MOST_NEEDS = 200
