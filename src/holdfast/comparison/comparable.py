@@ -18,7 +18,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Any
 
-from holdfast.comparison.terms import at_most
+from holdfast.comparison.terms import rounded_intensity
 from holdfast.privacy.conversion import pure_to_zcdp
 from holdfast.privacy.intensity import Intensity, Pure, ZeroConcentrated
 from holdfast.privacy.order import at_least_as_strong
@@ -112,7 +112,7 @@ def _standards(one: Side, other: Side) -> str:
         case ZeroConcentrated(), Pure():
             return _pure_and_zcdp(other, one)
     both = "pure" if isinstance(one.intensity, Pure) else "zCDP"
-    mine, theirs = (at_most(side.intensity).removeprefix("pure ") for side in (one, other))
+    mine, theirs = (rounded_intensity(side.intensity).removeprefix("pure ") for side in (one, other))
     at = mine if mine == theirs else f"{mine} and {theirs}"
     return f"Both are {both}, at {at}."
 
@@ -123,8 +123,8 @@ def _pure_and_zcdp(pure: Side, zcdp: Side) -> str:
     enough = "which is" if _strong(implied, zcdp.intensity) else "which is not"
     return (
         f"{pure.name} is pure and {zcdp.name} is zCDP: no rho implies a pure epsilon, and"
-        f" {at_most(pure.intensity)} implies {at_most(implied)}, {enough} within"
-        f" {at_most(zcdp.intensity)}."
+        f" {rounded_intensity(pure.intensity)} implies {rounded_intensity(implied)}, {enough} within"
+        f" {rounded_intensity(zcdp.intensity)}."
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.comparison.comparable import Pair, Reach, Side
 from holdfast.comparison.place_errors import PlaceComparison, told_once
 from holdfast.comparison.tables import rounded
-from holdfast.comparison.terms import at_most
+from holdfast.comparison.terms import rounded_intensity
 from holdfast.mechanisms.errors.accuracy import Size
 from holdfast.privacy.guarantee import Guarantee
 from holdfast.spec.privacy import ProtectedUnit
@@ -76,7 +76,7 @@ class SwapRow:
             "scope": f"those that share {_shared(self.side.share, whom)}",
             "unit": f"{each} of distance; any two that differ do so in {least} or more",
             "standard": self.promise.intensity.standard,
-            "intensity": at_most(self.promise.intensity),
+            "intensity": rounded_intensity(self.promise.intensity),
         }
 
     def to_dict(self) -> dict[str, Any]:

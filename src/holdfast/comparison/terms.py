@@ -123,10 +123,10 @@ def format_intensity(intensity: Intensity, write: Callable[[Fraction], str] = ra
     return ("pure " if isinstance(intensity, Pure) else "") + " and ".join(words)
 
 
-def at_most(intensity: Intensity) -> str:
+def rounded_intensity(intensity: Intensity) -> str:
     """Return an intensity in words, long numbers rounded up: no less than what is lost.
 
-    >>> at_most(Pure(Fraction("4.999999999316"))), at_most(ZeroConcentrated(Fraction("0.224249167")))
+    >>> rounded_intensity(Pure(Fraction("4.999999999316"))), rounded_intensity(ZeroConcentrated(Fraction("0.224249167")))
     ('pure epsilon 5', 'rho 0.2243')
     """
     return format_intensity(intensity, rounded_up)
@@ -140,8 +140,8 @@ def beside_pure(target: Intensity) -> str:
     """
     if not isinstance(target, Pure):
         raise TypeError("a swap is held to a pure epsilon")
-    at = at_most(Approximate(target.epsilon, DELTA))
-    return f"converted: this rho implies {at}, which is weaker than {at_most(target)}"
+    at = rounded_intensity(Approximate(target.epsilon, DELTA))
+    return f"converted: this rho implies {at}, which is weaker than {rounded_intensity(target)}"
 
 
 def _instead(target: Pure, found: Intensity) -> Terms:
