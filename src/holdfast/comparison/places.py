@@ -21,7 +21,7 @@ from holdfast.comparison.place_errors import PlaceComparison, PlaceErrors, place
 from holdfast.comparison.place_table import Places
 from holdfast.comparison.swap_report import SwapComparison, SwapRow
 from holdfast.comparison.swaps import NOISE, SwapBench, noisy_row, swapped_row, unusable_row
-from holdfast.comparison.terms import at_most, beside_pure, zcdp_terms
+from holdfast.comparison.terms import beside_pure, zcdp_terms
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS
 from holdfast.mechanisms.weights.queries import QueryOptions
@@ -126,7 +126,7 @@ class Trial:
             return found
         at, intensity = standards.index("zcdp"), zcdp_terms(target).intensity
         for name in estimated:
-            label = f"{name} at {at_most(intensity)}"
+            label = f"{name} at {rounded_intensity(intensity)}"
             try:
                 row, errors = self._noisy(name, label, intensity=intensity, why=beside_pure(target))
             except HoldfastError as error:

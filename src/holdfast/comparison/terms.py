@@ -126,8 +126,10 @@ def format_intensity(intensity: Intensity, write: Callable[[Fraction], str] = ra
 def rounded_intensity(intensity: Intensity) -> str:
     """Return an intensity in words, long numbers rounded up: no less than what is lost.
 
-    >>> rounded_intensity(Pure(Fraction("4.999999999316"))), rounded_intensity(ZeroConcentrated(Fraction("0.224249167")))
-    ('pure epsilon 5', 'rho 0.2243')
+    >>> rounded_intensity(Pure(Fraction("4.999999999316")))
+    'pure epsilon 5'
+    >>> rounded_intensity(ZeroConcentrated(Fraction("0.224249167")))
+    'rho 0.2243'
     """
     return format_intensity(intensity, rounded_up)
 
