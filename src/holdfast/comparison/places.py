@@ -21,7 +21,7 @@ from holdfast.comparison.place_errors import PlaceComparison, PlaceErrors, place
 from holdfast.comparison.place_table import Places
 from holdfast.comparison.swap_report import SwapComparison, SwapRow
 from holdfast.comparison.swaps import NOISE, SwapBench, noisy_row, swapped_row, unusable_row
-from holdfast.comparison.terms import beside_pure, zcdp_terms
+from holdfast.comparison.terms import beside_pure, rounded_intensity, zcdp_terms
 from holdfast.lattice.arrays import IntArray
 from holdfast.mechanisms.errors.accuracy import FEWEST_DRAWS
 from holdfast.mechanisms.weights.queries import QueryOptions
