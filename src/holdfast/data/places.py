@@ -22,6 +22,7 @@ from holdfast.data.table import Table
 from holdfast.lattice.arrays import IntArray
 from holdfast.spec.model import Spec
 from holdfast.system.errors import DataError
+from holdfast.system.paged import paged
 from holdfast.system.text import in_quotes
 
 SHOWN = 3
@@ -107,8 +108,9 @@ def _on(reading: ReadTable, spec: Spec, own: Regions, onto: tuple[str, Regions, 
         *(one for one in schema.nestings if one.attribute in own.levels),
         *(one for one in old.nestings if one.attribute not in own.levels),
     )
-    counts = np.zeros((tree.sizes[-1], own.width), dtype=np.int64)
+    counts = paged((tree.sizes[-1], own.width), np.int64)
     counts[at] = reading.table.counts.reshape(len(codes), own.width)
+    counts.setflags(write=False)
     moved = Table(schema_of(spec, attributes, nestings), counts.ravel())
     return replace(
         reading,
