@@ -41,6 +41,12 @@ def test_numbers_stay_when_pages_are_let_go_of() -> None:
     assert np.array_equal(values[5:][::7], 3 * np.arange(SIZE)[5:][::7])
 
 
+def test_a_file_of_others_is_not_one_of_these(tmp_path: Path) -> None:
+    mapped = np.memmap(tmp_path / "theirs", dtype=np.int64, mode="w+", shape=4)
+    assert not is_paged(mapped)
+    assert is_paged(paged(SIZE, np.int64)[3:])
+
+
 def test_what_is_not_looked_at_is_not_held() -> None:
     before = held()
     values = paged(SIZE, np.int64)

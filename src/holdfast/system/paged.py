@@ -1,10 +1,10 @@
 """Large arrays that stand in a file, and are held only where they are looked at.
 
-Such a file has no name: it vanishes with the process, however that ends, and nobody else can open it. The
-system reads a page of it where an array is looked at. Left alone it would keep that page for as long as it
-likes, so a watch lets go of all pages several times a second: what is looked at again comes back from the
-file, or from what the system still has of it. So an array of any size takes no more memory than is looked at
-in a moment. Where no file can have it, as there is no room for one, it is held like any other.
+Such a file has no name: it vanishes with the process, however that ends, and no path leads to it. The system
+reads a page of it where an array is looked at. Left alone it would keep that page for as long as it likes, so
+a watch lets go of all pages several times a second: what is looked at again comes back from the file, or from
+what the system still has of it. So an array of any size takes no more memory than is looked at in a moment.
+Where no file can have it, as there is no room for one, it is held like any other.
 """
 
 import mmap
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 NumberT = TypeVar("NumberT", bound=np.generic)
 
 LARGE = 1 << 26
-"""Bytes of an array from which on it stands in a file: below that the two take the same time."""
+"""Bytes of an array from which on it stands in a file: less is no matter beside what a process holds."""
 ON_DISK = "/var/tmp"  # noqa: S108 - for files without a name
+ABLE = hasattr(mmap, "MADV_DONTNEED") and hasattr(os, "posix_fallocate")
+"""Whether this system takes room beforehand, and lets go of pages when it is told to."""
 MOMENT = 0.1
 """Seconds after which pages are let go of."""
 
@@ -32,7 +34,7 @@ MOMENT = 0.1
 def paged(shape: int | tuple[int, ...], dtype: type[NumberT]) -> NDArray[NumberT]:
     """Return an array of zeros, in a file if it is large."""
     size = prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
-    if size >= LARGE and hasattr(mmap, "MADV_DONTNEED"):
+    if size >= LARGE and ABLE:
         with suppress(OSError), tempfile.TemporaryFile(dir=_place()) as file:
             os.posix_fallocate(file.fileno(), 0, size)  # a file with gaps ends the process on a full disk
             pages = mmap.mmap(file.fileno(), size)
@@ -61,7 +63,7 @@ def is_paged(values: NDArray[NumberT]) -> bool:
     part: object = values
     while isinstance(part, np.ndarray):
         part = part.base
-    return isinstance(part, mmap.mmap)
+    return isinstance(part, mmap.mmap) and part in WATCH
 
 
 class Watch:
@@ -70,6 +72,9 @@ class Watch:
     def __init__(self) -> None:
         self._files: WeakSet[mmap.mmap] = WeakSet()
         self._lock, self._watching = Lock(), False
+
+    def __contains__(self, pages: mmap.mmap) -> bool:
+        return pages in self._files
 
     def see_to(self, pages: mmap.mmap) -> None:
         """Watch one file more."""
