@@ -87,3 +87,12 @@ def test_a_terminal_has_one_line_and_a_pipe_has_several(monkeypatch: pytest.Monk
         watch.show()
         watch.end(stage)
         assert stream.getvalue() == expected
+
+
+def test_nothing_is_said_of_what_is_left_before_much_is_done() -> None:
+    progress = Progress()
+    progress.begin(Stage("estimating the tree", total=1000, since=0))
+    progress.begin(Stage("estimating county", total=10, done=5, since=0))
+    assert progress.sentence(40.0) == "estimating county: 40 s so far"
+    progress.stages[0].done = 20
+    assert progress.sentence(40.0) == "estimating county: 2 %, about 32 min left"

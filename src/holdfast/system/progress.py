@@ -18,6 +18,9 @@ from typing import TypeVar
 
 ItemT = TypeVar("ItemT")
 
+EARLY = 0.02
+"""A share below which nobody can tell what is left: the first steps are of other sizes than most."""
+
 
 @dataclass(eq=False)
 class Stage:
@@ -72,7 +75,10 @@ class Progress:
         if share == 0:
             last = stages[-1]
             return f"{last.words}: {_time(now - (last.since if last.again is None else last.again))} so far"
-        left = (now - counted[0].since) * (1 - share) / share
+        spent = now - counted[0].since
+        if share < EARLY:
+            return f"{stages[-1].words}: {_time(spent)} so far"
+        left = spent * (1 - share) / share
         return f"{stages[-1].words}: {int(100 * share)} %, about {_time(left)} left"
 
 
